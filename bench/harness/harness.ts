@@ -87,8 +87,8 @@ export const processorSeconds = (pid: number): { readonly process: number; reado
   firstThread: ticksOf(`/proc/${pid}/task/${pid}/stat`) / ticksPerSecond
 })
 /**
- * Seconds of processor time of a process and everything it started, the embedded Postgres too: also of what has ended
- * and was waited for. A process that ends while nobody waits for it is missed.
+ * Processor seconds of a process and of everything it started, the embedded Postgres too, including children that ended
+ * and were waited for. A child that nobody waited for is missed.
  */
 export const treeSeconds = (pid: number): number => {
   const parents = new Map<number, Array<number>>()
@@ -138,7 +138,7 @@ export const report = (title: string, figures: Readonly<Record<string, unknown>>
   }
   writeFigures(figures, out)
 }
-/** What every bench leaves for programs: one JSON object of all its figures, where a file was named. */
+/** Machine-readable results of every bench: one JSON object of all its figures, where a file was named. */
 export const writeFigures = (figures: Readonly<Record<string, unknown>>, out: string | undefined): void => {
   if (out !== undefined) writeFileSync(out, `${JSON.stringify(figures)}\n`)
 }

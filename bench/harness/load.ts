@@ -21,9 +21,9 @@ export interface LoadJob {
    */
   readonly requests: ReadonlyArray<string>
   readonly unique: boolean
-  /** Where fresh numbers start. */ readonly uniqueFrom?: number
+  /** Where unused numbers start. */ readonly uniqueFrom?: number
   readonly spread_ms?: number
-  /** Ends after so many requests, before its time is over. */ readonly requestsMax?: number
+  /** Ends after this many requests, even before its time is over. */ readonly requestsMax?: number
 }
 export interface LoadResult {
   readonly sent: number
@@ -36,8 +36,8 @@ export interface LoadResult {
   /** How late the load knew that a request was due: what of a latency is not the server's. Empty in a closed loop. */
   readonly late_ms: ReadonlyArray<number>
   /**
-   * What one and the same loop took, ten times a second: a machine that is shared becomes slower and faster by a half
-   * within seconds.
+   * Durations of one fixed loop, run ten times a second: a shared machine becomes slower and faster by a half within
+   * seconds.
    */
   readonly loop_us: ReadonlyArray<number>
 }
@@ -58,8 +58,8 @@ const parsed = JSON.stringify(
   }))
 )
 /**
- * The best of some, so that it was not interrupted. It parses: a chain of multiplications takes the same whoever else
- * uses the processor's other half.
+ * The best of several runs, so that it was not interrupted. It parses: a chain of multiplications takes the same time
+ * whatever else uses the other hardware thread of its core.
  */
 const loop_us = (): number => {
   let best = Infinity

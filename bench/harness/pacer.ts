@@ -23,7 +23,7 @@ export const startPacer = async (): Promise<Worker> => {
   })
   return worker
 }
-/** `due` is told each instant, by `instant()`'s clock, of `rate` in a second until `ends`. */
+/** `due` is called at each due instant, by `instant()`'s clock, `rate` times a second until `ends`. */
 export const pace = (worker: Worker, options: Pace, due: (at: number) => void): void => {
   worker.on("message", due)
   worker.postMessage(options)

@@ -1,6 +1,6 @@
 /**
- * Real catalogues beside the project (`../shared/data`), with queries drawn from their own titles: one to four words in
- * a row, of which many are words that most titles hold, the last often cut, as while it is typed.
+ * Real catalogues beside the project (`../shared/data`), with queries drawn from their own titles: one to four adjacent
+ * words, many of which are in most titles, the last often cut short, as while it is typed.
  */
 import { existsSync } from "node:fs"
 import { join } from "node:path"

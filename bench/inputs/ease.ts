@@ -45,8 +45,8 @@ export const trainEase = (
   }
 }
 /**
- * The sweep operator over every row of a symmetric positive definite matrix, of which only the lower triangle is kept:
- * leaves the negative of its inverse.
+ * The sweep operator over every row of a symmetric positive definite matrix, of which only the lower triangle is
+ * stored: the result is the negative of its inverse.
  */
 const sweep = (matrix: ReadonlyArray<Float64Array>): void => {
   const n = matrix.length

@@ -20,7 +20,7 @@ export const filled = async (context: OperationContext, { documents, schema }: I
   if (!made.ok) throw new Error(made.error.message)
   await imported(context, schema.name, documents)
 }
-/** Into a collection that is there. */
+/** Into an existing collection. */
 export const imported = async (
   context: OperationContext,
   collection: string,

@@ -26,7 +26,7 @@ export interface Inputs {
   readonly queries: ReadonlyArray<Record<string, unknown>>
   readonly warm: ReadonlyArray<Record<string, unknown>>
   /** Which queries hold a typo, where that is known. */ readonly mistyped?: ReadonlyArray<boolean>
-  /** Which class each query is of, where there are several: they are told apart. */
+  /** The class of each query, where there are several: their figures are reported separately. */
   readonly classes?: ReadonlyArray<string>
   /** A search for a word that most documents hold. */ readonly common?: Record<string, unknown>
 }

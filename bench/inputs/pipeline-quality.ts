@@ -1,6 +1,6 @@
 /**
- * What rerank and diversity do to the first ten hits: nDCG on judged queries, different brands, distance within the
- * list.
+ * The effect of rerank and diversity on the first ten hits: nDCG on judged queries, different brands, distance within
+ * the list.
  */
 import { mean, scoreOf, type Judgments } from "../../engine-sdk/src/judging/mod.ts"
 

@@ -10,7 +10,7 @@ import {
 } from "../../fixtures/requests/generate.ts"
 import type { RequestLanguage } from "../../fixtures/requests/phrasings.ts"
 
-/** Of a schema as it is written; what a full definition has besides. */
+/** The schema as written, with what a full definition has besides. */
 export const factsFor = (language: RequestLanguage): RuleFacts =>
   new RuleFacts(
     {

@@ -7,7 +7,7 @@ const CHUNK_BYTES = 65_536
 export class Texts implements Iterable<string> {
   readonly length: number
   readonly #bytes: Uint8Array
-  /** Where each begins, and behind the last; each ends with a newline. */ readonly #starts: Float64Array
+  /** Where each begins, and the end of the last; each ends with a newline. */ readonly #starts: Float64Array
 
   private constructor(bytes: Uint8Array, starts: Float64Array) {
     this.#bytes = bytes

@@ -44,7 +44,7 @@ export interface Lab {
   readonly rewrite: (parameters: Record<string, string>) => Promise<Rewritten>
   readonly entities: (q: string) => Promise<ReadonlyArray<Entity>>
   /** The members that the answer gains. */ readonly understand: (made: Rewritten) => Awaitable<string>
-  /** Of the index of values, once something was understood. */
+  /** Size of the index of values, once something was understood. */
   readonly entityIndex: () => Promise<{ readonly bytes: number; readonly size: number }>
   readonly close: () => Promise<void>
 }
@@ -131,7 +131,7 @@ export const openLab = async (
     close: () => engine.close()
   }
 }
-/** Of a key without restrictions. */
+/** A key without restrictions. */
 const everything = { organizationId: NAMESPACE, embedded: undefined, key: { fields: [], filter_by: {} } }
 
 // ---- other layouts and scripts -------------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ interface Naming {
   readonly q: string
   readonly values: ReadonlySet<string>
 }
-/** Words that stand between values and are none. */
+/** Filler words between values. */
 const BETWEEN = ["for", "with", "cheap", "best", "new", "quality", "gift", "under", "sale"]
 /** Values of one document each, in any order, with words between them that name nothing. */
 export const namingQueries = (
@@ -271,7 +271,7 @@ export const productValues =
     const from = random.below(all.length)
     return [...all.slice(from), ...all.slice(0, from)].slice(0, 1 + random.below(3))
   }
-/** Of what is named what was meant, and of what was meant what is named. */
+/** Precision and recall of the named values. */
 export const entityShares = async (
   lab: Lab,
   queries: ReadonlyArray<Naming>

@@ -133,7 +133,7 @@ const requestsOf = Effect.fnUntraced(function* (
       const from = performance.now()
       const unit = yield* one(key)
       if (i >= 0) took[i] = performance.now() - from
-      // A month's quota is not to end a bench, nor to be handed out without the fiber that tells of it.
+      // The month's quota must not end the bench: each unit is given back.
       unit.giveBack()
       if (i % 1_000 === 0) yield* Effect.sleep(1)
     }

@@ -54,7 +54,7 @@ interface Block {
 
 function* visits({ events: wanted, queries, seed }: AnalyticsOptions, from: number): Generator<Block> {
   const random = makeRandom(seed).fork("analytics")
-  /** Few queries are common and most are rare; every one comes at least once where there are events enough. */
+  /** Few queries are common and most are rare; each occurs at least once where there are enough events. */
   let fresh = 0
   const query = (): string => {
     const n = fresh < queries && random.chance(0.2) ? fresh++ : Math.floor(queries ** random.next()) - 1
@@ -211,7 +211,7 @@ const untilCounted = Effect.gen(function* () {
   }
 })
 
-/** Every row of every page beside the recount; throws on the first that differs. */
+/** Compares every row of every page with a recount; throws on the first difference. */
 const compare = Effect.fnUntraced(function* (
   range: { readonly from: number; readonly before: number },
   rows: ReadonlyMap<string, OracleRow>,

@@ -23,7 +23,7 @@ const write = async (request: IncomingMessage, response: ServerResponse): Promis
     // Its reader left.
     return void response.destroy()
   }
-  // What is asked of a model when it is named.
+  // The request to a model for a name.
   if (!body.includes('"stream":true')) {
     const message = { role: "assistant", content: "hello" }
     return void response.end(JSON.stringify({ choices: [{ message, finish_reason: "stop" }] }))

@@ -27,7 +27,7 @@ interface Asked {
 const HITS = 5
 type Ask = (question: Asked, passages: ReadonlyArray<Passage>, threshold: number) => Extract
 
-/** What the room asks of a collection: how many documents hold a word. */
+/** The number of documents that contain a word: what the room asks of a collection. */
 const rarity = (language: string, texts: ReadonlyArray<string>) => {
   const terms = termsOf(language)
   const counts = new Map<string, number>()

@@ -41,7 +41,7 @@ const writesOf = (writer: Room, members: ReadonlyArray<Room>, organizationId: st
     }
     return percentiles(took)
   })
-/** Of one read: the check that stands before every request. */
+/** Of one read: the check before every request. */
 const readCost_ns = ({ configuration }: Room) =>
   Effect.sync(() => {
     let current = 0

@@ -38,7 +38,7 @@ const HOUR_MS = 3_600_000
 const EVENTS_A_VISIT = 6
 const WARM_UP = 60_000
 
-/** By the event's number: whose it is. Its time, words and document are the same whoever that is. */
+/** The visitor of an event, by its number. Its time, words and document are the same whoever that is. */
 type Dealt = (event: number) => number
 
 function* eventsOf(options: CountingOptions, dealt: Dealt): Generator<BehaviouralEvent> {
@@ -73,7 +73,7 @@ const append = Effect.fnUntraced(function* (organizationId: string, events: Iter
   if (some.length > 0) yield* flush
 })
 
-/** Counts a log of its own as a group of its own. */
+/** Counts a log of its own as a separate group. */
 const count = (name: string, folder: string, events: Iterable<BehaviouralEvent>) =>
   Effect.gen(function* () {
     yield* append(`org_${name}`, events)
@@ -94,7 +94,7 @@ const count = (name: string, folder: string, events: Iterable<BehaviouralEvent>)
     )
     while ((progress?.committed[BEHAVIOUR_EVENTS.name] ?? 0) < endOffset) yield* Effect.sleep(20)
     const sql = yield* SqlClient.SqlClient
-    // What the next would fold else.
+    // Events that the next run would otherwise fold.
     const unfolded = sql<{ n: number }>`SELECT count(*)::int4 AS n FROM analytics_unfolded`
     while ((yield* unfolded)[0]!.n > 0) yield* Effect.sleep(100)
     const figures = {

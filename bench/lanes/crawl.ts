@@ -91,7 +91,7 @@ export const benchCrawl = async ({ out, pages }: CrawlOptions): Promise<void> =>
       const site = await startSite(pages, latency_ms)
       try {
         figures[`latency_${latency_ms}_ms`] = await crawl(program, site.origin, pages, `crawl_${latency_ms}`)
-        // What it costs when nothing changed, from the same site.
+        // The cost when nothing changed, on the same site.
         figures[`again_${latency_ms}_ms`] = await crawl(program, site.origin, pages, `crawl_${latency_ms}`)
       } finally {
         await site.stop()

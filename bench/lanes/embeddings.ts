@@ -47,7 +47,7 @@ const measured = async (texts: number, run: () => Promise<void>) => {
 }
 const pause = (ms: number) => new Promise((settle) => setTimeout(settle, ms))
 
-/** Of this many, so that none is known from before. */
+/** This many different texts, so that none is cached. */
 const SHORT = 400,
   LONG = 60
 const costs = async (embed: Embed, titles: ReadonlyArray<string>, texts: ReadonlyArray<string>) => {

@@ -24,9 +24,9 @@ import { runTantivy, tantivyMissing } from "../peers/tantivy.ts"
 export interface EngineOptions extends InputOptions {
   readonly out: string | undefined
   readonly peers: ReadonlyArray<PeerName>
-  /** Imports and single upserts beside them as well. */ readonly writes: boolean
+  /** Imports and single upserts run too. */ readonly writes: boolean
   /** Also each query by `ranking=relevance`, in turn with the plain one. */ readonly relevance: boolean
-  /** What holds the searching thread beside imports, merges and a start. */ readonly stalls: ReadonlyArray<StallMode>
+  /** What delays the searching thread during imports, merges and a start. */ readonly stalls: ReadonlyArray<StallMode>
 }
 type PeerName = "lucene" | "tantivy" | "minisearch" | "orama" | "sqlite"
 interface Measured {
@@ -59,7 +59,7 @@ const measuredOf = (ms: number, text: string): Measured => {
   }
 }
 
-/** What each class of queries takes. */
+/** Figures of each class of queries. */
 const classFigures = (times: Float64Array, classes: ReadonlyArray<string>) =>
   Object.fromEntries(
     [...new Set(classes)].sort().map((name) => {
@@ -77,7 +77,7 @@ const classFigures = (times: Float64Array, classes: ReadonlyArray<string>) =>
 
 const SETTLE_MAX_ms = 120_000
 const POLL_ms = 100
-/** As many as the peer has. */
+/** As many as for the peer. */
 const WARM_ROUNDS = 3
 /** Longer than the rest after which an engine starts to merge everything into one. */
 const REST_ms = 2_000
@@ -184,7 +184,7 @@ const programs = {
   lucene: { title: "lucene 9.12.1", missing: luceneMissing, run: runLucene },
   tantivy: { title: "tantivy 0.25.0", missing: tantivyMissing, run: runTantivy }
 }
-/** A peer that is a program of its own, on the same queries. */
+/** A peer in its own process, with the same queries. */
 const besideProgram = (
   name: keyof typeof programs,
   inputs: Inputs,

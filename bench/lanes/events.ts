@@ -131,13 +131,10 @@ const tenths = (all: ReadonlyArray<number>): ReadonlyArray<ReadonlyArray<number>
   )
 }
 const BURST_S_MAX = 120
-/**
- * At a fixed rate a request is due whether or not others are answered: senders that wait for nobody have connections of
- * their own.
- */
+/** At a fixed rate a request is due whether or not others are answered: such senders have connections of their own. */
 const FIXED_CONNECTIONS_PER = 4
 const COUNTED_WITHIN_MS = 300_000
-/** Until the overview tells as many events as were accepted. */
+/** Waits until the overview reports as many events as were accepted. */
 const untilCounted = async (
   { base, full_key }: Pick<RunningProgram, "base" | "full_key">,
   accepted: number
@@ -249,7 +246,7 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
         fixed_rate_requests_per_s: rate,
         fixed: percentiles(fixed.latencies_ms as Array<number>),
         fixed_load_late: percentiles(fixed.late_ms as Array<number>),
-        // In the order of time, beside what one and the same loop of the load's took then: the machine's own pace.
+        // In the order of time, each with the duration of the load's fixed loop then: the machine's own pace.
         ...paces,
         fixed_statuses: fixed.statuses,
         // A tenth of the time each: the first would show a warm-up, the others growth.

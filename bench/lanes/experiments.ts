@@ -206,7 +206,7 @@ interface Shop {
   /** The experiment of users (ms). */ readonly began: number
 }
 const COVARIATE_DAYS = 14
-/** A unit of an experiment, or a user before it; undefined for what no figure is made of. */
+/** A unit of an experiment, or a user before it; undefined for events that no figure uses. */
 const nameOf = ({ at, experiment, session_id, user_id }: ServedSearch, { began }: Shop): string | undefined => {
   if (experiment !== undefined) return `${experiment.id} ${experiment.unit === "user" ? user_id : session_id}`
   const before = Math.floor(began / DAY_MS) * DAY_MS
@@ -214,7 +214,7 @@ const nameOf = ({ at, experiment, session_id, user_id }: ServedSearch, { began }
     ? `before ${user_id}`
     : undefined
 }
-/** What a session adds to the units of its searches: each event looks through all searches for its own. */
+/** The cost of adding a session to the units of its searches: each event scans all searches for its own. */
 const recount = ({ events, served }: Session, shop: Shop, units: Map<string, Unit>): void => {
   for (const search of served) {
     const name = nameOf(search, shop)

@@ -61,7 +61,10 @@ const run = async (job: FirstSearchesJob): Promise<Readonly<Record<string, unkno
   if (code !== 0) throw new Error(`The probe ended with ${code}.`)
   return JSON.parse(Buffer.concat(chunks).toString("utf8")) as Readonly<Record<string, unknown>>
 }
-/** One of its own each, and one that as many have as its number says: no facet ends among equals. */
+/**
+ * A value of its own for each document, and one shared by as many documents as its number says: no facet's cut falls
+ * between equal counts.
+ */
 const namesOf = (at: number) => ({
   sku: `sku-${(at * 7_919) % 100_000_007}`,
   model: at % 8 === 0 ? `m${Math.floor(Math.sqrt(at / 8))}` : `m${(at * 7_919) % 100_000_007}`
@@ -74,7 +77,7 @@ const linesOf = function* (options: FirstSearchesOptions, from: number, to: numb
   }
 }
 const MERGED_POLL_ms = 50
-/** Filled, asked for relevance once as a shop would have been, merged and closed. */
+/** Filled, searched for relevance once as in a shop, merged and closed. */
 const prepared = async (path: string, options: FirstSearchesOptions): Promise<void> => {
   const engine = await openEngine({ path, worker: true }),
     context = contextOver(engine)

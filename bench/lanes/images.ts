@@ -65,7 +65,7 @@ const ranked = (query: Float32Array, vectors: ReadonlyArray<Float32Array>): Read
   const near = vectors.map((vector) => dot(query, vector))
   return vectors.map((_, i) => i).sort((a, b) => near[b]! - near[a]!)
 }
-/** Mean of the average precisions; who has no relative is left out. */
+/** Mean of the average precisions; a picture without relatives is left out. */
 const map = (vectors: ReadonlyArray<Float32Array>, kinds: ReadonlyArray<string>): number => {
   let sum = 0,
     judged = 0

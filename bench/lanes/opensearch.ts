@@ -41,10 +41,10 @@ const opened = async (address: string): Promise<OpensearchEngine> => {
   if (!engine.ok) throw new Error(engine.error.message)
   return engine.value
 }
-/** Of the node's heap, after a full collection of what nothing holds. */
+/** Bytes of the node's heap after a full garbage collection. */
 const liveHeap_mb = async (address: string): Promise<number> => {
   let least = Infinity
-  // Nobody can ask a node to collect: the least of some seconds is what a collection left.
+  // A node cannot be made to collect garbage: the least figure of some seconds is closest to it.
   for (let look = 0; look < 20; look++) {
     const answer = await fetch(`${address}/_nodes/stats/jvm`)
     const { nodes } = (await answer.json()) as {

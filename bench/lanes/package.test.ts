@@ -1,6 +1,5 @@
 /**
- * What a program gets for an import: small entries stay small, and nothing needs a runtime's own modules that can do
- * without.
+ * The bundle size of an import: small entries stay small, and nothing imports a runtime's own modules unless it must.
  */
 import { readFileSync } from "node:fs"
 import { beforeAll, expect, it } from "vitest"

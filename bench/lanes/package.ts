@@ -15,7 +15,7 @@ export interface PackageOptions {
 export interface EntrySize {
   readonly minified_bytes: number
   readonly gzip_bytes: number
-  /** Of parts that are loaded when asked for. */ readonly later_bytes: number
+  /** Of parts that are loaded on demand. */ readonly later_bytes: number
   /** Modules of the runtime that are needed at once; a browser has none. */
   readonly runtime_modules: ReadonlyArray<string>
   /** Files of the package within, below `src`. */ readonly files: ReadonlyArray<string>
@@ -51,7 +51,7 @@ export const bundleOf = async (text: string) => {
 }
 export const sizeOf = async (text: string): Promise<EntrySize> => {
   const chunks = await bundleOf(text)
-  // What the program's own chunk imports is loaded with it.
+  // Chunks that the program's own chunk imports are loaded with it.
   const atOnce = new Set(chunks.filter(({ isEntry }) => isEntry).map(({ fileName }) => fileName))
   for (const name of atOnce)
     for (const other of chunks.find(({ fileName }) => fileName === name)?.imports ?? []) atOnce.add(other)

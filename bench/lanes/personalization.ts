@@ -47,7 +47,7 @@ const STRENGTHS = [0, 0.1, 0.2, 0.3, 0.5, 0.7] as const
 const WINDOW = 250
 const TAKEN = 20
 const BOUGHT = 3
-/** Of full rows, whose bytes are measured. */
+/** Full rows, whose bytes are measured. */
 const ROWS = 10_000
 const PARTS = 20
 
@@ -129,8 +129,8 @@ const ndcg10 = (ids: ReadonlyArray<string>, bought: ReadonlySet<string>): number
 }
 
 /**
- * Bytes a visitor whose row is full, with its index, after it was added to forty times. `ids`: under which the visitor
- * comes beside the user's own.
+ * Bytes per visitor with a full row, including the index, after forty additions. `ids`: identifiers of the visitor
+ * beside the user's own.
  */
 const rowBytes = async (ids: number): Promise<number> => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-personalization-"))
@@ -151,7 +151,7 @@ const rowBytes = async (ids: number): Promise<number> => {
             timestamp: 1_790_000_000_000 + turn
           })
         yield* writeHistories(takes)
-        // As it is done by itself, once a fifth of the rows is dead.
+        // As happens by itself, once a fifth of the rows is dead.
         if (turn % (PARTS / 5) === 0) yield* sql`VACUUM visitor_histories`
       }
       const [row] = yield* sql<{ n: number; bytes: number }>`SELECT count(*)::int4 AS n,
@@ -197,7 +197,7 @@ export const benchPersonalization = async (options: PersonalizationOptions): Pro
   }
   let hits = 0
   for (let visitor = 0; visitor < options.visitors; visitor++) {
-    // Somebody who comes for one department: brands are of those.
+    // A visitor with one department: brands belong to departments.
     const { department, price } = random.pick(products.filter((product) => byDepartment.has(product.department)))
     const shelf = products.filter((product) => product.department === department)
     const liking: Liking = {

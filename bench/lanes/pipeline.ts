@@ -62,7 +62,7 @@ const pageSize = 50,
   timedRuns = 2_000
 const now_us = (): number => performance.now() * 1_000
 
-/** What a vector stands for: the fields that say most. */
+/** The text that a vector is made of: the most telling fields. */
 const embeddedText = (
   document: PipelineInputs["documents"][number],
   { queryBy }: Pick<PipelineInputs, "queryBy">
@@ -250,7 +250,7 @@ const matchTime = (ruleSet: RuleSet, context: RuleContext, { queries, brand }: P
   return percentiles(times).p99_ms
 }
 
-/** Whoever looks at a list clicks relevant hits, less often farther down. */
+/** Simulated clicks: on relevant hits, less often farther down. */
 const simulatedClicks = async (
   opened: Opened,
   inputs: PipelineInputs,

@@ -62,7 +62,7 @@ const median = (values: ReadonlyArray<number>): number => {
   const sorted = Float64Array.from(values).sort()
   return sorted[Math.floor(sorted.length / 2)] ?? 0
 }
-/** What both ways must have in common: everything but the time. */
+/** What both ways must agree on: everything but the time. */
 const comparable = (text: string): string => text.replace(/"search_time_ms":[\d.]+/, "")
 
 export const benchProfiles = async (options: ProfilesOptions): Promise<void> => {

@@ -106,7 +106,7 @@ export const benchPushes = async (options: PushesOptions): Promise<void> => {
     // The first import of a program is slower by what it compiles, and so is the first application.
     await imported("warm")
     const { began, documents, figures, jobs, used } = await accept("products")
-    // What was still to be applied once nothing else came.
+    // What was still to be applied after the last push.
     const left = documents - ((await send("GET", "/collections/products")).num_documents as number)
     const ended = performance.now()
     const isReady = async (job: string) => (await send("GET", `/jobs/${job}`)).finished_at !== undefined

@@ -104,7 +104,7 @@ const judged = (name: string, recommend: Recommend, { cases, measure, shown }: P
 
 const sorted = (counts: ReadonlyArray<number>) =>
   Array.from(counts.keys()).sort((a, b) => counts[b] - counts[a] || a - b)
-/** The most frequent, whoever asks; without what is to be left out. */
+/** The most frequent items, for everyone alike; without those to be left out. */
 const byPopularity =
   (counts: ReadonlyArray<number>, most: number, isLeftOut: boolean): Recommend =>
   (recent) => {

@@ -29,10 +29,10 @@ interface RankedCollection {
 }
 const BATCH = 500
 const WEIGHTS = [0, 0.1, 0.2, 0.3, 0.5, 1] as const
-/** Of each of the two lists. */
+/** Length of each of the two lists. */
 const POOL = 100
 
-/** What a document says, in the order of the fields that are searched; wildcards are attributes, and left out. */
+/** A document's text, in the order of the searched fields; wildcards are attributes, and left out. */
 const textIn = (line: string, queryBy: string): readonly [id: string, text: string] => {
   const document = JSON.parse(line) as Readonly<Record<string, unknown>>
   const fields = queryBy
@@ -73,7 +73,7 @@ const scaled = (values: ReadonlyArray<number>): ((value: number) => number) => {
     span = Math.max(...values) - least
   return (value) => (span === 0 ? 1 : (value - least) / span)
 }
-/** What either list has, with both scores; by words nothing is 0. */
+/** The union of both lists, with both scores; a missing word score is 0. */
 const pooled = (
   hits: ReadonlyArray<{ readonly document: { readonly id: string }; readonly text_match?: number }>,
   near: ReadonlyArray<readonly [id: string, cosine: number]>,

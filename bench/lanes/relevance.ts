@@ -29,8 +29,8 @@ export interface RelevanceOptions {
   readonly schema: string | undefined
   readonly ranking: Ranking
   /** All rankings, intervals, queries with errors. */ readonly compare: boolean
-  /** Where the run of `ranking` is written. */ readonly run: string | undefined
-  /** Whose vectors are fused with the ranking by words. */ readonly embedder: "none" | "minilm" | "lsa"
+  /** The file to which the run of `ranking` is written. */ readonly run: string | undefined
+  /** The model whose vectors are fused with the ranking by words. */ readonly embedder: "none" | "minilm" | "lsa"
   readonly seed: number
   readonly out: string | undefined
 }

@@ -31,7 +31,7 @@ export interface RemoteEngineOptions extends InputOptions {
 const AT_A_TIME = 16
 const TOKEN = "bench"
 
-/** The owner, as a process of its own; resolves with its port. */
+/** Starts the owner as a process of its own; resolves with its port. */
 const startOwner = async () => {
   const [command, ...flags] = runtimeCommand()
   const path = fileURLToPath(new URL("../probes/engine-owner.ts", import.meta.url))
@@ -64,7 +64,7 @@ const timed = async (search: Search, asked: Readonly<Record<string, unknown>>, t
   times.push(performance.now() - from)
   return comparable(text)
 }
-/** All queries, so many at a time: searches a second, and processor time of a search here and at the owner. */
+/** All queries, this many at a time: searches a second, and processor time per search here and at the owner. */
 const together = async (search: Search, queries: ReadonlyArray<Readonly<Record<string, unknown>>>, owner: number) => {
   const seconds = () => [processorSeconds(process.pid).process, processorSeconds(owner).process] as const
   const before = seconds(),

@@ -20,7 +20,7 @@ import type { ProbeJob } from "../probes/search-workers-probe.ts"
 
 export interface SearchWorkersOptions extends InputOptions {
   readonly out: string | undefined
-  /** Repeats of each number of workers; the medians are told. */ readonly rounds: number
+  /** Repetitions for each number of workers; medians are reported. */ readonly rounds: number
 }
 interface Measured {
   readonly queries_per_s: number
@@ -36,7 +36,7 @@ interface Figures extends Measured {
 }
 const HERE_SHARE = 0.5
 const COUNTS = [0, 1, 2, 4]
-/** As many wait as the largest number of workers has to do. */
+/** As many concurrent searches as keep the largest number of workers busy. */
 const AT_A_TIME = 16
 const HEAVY_NAMESPACE = "heavy"
 
@@ -78,7 +78,7 @@ export const benchSearchWorkers = async (options: SearchWorkersOptions): Promise
     }
     const cases = [
       ...COUNTS.map((workers) => ({ name: `workers_${workers}`, workers })),
-      // As it is by default: the thread where they arrive searches too.
+      // The default: the thread where searches arrive runs some too.
       ...[1, 2].map((workers) => ({ name: `workers_${workers}_and_here`, workers, here_share: HERE_SHARE }))
     ]
     const runs = new Map<string, Array<Figures>>(cases.map(({ name }) => [name, []]))

@@ -191,7 +191,7 @@ const ruled = async (
     rules_statuses: single.statuses
   }
 }
-/** Milliseconds of the engine call of each search, as its explanation tells. */
+/** Milliseconds of each search's engine call, from its explanation. */
 const engineCalls = async (server: RunningProgram, { queries, schema }: Inputs): Promise<Array<number>> => {
   const calls: Array<number> = []
   for (let i = 0; i < explained; i++) {
@@ -212,7 +212,7 @@ const engineCalls = async (server: RunningProgram, { queries, schema }: Inputs):
   return calls
 }
 
-/** 20,000 events/s and 2,000 documents/s beside the same fixed rate of searches. */
+/** 20,000 events/s and 2,000 documents/s during the same fixed rate of searches. */
 const mixed = async (
   options: SearchOptions,
   server: RunningProgram,

@@ -39,14 +39,14 @@ const timed = async <A>(run: () => A | Promise<A>): Promise<readonly [A, number]
   return [value, performance.now() - from]
 }
 
-/** What is made for an answer, and by how much a search with corrections is slower in the middle. */
+/** The time to make an answer, and the median slowdown of a search with corrections. */
 const beyond = async (lab: Lab, queries: ReadonlyArray<string>) => {
   const made: Array<number> = [],
     withCorrections: Array<number> = [],
     without: Array<number> = []
   for (const [i, q] of [...queries.slice(0, WARM), ...queries].entries()) {
     const asked = { q, query_by: QUERY_BY }
-    // Whoever comes second finds what it needs in the processor's caches: both do, in turns.
+    // The second variant finds its data in the processor's caches, so they take turns.
     const first = await timed(() => lab.ask(asked, i % 2 === 0))
     const second = await timed(() => lab.ask(asked, i % 2 === 1))
     const [[answered, with_ms], [, without_ms]] = i % 2 === 0 ? [first, second] : [second, first]

@@ -24,12 +24,12 @@ export interface VectorsOptions {
 type Kind = "clustered" | "uniform"
 
 const NEAREST = 10
-/** Of a hybrid search: as many as the engine takes where the query names no number. */
+/** In a hybrid search: the engine's default where the query names no number. */
 const HYBRID_NEAREST = 100
 const CLUSTERS = 200
 /** Deviation of a vector from the centre of its cluster, both with normal parts. */
 const SPREAD = 0.6
-/** Every document stands on one of 100 shelves: a filter on the first n lets n percent pass. */
+/** Every document is on one of 100 shelves: a filter on the first n matches n percent. */
 const SHELVES = 100
 const BATCH = 1_000
 
@@ -213,7 +213,7 @@ export const measureVectors = async (kind: Kind, options: Omit<VectorsOptions, "
     const started = performance.now()
     await fill(engine, values, count, dim)
     const imported = performance.now()
-    // What runs beside the build: how long this thread, which searches, was ever held up.
+    // Longest delays of this thread, which searches, during the build.
     let stall = 0,
       last = performance.now()
     const timer = setInterval(() => {

@@ -43,7 +43,7 @@ const pcmOf = (samples: Float32Array): Buffer => {
   for (const [i, sample] of samples.entries()) bytes.writeInt16LE(Math.round(sample * 32_767), 2 * i)
   return bytes
 }
-/** Of a processor, while something goes on in every stream every so often. */
+/** Processor share while there is some activity in every stream now and then. */
 const shareOf = async (
   { pid }: RunningProgram,
   sockets: ReadonlyArray<WebSocket>,
@@ -94,7 +94,7 @@ export const benchVoiceStream = async ({ out, seconds, streams, times }: VoiceSt
     const begins = Math.round((speech[0]?.start ?? 0) * RATE)
     const samples = Float32Array.from([...said, ...said.subarray(begins, begins + RATE)])
     const whole = pcmOf(samples)
-    // The model is loaded by the first who speaks.
+    // The first speaker loads the model.
     const heard: Array<{ readonly first_ms: number; readonly final_ms: number }> = []
     const model = (await spoken(server, whole)) === undefined ? "none" : "installed"
     for (let i = 0; model !== "none" && i < times; i++) heard.push((await spoken(server, whole))!)

@@ -92,7 +92,7 @@ const fill = async (call: Call): Promise<ReadonlyArray<Asked>> => {
     return { id, q: spokenName(name) }
   })
 }
-/** Those that are found when they are typed. */
+/** Queries that find their document when typed. */
 const chosen = async (call: Call, all: ReadonlyArray<Asked>, { seed, texts }: VoiceOptions) => {
   const random = makeRandom(seed)
   const found: Array<Asked> = []

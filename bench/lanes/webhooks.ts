@@ -85,7 +85,7 @@ export const benchWebhooks = async (options: WebhooksOptions): Promise<void> => 
       })
     )
     await until("every first attempt", () => receivers.count() >= options.events * options.endpoints)
-    // What is still being recorded would not be found by the recovery.
+    // An event still being recorded would not be found by the recovery.
     const isRecorded = async (id: string, status: string) =>
       (await send("GET", `/webhooks/${id}/deliveries?limit=250`)).data.every(
         (delivery: { readonly status: string }) => delivery.status === status

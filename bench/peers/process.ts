@@ -1,4 +1,4 @@
-/** A peer that is a program of its own: inputs as files, one process on one thread, its answer as a file. */
+/** A peer in its own process: inputs as files, one process on one thread, its answer as a file. */
 import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,7 +9,7 @@ export interface PeerFigures {
   readonly import_docs_per_s: number
   readonly index_bytes_per_doc: number
   readonly qps: number
-  /** Where the peer tells it. */ readonly queries_per_processor_s?: number
+  /** Where the peer reports it. */ readonly queries_per_processor_s?: number
   readonly p50_ms: number
   readonly p95_ms: number
   readonly p99_ms: number

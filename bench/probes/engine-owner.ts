@@ -1,4 +1,4 @@
-/** A process with an engine for others, for `remote-engine`; ends with who started it. */
+/** A process that shares its engine, for `remote-engine`; ends with its parent. */
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
 import { shareEngine } from "../../engine-sdk/src/remote/mod.ts"
 

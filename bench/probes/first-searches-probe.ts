@@ -21,7 +21,7 @@ export interface FirstSearchesJob {
   /** A small one with the same fields, which is searched first, so that the code is compiled; none: it is not. */
   readonly small: string | undefined
   readonly workers: number
-  /** As the service does it after a start: opened and searched by nobody, before the first look. */
+  /** As the service does after a start: opened but never searched, before the first look. */
   readonly practised: boolean
   readonly searches: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   /** Written between the two looks. */ readonly more: ReadonlyArray<string>

@@ -1,6 +1,6 @@
 /**
- * One engine with so many search workers over a folder that is filled already, in a process of its own, so that its
- * memory and its processor time are its own. Reads a job as JSON on standard input, writes figures on standard output.
+ * One engine with a given number of search workers over an existing folder, in a process of its own, so that memory and
+ * processor time can be measured separately. Reads a job as JSON on standard input, writes figures on standard output.
  */
 import { openEngine } from "../../engine-sdk/src/mod.ts"
 import {
@@ -24,7 +24,7 @@ export interface ProbeJob {
   readonly warm: ReadonlyArray<Asked>
   readonly queries: ReadonlyArray<Asked>
   readonly at_a_time: number
-  /** Of another tenant, again and again beside the queries; not asked where absent. */ readonly heavy?: Asked
+  /** Of another tenant, repeated during the queries; absent: none. */ readonly heavy?: Asked
   readonly heavyNamespace: string
 }
 
@@ -37,7 +37,7 @@ const job = JSON.parse(text) as ProbeJob
 const engine = await openEngine({
   path: job.path,
   worker: true,
-  // Whatever a search costs: what is measured is that they are sent, and to whom.
+  // Whatever a search costs: only sending them, and to whom, is measured.
   searchWorkers: { count: job.workers, documents_min: 0, cost_min_ms: 0, here_share: job.here_share ?? 0 }
 })
 const context = contextOver(engine)
@@ -53,7 +53,7 @@ const answered = async (own: OperationContext, asked: Asked): Promise<number> =>
   if (!written.ok) throw new Error(written.error.message)
   return closed(written.value).length
 }
-/** Each query once, so many at a time; milliseconds of each. */
+/** Each query once, this many at a time; milliseconds of each. */
 const all = async (queries: ReadonlyArray<Asked>, at_a_time: number): Promise<ReadonlyArray<number>> => {
   const times: Array<number> = []
   let next = 0

@@ -30,7 +30,7 @@ import type { Texts } from "../inputs/texts.ts"
 
 /** Where documents are written: on the searching thread, in memory; or in a worker, on disk. */
 export type StallMode = "memory" | "worker"
-/** A stretch that is told of, and how many of each kind. */
+/** The shortest stretch that is reported, and how many of each kind. */
 const TOLD_ms = 5
 const TOLD_MAX = 12
 const SAMPLES_us = 500
@@ -54,7 +54,7 @@ interface Stretch {
 }
 type Parameters = Record<string, unknown>
 
-/** One facet value per document, and searches that ask for everything a segment may have to be asked for first. */
+/** One facet value per document, and searches that use every structure a segment prepares on first use. */
 const withSerials = (
   inputs: Inputs
 ): { readonly schema: Inputs["schema"]; readonly documents: Texts; readonly queries: ReadonlyArray<Parameters> } => {
@@ -131,7 +131,7 @@ class Sampler {
     await this.ask("Profiler.start")
     this.spins.push(markedSpin())
   }
-  /** What ran in each stretch: functions by their time in it, the most first; and the collector's share of it. */
+  /** The functions that ran in each stretch, longest first, and the garbage collector's share. */
   async explain(
     stretches: ReadonlyArray<Stretch>
   ): Promise<ReadonlyArray<{ readonly ran: string; readonly collector: number }>> {
@@ -170,7 +170,7 @@ class Sampler {
       last = mean(marked.filter((at) => at >= middle))
     for (let i = 0; i < times.length; i++)
       times[i] = this.spins[0] + ((times[i] - first) * (this.spins[1] - this.spins[0])) / (last - first)
-    // Without a sample in either spin nobody knows when the others were taken.
+    // Without a sample in either spin the clocks of the profile cannot be aligned.
     if (!Number.isFinite(first + last)) return stretches.map(() => ({ ran: "what ran is not known", collector: 0 }))
     return stretches.map(({ from, until }) => {
       const spent = new Map<string, number>()
@@ -179,7 +179,7 @@ class Sampler {
         const name = nameOf(profile.samples[i])
         spent.set(name, (spent.get(name) ?? 0) + profile.timeDeltas[i] / 1_000)
       }
-      // Waiting for a processor, or for the timer, is nobody's work.
+      // Time spent waiting for a processor, or for the timer, is nobody's work.
       const total = [...spent].reduce((sum, [name, ms]) => (name.startsWith("(idle)") ? sum : sum + ms), 0)
       return {
         ran: [...spent]
@@ -315,7 +315,7 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
       })
     }
     const told = await (async () => {
-      // What a query costs at rest: the rest of its time was spent on something that it found undone.
+      // A query's duration at rest: anything beyond it was spent on preparing something.
       const rest = new Map<number, number>()
       for (const { query } of stretches) {
         if (rest.has(query)) continue
@@ -336,7 +336,7 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
     const between = told.flatMap(({ kind, ms, phase }, i) =>
       kind === "wait" ? [{ phase, ms, own: ms * (1 - reasons[i].collector) }] : []
     )
-    /** Of a phase; those up to `TOLD_ms` are as long as they are. */
+    /** Of a phase; those up to `TOLD_ms` are listed with their own length. */
     const ownMax_ms = (of: string, held: ReadonlyArray<number>): number =>
       longest_ms([
         ...held.filter((ms) => ms <= TOLD_ms),

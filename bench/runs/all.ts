@@ -21,7 +21,7 @@ const resultsFolder = fileURLToPath(new URL("../results", import.meta.url))
 /** A lane that hangs must not hold up the rest. */
 const LANE_MAX_ms = 300_000
 
-/** What the lane's process said is kept only to explain a failure. */
+/** The output of the lane's process is kept only to explain a failure. */
 const runProcess = (args: ReadonlyArray<string>): Promise<{ readonly code: number | null; readonly said: string }> =>
   new Promise((settle) => {
     const [binary, ...flags] = runtimeCommand()

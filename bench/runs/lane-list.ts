@@ -12,11 +12,11 @@ import { luceneMissing } from "../peers/lucene.ts"
 export interface Figure {
   readonly name: string
   readonly unit: string
-  /** Where it stands in what the bench wrote. */ readonly path: ReadonlyArray<string>
+  /** Its path in the bench's JSON. */ readonly path: ReadonlyArray<string>
 }
 export interface Lane {
   readonly name: string
-  /** Of `dowser bench`, without `--out`. `folder` is the lane's own, empty, and removed afterwards. */
+  /** Arguments of `dowser bench`, without `--out`. `folder` is the lane's own, empty, and removed afterwards. */
   readonly arguments: (folder: string) => ReadonlyArray<string>
   readonly figures: ReadonlyArray<Figure>
   /** Why it cannot run here. */ readonly missing?: () => string | undefined
@@ -48,7 +48,7 @@ const judgedSet = (name: string, queries: string, queryBy: string): Lane => ({
   ],
   figures: [figure("nDCG@10", ""), figure("recall@100", "")]
 })
-/** The same with vectors of a model of this program beside the words. */
+/** The same with vectors of one of this program's models beside the words. */
 const judgedByMeaning = (name: string, queries: string, queryBy: string, embedder: "minilm" | "lsa"): Lane => {
   const lane = judgedSet(name, queries, queryBy)
   return {

@@ -37,7 +37,7 @@ export interface StringFilter {
     readonly match: "contains" | "equals" | "phrase"
     /** The last token is a prefix (`pre*`). With `equals`: the value starts with these tokens. */
     readonly prefix: boolean
-    /** The words that the last token of a prefix stands for, where an engine has chosen them already. */
+    /** The words that the prefix in last place expands to, where an engine has chosen them already. */
     readonly words?: ReadonlyArray<string>
   }>
   /** Completions considered per prefix, best first (`max_filter_by_candidates`). */ readonly prefixCandidates: number

@@ -5,7 +5,7 @@
  */
 
 /**
- * Thrown where a feature was asked for without its package. `message` names both and what to install.
+ * Thrown where a feature is used without its package. `message` names both and what to install.
  *
  * @example
  * ```ts
@@ -43,7 +43,7 @@ const requireHere = (): NodeJS.Require | undefined =>
     .createRequire(import.meta.url)
 
 /**
- * What to throw when loading failed: PackageMissing where the package itself is not there, else the failure as it came.
+ * The error to throw when loading failed: PackageMissing where the package itself is missing, else the original error.
  */
 export const missingPackage = (specifier: string, purpose: string, error: unknown): unknown => {
   const { code, message = "" } = error as { readonly code?: string; readonly message?: string }

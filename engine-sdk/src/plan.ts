@@ -38,7 +38,7 @@ export interface RelevanceQuery {
   /** `bm25` is the baseline that every gain of `relevance` is measured against. */ readonly ranking:
     | "relevance"
     | "bm25"
-  /** What was asked, as written, without exclusions, quotation marks and stopwords of the request. */
+  /** The query as written, without exclusions, quotation marks and stopwords of the request. */
   readonly text: string
   /** Other spellings from synonyms. */ readonly variants: ReadonlyArray<string>
   readonly units: ReadonlyArray<RelevanceUnit>
@@ -88,7 +88,7 @@ export interface TextQuery {
 
 // ---- vectors -------------------------------------------------------------------------------------------------------
 
-/** Texts to embed, each with its weight (none: equal), and how long a model elsewhere is asked for them. */
+/** Texts to embed, each with its weight (none: equal), and how long a remote model may take. */
 export interface QueryEmbedding {
   readonly texts: ReadonlyArray<string>
   readonly weights: ReadonlyArray<number>
@@ -180,7 +180,7 @@ export interface GroupRequest {
 
 // ---- what is shown -------------------------------------------------------------------------------------------------
 
-/** What a hit shows of its document. Patterns may end in `*`; an empty `include` means everything. */
+/** The part of its document that a hit shows. Patterns may end in `*`; an empty `include` means everything. */
 export interface Selection {
   readonly include: ReadonlyArray<string>
   readonly exclude: ReadonlyArray<string>
@@ -206,15 +206,15 @@ export interface HighlightRequest {
   readonly startTag: string
   readonly endTag: string
   readonly v1: boolean
-  /** Of one marked text, tags included. */ readonly bytes_max: number
+  /** For one highlighted text, tags included. */ readonly bytes_max: number
 }
 
 // ---- what rules put into a list
 // --------------------------------------------------------------------------------------
 
 /**
- * A document that rules place whether or not it matches. It counts once in `found`, facets and paging and stands
- * nowhere else. Of several for one position the first in the plan gets it, the next ones the next free positions.
+ * A document that rules place whether or not it matches. It counts once in `found`, facets and paging and appears
+ * nowhere else. Of several for one position the first in the plan gets it, the others the next free positions.
  */
 export interface Injection {
   readonly kind: "pin" | "sponsored"
@@ -251,7 +251,9 @@ export interface SearchPlan {
   readonly facets: ReadonlyArray<FacetRequest>
   readonly facetQuery: FacetQuery | undefined
   readonly facetValuesMax: number
-  /** What the caller would put up with; an engine may count everything all the same, as the embedded one does. */
+  /**
+   * The approximation that the caller accepts; an engine may count everything all the same, as the embedded one does.
+   */
   readonly facetSample: {
     readonly percent: number
     readonly threshold: number
@@ -267,13 +269,14 @@ export interface SearchPlan {
    */
   readonly injected?: ReadonlyArray<Injection>
   /**
-   * What an injection with `mustPassFilter` must pass where that is not `filter` (a fallback searches with another).
+   * The filter that an injection with `mustPassFilter` must pass where that is not `filter` (a fallback searches with
+   * another).
    */
   readonly injectedFilter?: Filter
   /** Asks for `SearchAnswer.window` instead of the page; not with `group`. */ readonly window?: WindowRequest
   /**
-   * What a pinned document must pass even without `filterCuratedHits` (restrictions of a key); already part of
-   * `filter`.
+   * The filter that a pinned document must pass even without `filterCuratedHits` (restrictions of a key); already part
+   * of `filter`.
    */
   readonly pinnedFilter?: Filter
   /** Maximal marginal relevance asked by a curation item (`docs/contract/curation.md#diversity`). */
@@ -299,13 +302,13 @@ export interface SearchPlan {
    */
   readonly isLong?: boolean
   /**
-   * What the answer may weigh, one for all searches of a request; without it there is no bound. An engine elsewhere is
-   * asked for no more than what is left.
+   * The size limit of the answer, one for all searches of a request; absent: no limit. A remote engine is asked for no
+   * more than what is left.
    */
   readonly budget?: AnswerBudget
   /** `metadata` of the first matching curation. */ readonly metadata?: Record<string, unknown>
   /** Asks for `SearchAnswer.corrections`. */ readonly corrects?: boolean
-  /** What the answer repeats and how it says where it stands. */
+  /** Parameters that the answer repeats, and its paging. */
   readonly echo: {
     readonly q: string
     readonly per_page: number
@@ -377,7 +380,7 @@ export interface SearchAnswer {
    * Documents that matched, injected ones not counted. Only where the plan has `injected`; taken off before the wire.
    */
   organic?: number
-  /** Only where the plan asked for it; `hits` is then empty. Taken off before the wire. */ window?: HitWindow
+  /** Only where the plan asked for it; `hits` is then empty. Removed before the answer is sent. */ window?: HitWindow
   /**
    * Words that were found through typing errors alone, where the plan `corrects` and there are any. Of a key with
    * restrictions (`pinnedFilter`), what other documents hold does not count. Taken off before the wire. An engine that
@@ -386,13 +389,12 @@ export interface SearchAnswer {
   corrections?: ReadonlyArray<WordCorrection>
 }
 /**
- * Hits before they are placed and paged. Documents, highlights and values are read when they are first looked at, from
- * memory that the engine may use again once control has gone back to the event loop: whoever is about to wait calls
- * `keep` first.
+ * Hits before they are placed and paged. Documents, highlights and values are read on first access, from memory that
+ * the engine may reuse once control has returned to the event loop: call `keep` before waiting for anything.
  */
 export interface HitWindow {
   readonly organic: ReadonlyArray<Hit>
-  /** Of `organic`, whatever of their documents is shown. */ readonly ids: ReadonlyArray<string>
+  /** Of `organic`, whichever fields are shown. */ readonly ids: ReadonlyArray<string>
   /** Pinned and injected hits that exist and pass, each at a position of its own, ascending. */
   readonly injected: ReadonlyArray<{
     readonly id: string
@@ -405,7 +407,7 @@ export interface HitWindow {
   column?(field: string): WindowColumn | undefined
   /** Reads everything now that may be looked at later: all hits, and the fields that the plan's `window` names. */
   keep(): void
-  /** False where `keep` had no time for it: whoever reads a hit then gives way, and the search is made elsewhere. */
+  /** False where `keep` ran out of time: the reader then gives way, and the search runs elsewhere. */
   readonly isWhole?: boolean
 }
 

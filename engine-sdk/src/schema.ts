@@ -65,7 +65,7 @@ export interface Field {
   /** A child of an object field. */ readonly nested?: boolean
   /** Below an array of objects: the value is an array even if the type looks singular. */
   readonly nested_array?: boolean
-  /** Found in a document (`.*`, regex, `auto`, `string*`, a child of `object`), not declared as it stands. */
+  /** Detected in a document (`.*`, regex, `auto`, `string*`, a child of `object`), not declared in this form. */
   readonly detected?: boolean
 }
 

@@ -5,7 +5,7 @@
  * taken again.
  */
 
-/** Numbers that a room keeps; above that each asker gets an array of its own. */
+/** Numbers that the shared room holds; a larger request gets an array of its own. */
 const KEPT_MAX = 4 * 1024 * 1024
 
 export class SpareNumbers {

@@ -3,7 +3,7 @@
  */
 
 let isAwaited = (): boolean => false
-/** Who gave way to a message that has not come. */
+/** Tasks that yielded to a message that has not arrived. */
 const givenWay: Array<() => void> = []
 const goOn = (): void => {
   for (const resolve of givenWay.splice(0)) resolve()
@@ -20,7 +20,7 @@ export const giveWayTo = (isMessageUnderWay: () => boolean): (() => void) => {
 
 /**
  * Resolves in a later turn of the event loop, where there is `setImmediate` without the milliseconds of a timer; where
- * a message is under way, once it has come.
+ * a message is under way, once it has arrived.
  */
 export const nextTurn = (): Promise<void> =>
   new Promise((resolve) => {
@@ -48,7 +48,7 @@ const nextPiece = (): void => {
   turnBegan = performance.now()
   resume()
 }
-/** As many as the turn has time for: the next look comes after the microtask in which who was resumed went on. */
+/** As many as the turn has time for: the clock is read again after the microtask in which the resumed task ran. */
 const resume = (): void => {
   if (performance.now() - turnBegan >= PIECES_MS) return comeBack()
   waiting.shift()?.()
@@ -60,8 +60,8 @@ const comeBack = (): void => {
   setTimeout(nextPiece, 0)
 }
 /**
- * For work in pieces: resolves in a later turn once such work has taken long in this one, and is nothing to wait for
- * until then. Who waits goes on one after the other, as many in a turn as fit into that time, however many there are.
+ * For work in pieces: resolves in a later turn once such work has taken long in this one, and immediately until then.
+ * Waiting tasks resume one after the other, as many in a turn as fit into that time, however many there are.
  */
 export const givingWay = (): (() => Promise<void> | undefined) => {
   const now = performance.now()

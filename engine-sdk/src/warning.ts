@@ -1,6 +1,6 @@
 /**
- * To whoever runs the program, where no caller waits for an answer: Node's and Deno's warnings, or the console of a
- * browser.
+ * Warns the operator of the program, where no caller waits for an answer: Node's and Deno's warnings, or the console of
+ * a browser.
  */
 export const warn = (what: string, error: unknown): void => {
   const sentence = `${what}: ${error instanceof Error ? error.message : String(error)}`

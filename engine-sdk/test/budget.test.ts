@@ -62,7 +62,7 @@ describe.each([false, true])("memory budget, worker %s", (worker) => {
     ])
     expect(answer.ok ? answer.value.found : answer.error).toBe(3)
     await again.close()
-    // While it is open a snapshot may be on its way; closed, none is left half written.
+    // While it is open a snapshot may be in progress; once closed, none is left half written.
     expect((await readdir(join(path, "segments"))).some((name) => name.endsWith(".new"))).toBe(false)
     await rm(path, { recursive: true, force: true })
   })

@@ -170,7 +170,7 @@ describe("a snapshot that fails", () => {
         await writer.write("t", "goods", [put("2"), put("1")], false)
         isFull = true
         await expect(writer.release(key)).rejects.toThrow("no space left on device")
-        // Readers hear of it, or they would search what is no longer kept up to date.
+        // Readers are told, or they would search data that is no longer updated.
         expect(events.at(-1)).toEqual({ kind: "closed", key })
         expect(written(await writer.write("t", "goods", [put("3")], false))).toEqual(["3"])
         isFull = false

@@ -60,7 +60,7 @@ const SORTS: ReadonlyArray<ReadonlyArray<SortKey>> = [
     { kind: "text_match", order: "desc" }
   ]
 ]
-/** Every word stands in some field. */
+/** Every word occurs in some field. */
 const holds = (own: ReadonlySet<string>, tokens: ReadonlyArray<string>): boolean =>
   tokens.every((token) => own.has(token))
 const countsOf = (found: ReadonlyArray<Document>, field: "brand" | "tags" | "price"): Map<string, number> => {
@@ -96,7 +96,7 @@ it("finds, counts and ranks common words as a look at every document does", asyn
       documents.map((document) => putOf(document as unknown as Parameters<typeof putOf>[0]))
     )
     await expect.poll(() => engine.usage(namespace, "c")?.segments, { timeout: 60_000 }).toBe(1)
-    // Some are deleted in the large segment, and written anew beside it.
+    // Some are deleted in the large segment, and written again outside of it.
     const changed = Array.from({ length: 300 }, () => documentOf(random, random.below(DOCUMENTS)))
     await engine.write(
       namespace,
@@ -115,7 +115,7 @@ it("finds, counts and ranks common words as a look at every document does", asyn
   const random = randomOf(99)
   for (let n = 0; n < 90; n++) {
     const namespace = n % 2 === 0 ? "acme" : "other"
-    // Of every fifth query one word or the other is dropped: what it found as a list is part of a set found later.
+    // In every fifth query a word is dropped: its list of results is part of a set computed later.
     const isDropping = n % 5 === 0
     const tokens = isDropping
       ? [random.pick(COMMON), random.pick(RARE)]

@@ -1,5 +1,5 @@
 /**
- * Imports again and again, with single writes beside, until it is killed; says each acknowledged import and single
+ * Imports repeatedly, with single writes in between, until it is killed; prints each acknowledged import and single
  * write. Run by `crash.test.ts` only.
  */
 import { openEngine } from "../src/mod.ts"
@@ -22,7 +22,7 @@ const importing = async (): Promise<void> => {
 }
 const singles = async (): Promise<void> => {
   for (let i = 0; ; i++) {
-    // One of its own, and one that the import writes as well.
+    // One id of its own, and one that the import writes as well.
     const written = await engine.write("t", "c", [
       putOf({ id: `s${round}-${i % 50}`, name: `single${round}x${i}`, n: i }),
       putOf({ id: `m${(i * 37) % 3_000}`, name: `beside${round}x${i}`, n: i })

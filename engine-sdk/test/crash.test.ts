@@ -32,7 +32,7 @@ describe.each(["same thread", "worker"])("crash, writer in the %s", (worker) => 
           values: [{ tokens: [`namer${round}x${last}`], match: "equals", prefix: false }],
           prefixCandidates: 4
         }
-        // The write under way may have deleted the fifth from the end.
+        // The write in progress may have deleted the fifth from the end.
         const wanted = Array.from({ length: Math.min(4, last + 1) }, (_id, i) => `r${round}-${last - i}`)
         const found = await engine.get("t", "c", wanted)
         expect(found.ok ? found.value.map((document) => document?.id) : found.error).toEqual(wanted)
@@ -72,7 +72,7 @@ describe.each(["same thread", "worker"])("crash, writer in the %s", (worker) => 
           Array.from({ length: Math.min(50, last + 1) }, (_id, i) => `s${round}-${(last - i) % 50}`)
         )
         if (!got.ok) throw new Error(got.error.message)
-        // The write under way may have replaced the oldest of them.
+        // The write in progress may have replaced the oldest of them.
         got.value.forEach((document, i) =>
           expect(Number(document?.n), `single ${last - i} of ${last}`).toBeGreaterThanOrEqual(last - i)
         )

@@ -1,6 +1,6 @@
 /**
- * `search_cutoff_ms` inside of filters, ordering and facets: what is missing is told, and nothing comes through that a
- * filter keeps out.
+ * `search_cutoff_ms` inside of filters, ordering and facets: incomplete answers are marked, and no document passes that
+ * a filter excludes.
  */
 import { describe, expect, it } from "vitest"
 import { SegmentBuilder } from "../src/index/builders.ts"

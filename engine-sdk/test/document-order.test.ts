@@ -1,6 +1,6 @@
 /**
- * Documents of large segments lie by what they have in common: nothing may be lost or found elsewhere because of it,
- * and common words' sets say what their lists say.
+ * Documents of large segments are ordered by similarity: nothing may be lost or found elsewhere because of it, and
+ * common words' sets must equal their lists.
  */
 import { describe, expect, it } from "vitest"
 import { hasBit, setBit, bitsOf } from "../src/index/bits.ts"
@@ -31,7 +31,7 @@ describe("sorting in steps", () => {
       const distinct = [...new Set(Array.from({ length: size }, () => random.below(most)))]
       const values = distinct.map(() => random.below(0xffffffff))
       const plain = distinct.map((key, i) => [key, values[i]]).sort((a, b) => a[0] - b[0])
-      // What lies around must stay.
+      // The bytes around it must stay.
       const keys = Uint32Array.from([7, ...distinct, 8]),
         with_ = Uint32Array.from([9, ...values, 10])
       drive(sortPairs(keys, with_, 1, keys.length - 1))

@@ -174,7 +174,7 @@ describe("embedding fields", () => {
     ])
     expect(taken()).toEqual(["passage: unreadable", "passage: fine"])
     expect((await stored(opened, "1"))?.meaning).toEqual(own)
-    // Kept with the same sources, made anew with others.
+    // Kept with the same sources, made again with others.
     await put(engine, "upsert", { id: "1", title: "lamp", price: 1 })
     expect((await stored(opened, "1"))?.meaning).toEqual(own)
     await put(engine, "upsert", { id: "1", title: "chair" })

@@ -1,4 +1,4 @@
-/** Who is next among searches that wait for workers: by what each namespace used, over its weight. */
+/** Which of the searches waiting for workers runs next: by what each namespace used, over its weight. */
 import { expect, it } from "vitest"
 import { FairLines } from "../src/lane/fair-lines.ts"
 
@@ -8,7 +8,7 @@ interface One {
   readonly weight: number
 }
 const one = (namespace: string, expected_ms = 1, weight = 1): One => ({ namespace, expected_ms, weight })
-/** Takes so many, each of which takes what was expected; whose they were, in their order. */
+/** Takes this many, each with its expected duration; returns their namespaces in order. */
 const taken = (lines: FairLines<One>, count: number): string =>
   Array.from({ length: count }, () => {
     const next = lines.take()

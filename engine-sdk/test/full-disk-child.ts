@@ -1,6 +1,6 @@
 /**
- * A program whose files may not grow for a while: what it hears of its writes, and what it finds then, as JSON on one
- * line.
+ * A program whose files may not grow for a while: the results of its writes, and what it finds afterwards, as JSON on
+ * one line.
  */
 import { execFileSync } from "node:child_process"
 import { statSync } from "node:fs"

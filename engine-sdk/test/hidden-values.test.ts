@@ -1,5 +1,6 @@
 /**
- * Values of `store: false` fields follow every kind of write, and what a drop or a crash left behind is nobody's later.
+ * Values of `store: false` fields follow every kind of write, and those left behind by a drop or a crash never reappear
+ * elsewhere.
  */
 import { cp, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -47,7 +48,7 @@ describe.each([false, true])("values that are not stored, worker %s", (worker) =
         expect(await found(engine, "secret", "lost")).toEqual([])
       }
       await check()
-      // Without a snapshot everything is indexed anew from what was kept.
+      // Without a snapshot everything is indexed again from the stored values.
       const copy = `${path}-copy`
       await cp(path, copy, { recursive: true })
       await engine.close()

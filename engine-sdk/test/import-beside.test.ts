@@ -1,6 +1,6 @@
 /**
- * Single writes beside an import: they overtake it, in an order that both can rely on, and are found before the disk
- * has them.
+ * Single writes during an import: they overtake it, in an order that both can rely on, and are found before they are on
+ * disk.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -60,9 +60,7 @@ const foundBy = async (engine: SearchEngine, word: string, namespace = "t"): Pro
 }
 
 describe.each(kinds)("beside an import (%s)", (kind) => {
-  /**
-   * Starts an import whose first line is applied before whatever is asked for next, and most of whose others are not.
-   */
+  /** Starts an import whose first line is applied before any later request, and most of whose other lines are not. */
   const importOf = (engine: SearchEngine, first: Document, last: ReadonlyArray<Document> = []) => {
     const state = { isDone: false, done: Promise.resolve() }
     state.done = engine
@@ -150,7 +148,7 @@ describe.each(kinds)("beside an import (%s)", (kind) => {
           const document = line(2, n++)
           const written = await engine.write("t", "c", [putOf(document)])
           expect(written.ok && written.value[0].result.ok).toBe(true)
-          // Nobody missed it: this version is there, or one that an import brought after it.
+          // Nothing was lost: this version is there, or one that an import brought after it.
           const page = await engine.scan("t", { collection: "c", filter: undefined, limit: 100_000 })
           const ids = page.ok ? page.value.ids : []
           expect([ids.includes(document.id as string), new Set(ids).size]).toEqual([true, ids.length])
@@ -258,7 +256,7 @@ describe("a commit that is not readable yet", () => {
       const first = writer.write("t", "c", [putOf({ id: "a", name: "first", n: 1 })], false).then(() => {
         isAnswered = true
       })
-      // Whatever does not wait for the disk is done after a few turns.
+      // Anything that does not wait for the disk is done after a few turns.
       const turns = async (count: number): Promise<void> => {
         for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
       }

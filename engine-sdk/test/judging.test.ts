@@ -1,4 +1,4 @@
-/** Grades from what was taken: what stands high is looked at more, and gets nothing for it. */
+/** Grades from clicks: high positions are looked at more, which must earn nothing. */
 import { describe, expect, it } from "vitest"
 import { ClickedGrades } from "../src/judging/mod.ts"
 import { propensityOf } from "../src/rerank/mod.ts"

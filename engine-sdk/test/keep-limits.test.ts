@@ -1,4 +1,4 @@
-/** What a namespace may keep, as the writer counts it: in memory, on disk behind a worker, and after a restart. */
+/** Storage limits of a namespace, as the writer counts: in memory, on disk behind a worker, and after a restart. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-/** What is made of hits after their search has a quantum of the thread too; beyond it the search is made elsewhere. */
+/** Work on hits after their search has a quantum of the thread too; beyond it the search runs elsewhere. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -74,7 +74,7 @@ it("passes every other failure on", async () => {
   await expect(tellingTooLong(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken")
 })
 
-/** Of 30,000 words: marking one takes longer than what is left of a quantum. */
+/** 30,000 words: highlighting them takes longer than the rest of a quantum. */
 it("makes hits that take long in the lane, of several searches too, and leaves no promise to nobody", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-late-"))
   const engine = await openEngine({ path: folder, worker: true })

@@ -1,4 +1,4 @@
-/** Which sets of common words stay with a segment: what was asked for last, and of the rest what costs most to make. */
+/** Which sets of common words stay with a segment: those used last, and of the rest the most expensive to make. */
 import { describe, expect, it } from "vitest"
 import { ListSets, postingIn } from "../src/index/list-sets.ts"
 
@@ -12,7 +12,7 @@ describe("sets of common words", () => {
     make(sets, 0, 20_000)
     for (let key = 1; key <= 1_000; key++) make(sets, key, 1_000)
     expect(sets.get(0)).toBeDefined()
-    // As often as its cost, and nobody asked for it since.
+    // As often as its cost, and unused since.
     for (let key = 1_001; key <= 8_000; key++) make(sets, key, 1_000)
     expect(sets.get(0)).toBeUndefined()
   })

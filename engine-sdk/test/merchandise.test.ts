@@ -263,7 +263,7 @@ describe("merchandise", () => {
         expect(ids(await one(advised(["4", "1", "0"]), excluding))).toBe("1 0")
         const pinned = { ...unknown, plan: { ...unknown.plan, filter: brandIs("acme"), pinnedFilter: brandIs("acme") } }
         expect(ids(await one(advised(["4", "1", "0"]), { ...pinned, filterCuratedHits: false }))).toBe("1 0")
-        // Whoever asks for one hit is told of as many as who asks for ten.
+        // A request for one hit gets the same count as one for ten.
         const short = { ...unknown, plan: { ...unknown.plan, limit: 1 } }
         expect((await one(advised(["4", "1", "0"]), short)).answer.found).toBe(3)
       }))
@@ -331,8 +331,8 @@ describe("merchandise", () => {
         outcome: "failed",
         note: "no model `nobody`"
       })
-      // Without fields of its own a rerank looks where the words were looked for; a request's own acts where no rule
-      // says anything.
+      // A rerank without fields of its own reads the searched ones; a request's own rerank applies where no rule has
+      // any.
       const seen: Array<ReadonlyArray<string>> = []
       const spy: Reranker = {
         name: "spy",

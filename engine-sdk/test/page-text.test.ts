@@ -132,7 +132,7 @@ describe("the text of a page", () => {
         }
         expect(answerToJson(read), JSON.stringify(asked)).toBe(text)
         expect(Object.keys(JSON.parse(text) as object), "one order of members").toEqual(Object.keys(read))
-        // A document that was read is written anew: nothing of it changes.
+        // A document that was read is written again: none of it changes.
         for (const hit of read.hits ?? []) void hit.document
         expect(answerToJson(read), JSON.stringify(asked)).toBe(text)
       }

@@ -121,7 +121,7 @@ const obvious = (
     )
   const organic = ordered(matching.filter(allowed))
   const eligible = rows.filter((row) => allowed(row) && (free || filter?.holds(row) !== false))
-  // What the request hides is no best hit, but a document that is named is placed all the same.
+  // A hidden document is no best hit, but one named in a rule is placed all the same.
   const placeable = rows.filter((row) => permitted(row) && (free || filter?.holds(row) !== false))
   const newest = [...eligible].reverse()
   const chosen: Array<{ readonly row: Row; readonly position: number }> = []

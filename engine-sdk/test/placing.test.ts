@@ -39,7 +39,7 @@ describe("time where searches arrive", () => {
           ran++
         }
     expect(Math.abs(ran - 1_000)).toBeLessThanOrEqual(5)
-    // What was not used is not saved up.
+    // Unused time is not saved up.
     for (let i = 0; i < 4; i++) here.took(0.5, 9_000)
     expect(here.hasRoom(0.5, 9_000)).toBe(false)
     expect(here.hasRoom(0.5, 9_001)).toBe(true)

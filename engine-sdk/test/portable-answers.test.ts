@@ -64,7 +64,7 @@ it("is written as it came, and read as it was, whichever comes first", () => {
     read.hits![0]!.document.big
   ]).toEqual([{ matched_tokens: ["a"], snippet: "<mark>a</mark>" }, { title: "b" }, "2", 5_000, 9007199254740993n])
   expect(answerToJson(read).replace('"id":"1","big"', '"id":"1", "big"')).toBe(text)
-  // What somebody changes is written as he left it.
+  // A changed document is written as changed.
   const changed = through(answer)
   changed.hits![1]!.document = { title: "c" }
   changed.hits![0]!.distance_m = 5

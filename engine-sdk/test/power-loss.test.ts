@@ -1,5 +1,5 @@
 /**
- * A disk that drops what was not synced, under the durable engine: after a cut at any moment every acknowledged
+ * A disk that drops unsynced data, under the durable engine: after a power cut at any moment every acknowledged
  * document is there in its acknowledged version or a later one, found by search, and the engine opens by itself.
  */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"

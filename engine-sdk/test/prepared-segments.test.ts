@@ -1,6 +1,6 @@
 /**
- * What searches share of segments (numbers of facet values, orders, ages): right for any segments, and ready before a
- * merged one is searched.
+ * Data of segments that searches share (numbers of facet values, orders, ages): correct for any segments, and ready
+ * before a merged one is searched.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"

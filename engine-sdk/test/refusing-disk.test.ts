@@ -144,7 +144,7 @@ it("takes back what was found early, keeps what it replaced, and goes on", () =>
     ).toEqual(Array(20).fill("Unavailable"))
     expect(disk.probes - before).toBeLessThanOrEqual(1)
     expect(await idsIn(engine)).toEqual(["a", "b"])
-    // Another tenant's collection has not failed yet; it hears of it by its own write, and nothing of ours moves.
+    // Another tenant's collection has not failed yet; its own next write tells it, and nothing of ours changes.
     expect(await outcome(engine, [{ id: "other", name: "other" }], "u")).toBe("Unavailable")
     disk.isFull = false
     await freed()

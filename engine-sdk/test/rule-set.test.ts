@@ -1,4 +1,4 @@
-/** What a rule set may say: the checker names every problem at once, and what it accepts is complete. */
+/** The contents of a rule set: the checker reports every problem at once, and what it accepts is complete. */
 import { describe, expect, it } from "vitest"
 import { fail, invalid, ok } from "../src/errors.ts"
 import { checkRuleSet, emptyRuleSet, type RuleSetContext } from "../src/rules/mod.ts"

@@ -138,7 +138,7 @@ const fill = async (engine: LocalEngine): Promise<void> => {
 }
 const ready = (engine: LocalEngine, count: number): Promise<void> =>
   vi.waitFor(() => expect(engine.searchWorkers().ready).toBe(count), { timeout: 60_000, interval: 20 })
-/** What nobody outside is to know of an engine. */
+/** Internals of an engine. */
 interface Inside {
   readonly threads: Pick<OtherThreads, "long" | "unread"> & {
     readonly pool: {
@@ -156,7 +156,7 @@ interface Inside {
   }
 }
 const insideOf = (engine: LocalEngine): Inside => engine as unknown as Inside
-/** Of a message to a thread that searches; of any other nothing. */
+/** For a message to a thread that searches; undefined for any other. */
 const taskOf = (message: unknown): object => {
   if (typeof message === "string") return JSON.parse(message) as object
   const task = (message as { readonly task?: { readonly text?: string; readonly value?: object } }).task
@@ -311,7 +311,7 @@ describe("search workers", () => {
       timeout: 20_000,
       interval: 20
     })
-    // Nobody has searched it, and each worker was told to make it ready.
+    // Nobody has searched it, and each worker was told to prepare it.
     await vi.waitFor(() => expect(prepared.size).toBe(2), { timeout: 20_000, interval: 20 })
     post.mockRestore()
     const plan = suitePlan("ready", { limit: 1, facets: [facet("title")], facetValuesMax: 5 })
@@ -328,7 +328,7 @@ describe("search workers", () => {
     const before = running()
     expect(before.length).toBeGreaterThan(0)
     const unread = threads.unread()
-    // What comes later need not be waited for.
+    // Later ones need not be waited for.
     const later = Array.from({ length: 200 }, () => foundOf(engine, "b", plans[0]))
     await unread
     expect(running().filter((one) => before.includes(one))).toEqual([])
@@ -450,7 +450,7 @@ describe("search workers that end", () => {
     const folder = mkdtempSync(join(tmpdir(), "dowser-workers-"))
     const started: Worker[] = []
     const real = Worker.prototype.postMessage
-    // What the engine starts, so that it can be ended from here.
+    // Threads that the engine starts, so that they can be ended from here.
     const post = vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, ...given) {
       if (typeof given[0] === "object" && given[0] !== null && "task" in given[0] && !started.includes(this))
         started.push(this)
@@ -474,9 +474,9 @@ describe("search workers that end", () => {
         })
         await ready(engine, 2)
       }
-      // Their searches were lost, not slow: nobody's quantum is less for it.
+      // Their searches were lost, not slow: nobody's quantum is reduced for it.
       expect(long.mock.calls.some(([, , , isSlow]) => isSlow === false)).toBe(true)
-      // What it cannot learn, it must not go on without: searches would be of the collection as it was.
+      // A worker that misses an update must not continue: its searches would see the old collection.
       post.mockImplementation(function (this: Worker, ...given) {
         const [message] = given as [{ readonly shared?: { readonly collections: ReadonlyArray<object> } }]
         const told = message.shared?.collections

@@ -56,7 +56,7 @@ const planOf = (asked: string): SearchPlan =>
     limit: 30
   })
 const PLANS = ["oak desk", "stel shelf", "running chair", "round ketle lam", "n17 glass"].map(planOf)
-/** Of all of the plans, as they go to the wire but for the time they took. */
+/** The answers to all plans, as sent but for their times. */
 const shown = async (engine: LocalEngine, namespace = "a", budget?: SearchBudget): Promise<string> =>
   (await engine.search(namespace, PLANS, budget))
     .map((answer) => {
@@ -382,7 +382,7 @@ describe("sections of the writing thread", () => {
         false
       )
     const sections = (): DerivedSection[] => [...live.values()].flatMap(({ sections: own = [] }) => own)
-    /** Of what searches may read. */
+    /** Bytes that searches may read. */
     const published = (): number =>
       [...live.values(), ...sections()].reduce((sum, { region }) => sum + region.buffer.byteLength, 0)
     return { pool, writer, write, sections, published, live, merged }

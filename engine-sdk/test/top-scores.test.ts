@@ -60,7 +60,7 @@ const SORTS: ReadonlyArray<ReadonlyArray<SortKey>> = [
   ]
 ]
 
-/** Values few enough to be asked for one by one. */
+/** Few enough values to be looked up one by one. */
 const FEW_RANKS = 50
 /**
  * The last is one large segment with many values: sets of bits, classes of what decides ties, postings looked up one by
@@ -86,7 +86,7 @@ it.each([
     ]),
     1
   )
-  // Batches become segments of their own; a part is written anew, so that documents are deleted in some.
+  // Batches become segments of their own; some documents are written again, so that segments have deletions.
   const document = (i: number) =>
     putOf({
       id: String(i),
@@ -199,7 +199,7 @@ it("ranks words that stand together in one field before more of them far apart i
   expect(few.value.hits?.map(({ document: { id } }) => id)).toEqual(["3", "1", "2"])
   const scores = few.value.hits?.map(({ text_match }) => text_match) ?? []
   expect(scores).toEqual(all.value.hits?.map(({ text_match }) => text_match))
-  // Two words in one window, beside one: not only one more field.
+  // Two words in one window, and one alone: not just one more field.
   expect(Number(scores[1]) - Number(scores[2])).toBeGreaterThan(2 ** 32)
   await engine.close()
 })

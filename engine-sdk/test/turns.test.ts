@@ -22,7 +22,7 @@ const turn = async (): Promise<void> => {
   for (const run of timers.splice(0)) run()
   for (let i = 0; i < 1_000; i++) await Promise.resolve()
 }
-/** So many pieces that came in one turn and had to give way; each works `ms` when it goes on. `done` by turn. */
+/** This many pieces that arrived in one turn and had to yield; each works `ms` when it resumes. `done` by turn. */
 const waiting = async (pieces: number, ms: number): Promise<ReadonlyArray<number>> => {
   const gives = Array.from({ length: pieces }, () => givingWay())
   now += 2
@@ -41,7 +41,7 @@ const waiting = async (pieces: number, ms: number): Promise<ReadonlyArray<number
     byTurn.push(ran - before)
   }
   await all
-  // The timer that is set for a turn in which nobody waits.
+  // The timer set for a turn in which nothing waits.
   await turn()
   return byTurn
 }

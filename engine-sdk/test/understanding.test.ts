@@ -1,6 +1,6 @@
 /**
- * What a query may have been meant as, and what it names: pure decisions, and what the engine tells of its words, on
- * the searching thread and on another.
+ * Readings of a query, and the values it names: pure decisions, and the engine's knowledge of its words, on the
+ * searching thread and on another.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -105,7 +105,7 @@ describe("rewrites", () => {
   })
   it("complete a last word", () => {
     expect(new RewriteSearch("ghbd", all).candidates(knowing("привет"), 6)[0]).toEqual({ kind: "layout", q: "прив" })
-    // Where it must be whole the index knows none, and this is the likeliest guess.
+    // Where the last word must be complete the index knows none, and this is the likeliest guess.
     const [guess] = new RewriteSearch("ghbd", ["translit"]).candidates(knowing("привет"), 6, false)
     expect(guess).toEqual({ kind: "translit", q: "гхбд" })
   })
@@ -244,7 +244,8 @@ describe("what an engine says of words", () => {
     expect(await correctionsOf(engine, planFor("enamel"))).toBeUndefined()
     expect(await correctionsOf(engine, planFor("enam"))).toBeUndefined()
     expect(await correctionsOf(engine, { ...planFor("enamle"), corrects: false })).toBeUndefined()
-    // A word of documents that a key does not see is to it a typing error like any other; a filter of its own is none.
+    // A word only of documents that a key cannot see is a typing error to that key; a filter of the request itself does
+    // not count.
     expect(await correctionsOf(engine, planFor("enamal"))).toBeUndefined()
     expect(await correctionsOf(engine, planFor("enamal", { filter: hidden }))).toBeUndefined()
     expect(await correctionsOf(engine, planFor("enamal", { filter: hidden, pinnedFilter: hidden }))).toEqual([

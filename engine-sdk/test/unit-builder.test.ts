@@ -1,4 +1,4 @@
-/** A document's values are read in pieces; which pieces is nobody's business: the words are those of the values. */
+/** A document's values are read in pieces; however they are cut, the words are those of the values. */
 import { expect, it } from "vitest"
 import { makeRandom } from "../../fixtures/random.ts"
 import { UnitBuilder } from "../src/search/relevance/unit-index.ts"

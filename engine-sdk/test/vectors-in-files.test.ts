@@ -154,7 +154,7 @@ for (const options of [
       for (const damage of damages) {
         const [name] = await files()
         await damage(join(path, "vectors", name!))
-        // What a start that was killed left behind goes, too.
+        // Files left behind by a killed start are removed, too.
         await writeFile(join(path, "vectors", "1-9999.vec"), "left")
         engine = await open()
         expect(await found(engine, "a")).toEqual(before)
@@ -171,7 +171,7 @@ describe("bytes in memory", () => {
     const memory = createEngine({ approximateFrom: Infinity }),
       engine = await openEngine({ path, approximateFrom: 500, worker: searchWorkers > 0, searchWorkers })
     const centres = Array.from({ length: 100 }, vectorOf)
-    // What bytes tell apart, what they do not, one large number beside small ones, and nothing at all.
+    // Vectors that bytes can distinguish, ones they cannot, one large number beside small ones, and zeros.
     const kinds: ReadonlyArray<(i: number) => number[]> = [
       (i) => centres[i % 97]!.map((part) => part + (next() - 0.5) * 0.5),
       (i) => centres[i % 100]!.map((part, d) => part + (d === i % DIMENSIONS ? 1e-4 * next() : 0)),

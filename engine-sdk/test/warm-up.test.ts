@@ -1,4 +1,4 @@
-/** Searches that nobody asked for: what they open and where they run, and what they must not leave behind. */
+/** Warm-up searches: what they open and where they run, and what they must not leave behind. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

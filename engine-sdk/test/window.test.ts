@@ -1,4 +1,4 @@
-/** The hits that stages reorder: as many as are asked for, in their rank, whatever the page is. */
+/** The hits that stages reorder: as many as requested, in their rank, whatever the page is. */
 import { expect, it } from "vitest"
 import { createEngine, type SearchPlan } from "../src/mod.ts"
 import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../src/testing/engine-suite.ts"
@@ -7,7 +7,7 @@ it("the window of a small page is that of a large one, and holds the best hits i
   const engine = createEngine()
   try {
     await engine.createCollection("t", suiteSchema("c", [suiteField("title", "string")]), 1)
-    // The later a document came, the better it matches: every other order would be told.
+    // The later a document came, the better it matches: any other order would be noticed.
     await engine.write(
       "t",
       "c",

@@ -33,7 +33,7 @@ const decisionWith = async (name: string, from: string, to: string): Promise<typ
 
 const above10 = { metric: "searches", op: ">", threshold: 10 } as const
 const below10 = { metric: "searches", op: "<", threshold: 10 } as const
-/** What the table says wrongly of a decision: nothing, of one that is right. */
+/** The cases in which the table contradicts the decision: none, if it is right. */
 const complaints = (decide: typeof judged): ReadonlyArray<string> =>
   (
     [

@@ -1,6 +1,6 @@
 /**
- * Bodies that end badly, on a server of their own: what is told, that nothing waits for ever, that nothing ends the
- * process.
+ * Bodies that end badly, on a server of their own: the error, that nothing waits for ever, and that the process
+ * survives.
  */
 import { createServer, request, type Server } from "node:http"
 import { type AddressInfo, connect } from "node:net"
@@ -58,7 +58,7 @@ afterAll(() => {
   server.close()
 })
 
-/** What the reader of `/silent` was given. */
+/** What the reader of `/silent` received. */
 const silent: Array<string> = []
 const post = async (path: string, body: Uint8Array, headers: Record<string, string> = {}) =>
   (await fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", body: body as unknown as string, headers })).text()

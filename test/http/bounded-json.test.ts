@@ -8,7 +8,7 @@ import { type Program, startProgram, type Tenant } from "../support/program.ts"
 
 const brackets = (n: number) => "[".repeat(n) + "]".repeat(n)
 const empties = (n: number) => `[${Array.from({ length: n }, () => "{}").join(",")}]`
-/** What the parser alone is given to do: characters that reach it. */
+/** Characters that reach the parser itself. */
 const parsedCharacters = (text: string): number => {
   let characters = 0
   parseBounded(text, 64, (given) => {
@@ -121,7 +121,7 @@ describe("the sources", () => {
       "src/organizations",
       "engine-sdk/src/operations"
     ]
-    /** What was stored or answered by ourselves. */
+    /** Text that was stored or answered by ourselves. */
     const own = new Map([
       ["src/gateway/routes.ts", 1],
       ["src/events/failed/failed.ts", 2],

@@ -32,7 +32,7 @@ const serve = async (bounds: ConnectionBounds) => {
       const close = async () => {
         socket.destroy()
         await closed
-        // The server learns of it in a turn of its own.
+        // The server notices it in a later turn.
         await new Promise((wait) => setTimeout(wait, 50))
       }
       socket.on("error", reject)

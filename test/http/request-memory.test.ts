@@ -50,7 +50,7 @@ describe("what requests hold together", () => {
       true,
       400_000
     ])
-    // Of another tenant's share nothing is taken away by what does not fit any more.
+    // A request that does not fit takes nothing from another tenant's share.
     expect([held.reserveForAnswer(more(600_000)), other.reserveForAnswer(more(300_000)), memory.bytes]).toEqual([
       false,
       true,

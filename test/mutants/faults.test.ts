@@ -28,6 +28,6 @@ it("an entry that does not fit is told, whatever is wrong with it", () => {
   expect(wrong({ tests: [] })).toEqual(["a: it names no test"])
   expect(wrong({ tests: ["gone.ts"] })).toEqual(["a: there is no file gone.ts"])
   expect(misfits([fault, fault], files)).toEqual(["a: two faults have this name"])
-  // What looks like a pattern of `replace` is taken as it is written.
+  // Replacement patterns in `replace` are taken literally.
   expect(planted("a b", { from: "b", to: "$&$1" })).toBe("a $&$1")
 })

@@ -35,7 +35,7 @@ interface Export {
 }
 const textOf = (file: string): string => readFileSync(file, "utf8")
 const KEYWORDS = "const|function\\*?|async function\\*?|class|abstract class|interface|type|enum"
-/** What a module exports, by name, with the file that declares it. */
+/** A module's exports, by name, with the file that declares each. */
 const exportsOf = (file: string): ReadonlyMap<string, Export> => {
   const text = textOf(file).replace(/\/\*[\s\S]*?\*\//g, "")
   const at = (path: string) => normalize(join(dirname(file), path))
@@ -74,14 +74,14 @@ const listed = (): ReadonlyArray<Public> => {
   return [...all].map(([name, one]) => ({ name, ...one }))
 }
 
-/** The docstring that stands directly above a declaration. */
+/** The docstring directly above a declaration. */
 const docstringOf = (text: string, name: string): string | undefined =>
   new RegExp(`(/\\*\\*(?:(?!\\*/)[\\s\\S])*\\*/)\\nexport (?:declare )?(?:${KEYWORDS}) ${name}\\b`).exec(text)?.[1]
 const examplesIn = (docstring: string): ReadonlyArray<string> =>
   [...docstring.matchAll(/@example\n \* ```ts\n([\s\S]*?) \* ```/g)].map(([, code]) =>
     code!.replace(/^ \* ?/gm, "").trimEnd()
   )
-/** One sentence about an export that shows nobody how it is used; undefined where all is well. */
+/** The problem with an export's documentation, in one sentence; undefined where there is none. */
 const complaint = ({ entries, name }: Omit<Public, "file" | "isType">, text: string): string | undefined => {
   const docstring = docstringOf(text, name)
   if (docstring === undefined) return `${name} has no docstring`
@@ -99,7 +99,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(sdk, ".docstrings-"))
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-/** What the compiler has to say of programs, by name. */
+/** The compiler's messages about programs, by name. */
 const compiled = (programs: ReadonlyMap<string, string>): string => {
   const own = mkdtempSync(join(folder, "programs-"))
   for (const [name, code] of programs) writeFileSync(join(own, `${name}.ts`), `${code}\n`)

@@ -153,7 +153,7 @@ describe.each(runtimes)("on %s", (name, find) => {
     copyFileSync(join(project, "package.json"), join(durable, "package.json"))
     copyFileSync(join(programs, "durable.mjs"), join(durable, "durable.mjs"))
     run(["npm", "install", "--no-audit", "--no-fund", "--no-save", join(work, packed.filename)], durable)
-    // As if installed: the project's own copy, with what it needs beside it.
+    // As if installed: the project's own copy, with its dependencies.
     symlinkSync(join(root, "node_modules", "lmdb"), join(durable, "node_modules", "lmdb"))
     expect(JSON.parse(run([...runtime.command, "durable.mjs", join(durable, "documents")], durable))).toEqual({
       found: 3,

@@ -192,7 +192,7 @@ describe("what is no sound, or too much", () => {
         const told = await refusal(Buffer.concat([Buffer.from(beginning, "latin1"), noise(length)]))
         expect(typeof told, beginning).toBe("string")
       }
-    // Every file of ours with a byte changed is sound or a sentence; nothing hangs and nothing else is thrown.
+    // Every file of ours with a byte changed gives sound or an error message; nothing hangs and nothing else is thrown.
     for (const bytes of [ogg, webmOf(packetsOf(ogg)), spoken("new-washing-machine.mp3")])
       for (let i = 0; i < 40; i++) {
         const broken = Buffer.from(bytes)

@@ -1,4 +1,4 @@
-/** What every store of blobs does, whatever holds the bytes. */
+/** The behaviour of every blob store, whatever holds the bytes. */
 import { createHash } from "node:crypto"
 import { expect, layer } from "@effect/vitest"
 import { Effect, type Layer } from "effect"

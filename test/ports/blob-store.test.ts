@@ -137,7 +137,7 @@ it("a bucket is named by variables, all of them or none, and a mistake is a sent
     expect(s3OptionsOf({ ...all, ...change }), JSON.stringify(change)).toBeTypeOf("string")
 })
 
-/** Answers the first request of each connection when all of it is there, and closes when another one begins. */
+/** Answers the first request of each connection once all of it has arrived, and closes when another begins. */
 const startForgetful = async () => {
   const seen: Array<string> = []
   const server = createServer((socket) => {
@@ -162,7 +162,7 @@ const startForgetful = async () => {
 it("asks again for what a closed connection did not answer, and sends no body into one that was kept", async () => {
   const forgetful = await startForgetful()
   const requests = new S3Requests({ ...server.options, endpoint: forgetful.endpoint, prefix: "", silence_ms: 5_000 })
-  /** Slowly: the connection is closed before all of it is there. */
+  /** Slowly: the connection is closed before all of it has arrived. */
   const pieces = async function* () {
     for await (const piece of piecesOf(bytesOf(9), 3)) {
       yield piece

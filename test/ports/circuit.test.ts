@@ -38,7 +38,7 @@ describe("the circuit", () => {
       const random = () => draws.next()
       let circuit = closedCircuit,
         now = 0
-      /** What a reader of the words would keep: failures since the last answer, and when it opened. */
+      /** A simple model of the specification: failures since the last answer, and when it opened. */
       let streak: Array<number> = [],
         openedAt = -1
       const open: Array<{ readonly ticket: number; readonly epoch: number }> = []
@@ -50,7 +50,7 @@ describe("the circuit", () => {
           const before = circuitAt(circuit, now)
           const { circuit: next, ticket } = admit(circuit, now)
           circuit = next
-          // Closed lets everybody through, open nobody, half open exactly one.
+          // Closed lets every request through, open none, half open exactly one.
           expect(ticket !== undefined).toBe(
             before.state === "closed" || (before.state === "half_open" && !before.isProbing)
           )
@@ -77,7 +77,7 @@ describe("the circuit", () => {
         }
         expect(circuit.failures.length).toBeLessThan(options.failuresMax)
       }
-      // Whatever was, an engine that answers is used again.
+      // Whatever happened before, an engine that answers is used again.
       now += options.wait_ms
       let { circuit: last, ticket } = admit({ ...circuit, isProbing: false }, now)
       if (ticket !== undefined) last = settle(last, ticket, "answered", now, options)
@@ -99,7 +99,7 @@ const inFolder = async (run: (open: () => Promise<LocalEngine>) => Promise<void>
   }
 }
 const schema = suiteSchema("c", [suiteField("name", "string")])
-/** What the real engine says, unless told otherwise. */
+/** Answers of the real engine, unless overridden. */
 const switched = (engine: SearchEngine) => {
   let answer: undefined | (() => Promise<Result<never>>)
   const calls = { count: 0 }
@@ -131,7 +131,7 @@ const switched = (engine: SearchEngine) => {
 }
 const away = async () => fail({ kind: "Unavailable" as const, message: "connection refused" })
 
-/** Its writer's thread ends where it stands. */
+/** Its writer's thread ends at once. */
 const kill = async (engine: LocalEngine): Promise<void> => {
   const { worker } = (engine as unknown as { readonly port: { readonly worker: Worker } }).port
   const gone = new Promise((settled) => worker.once("exit", settled))
@@ -165,7 +165,7 @@ describe("an engine behind its circuits", () => {
       expect(calls.count).toBe(3)
       now += 500
       expect(engine.circuits().reads).toBe("half_open")
-      // Of many at the same time one is let through.
+      // Of many concurrent requests one is let through.
       expect((await Promise.all([found(engine), found(engine), found(engine)])).sort()).toEqual([
         "Overloaded",
         "Overloaded",

@@ -1,4 +1,4 @@
-/** What every adapter of `Counter` must do, whoever shares the budget. */
+/** The behaviour of every adapter of `Counter`, whoever shares the budget. */
 import { assert, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { makeRandom } from "../../fixtures/random.ts"
@@ -26,7 +26,7 @@ export const passes = (counter: Counter, budget: Budget, times: number) =>
     (all) => all.filter(({ isAllowed }) => isAllowed).length
   )
 
-/** `members`: as many counters over one budget as there are processes; `within` gives them a place to live. */
+/** `members`: as many counters over one budget as there are processes; `within` runs them in a scope. */
 export const counterSuite = (
   name: string,
   members: number,
@@ -60,7 +60,7 @@ export const counterSuite = (
   test("what one holds and does not use, another may use to the last unit", (all) =>
     Effect.gen(function* () {
       const budget = minute("skewed", 600)
-      // Everybody takes a little, so that everybody holds some; one wants all the rest.
+      // Everyone takes a little, so that everyone holds some; one then wants all the rest.
       let passed = 0
       for (const counter of all) passed += yield* passes(counter, budget, 5)
       passed += yield* passes(all[all.length - 1]!, budget, 700)

@@ -297,7 +297,7 @@ it.live(
         let passed = yield* passes(counter, organization, 5)
         proxy.block()
         for (const until = performance.now() + 6_000; performance.now() < until;) {
-          // Budgets that nobody asked for before, too: a new minute.
+          // Also for budgets that nobody used before: a new minute.
           for (const budget of [organization, minute(`key_${passed}`, 600)]) {
             const taken = yield* Effect.timeoutOption(taking(counter, budget), 5_000)
             assert.strictEqual(taken._tag === "Some" && taken.value.isAllowed, true)

@@ -1,4 +1,4 @@
-/** What sealed runs are made of: blocks, filters, sorted files, and the decisions which of them become one. */
+/** The parts of sealed runs: blocks, filters, sorted files, and the decisions which runs to merge. */
 import { assert, describe, it } from "vitest"
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
@@ -57,7 +57,7 @@ describe("a block", () => {
         .flatMap(({ eventIds, organizationId }) => eventIds.map(() => organizationTag(narrowKey(key, organizationId))))
         .filter((_, id) => fresh[id])
       const tags: Array<number> = []
-      // Also when the bytes lie anywhere in a larger buffer, as the log gives them.
+      // Also when the bytes are anywhere in a larger buffer, as the log returns them.
       const moved = Buffer.alloc(block.length + 7)
       moved.set(block, 3)
       const words = wordsOf(moved.subarray(3, 3 + block.length))

@@ -1,4 +1,4 @@
-/** Two windows of two processes over one topic of a real broker: what one has stored, the other tells. */
+/** Two windows in two processes over one topic of a real broker: each recognises what the other has stored. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { readdirSync } from "node:fs"

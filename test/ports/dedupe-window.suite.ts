@@ -1,4 +1,4 @@
-/** What every dedupe window keeps, whatever it is made of: the port against a plain Map with time. */
+/** The behaviour of every dedupe window, whatever its storage: the port compared with a plain Map with times. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer, type Scope } from "effect"
 import { makeRandom } from "../../fixtures/random.ts"

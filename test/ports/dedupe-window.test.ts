@@ -103,7 +103,7 @@ describe("the table", () => {
     const table = new FingerprintTable({ windowHours: 720, bytesMax: 4 * SEGMENT_BYTES })
     for (let i = 0; i < 60_000; i++) {
       assert.isTrue(table.admit(print(`id-${i}`), 0, START), `id-${i}`)
-      // Wherever it stands between two droppings.
+      // At any point between two removals.
       if (i % 7 === 0 && i > 6_000)
         assert.isFalse(table.admit(print(`id-${i - 6_000}`), 0, START), `id-${i - 6_000} at ${i}`)
     }
@@ -236,7 +236,7 @@ describe("sealed runs", () => {
         for (const seed of [1, 2, 3, 4]) {
           const folder = yield* temporaryFolder("dedupe")
           const log = yield* EventLog
-          // Each seed has ids of its own: what is before is no longer in the log.
+          // Each seed has ids of its own: earlier ones are no longer in the log.
           yield* log.trim(TOPIC, 0, (yield* log.bounds(TOPIC, 0)).endOffset)
           const model = new Model()
           let checked = 0
@@ -252,7 +252,7 @@ describe("sealed runs", () => {
                 window: Effect.succeed(window),
                 between: (call) =>
                   Effect.gen(function* () {
-                    // Some calls bring more rows than a seal takes: the next ones find it done, or on its way.
+                    // Some calls bring more rows than a seal takes: the next ones find it done, or in progress.
                     if (call % 12 === 11) {
                       yield* until(() => coveredIn(folder) >= checked, "no run was made of what was stored")
                       checked = (yield* log.bounds(TOPIC, 0)).endOffset - 3
@@ -479,7 +479,7 @@ describe("sealed runs", () => {
               }
               assert.strictEqual(yield* seenOf(window, "small", small), 500)
               assert.strictEqual(yield* seenOf(window, "late", small), 500)
-              // Of the run that the bound falls into an even share goes, and after merges that run may be a large one.
+              // An even share is removed from the run that the bound falls into, which may be a large one after merges.
               assert.isAbove(yield* seenOf(window, "flood", flood.slice(-1_500)), 300)
             }),
           { idsMax: 4_000 }
@@ -505,8 +505,8 @@ describe("sealed runs", () => {
                 assert.strictEqual(yield* seenOf(a, "two", theirs), 0)
               }
               yield* until(() => runsIn(left).length > 0 && runsIn(right).length > 0, "no run")
-              // Both admitted the same ids before either could know: later ones are told by both, and rows stand twice
-              // in the log.
+              // Both admitted the same ids before either could know: later ones are recognised by both, and rows are
+              // twice in the log.
               const raced = ids("raced", 100)
               const [first, second] = [
                 yield* a.admit([request("one", ...raced)]),

@@ -19,7 +19,7 @@ const kettles = suitePlan("products", { text: suiteText(["kettle"], ["name"]) })
 const pause = (time_ms: number) => new Promise((settle) => setTimeout(settle, time_ms))
 const documents = (count: number, colour = "red") =>
   Array.from({ length: count }, (_document, i) => ({ id: `d${i}`, name: `kettle ${i}`, stock: i, colour }))
-/** What ends a process ends it at once: nothing is told, and nothing is cleared. */
+/** A killed process ends at once: it reports nothing and cleans up nothing. */
 class Killed extends Error {}
 let installations = 0
 

@@ -1,4 +1,4 @@
-/** Rules of words and facets that a cluster does not have of itself, each beside the engine in memory. */
+/** Rules of words and facets that a cluster does not provide itself, each compared with the engine in memory. */
 import { describe, expect, it } from "vitest"
 import { OpensearchEngine } from "../../engine-sdk/src/opensearch/mod.ts"
 import type { OpensearchOptions } from "../../engine-sdk/src/opensearch/mod.ts"
@@ -65,7 +65,7 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
         expect(continued.found).toBe(95)
         const mistyped = await alike(cluster, memory, { q: "ketle13", num_typos: 2, prefix: false })
         expect(mistyped.found).toBe(14)
-        // With a filter those count that lead somewhere; behind another word those beside it.
+        // With a filter only words that match something count; after another word, those that occur with it.
         expect((await alike(cluster, memory, { q: "kettle", filter_by: "price:<4" })).found).toBe(10)
         await alike(cluster, memory, { q: "tin kettle" })
         await alike(cluster, memory, { q: "copper kettle", filter_by: "price:>2" })
@@ -91,7 +91,7 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
           expect((await alike(cluster, memory, { q: "bel" })).found).toBe(2)
           await change("PATCH", `${path}/1`, { title: "brass horn" })
           expect((await alike(cluster, memory, { q: "bel" })).ids).toEqual(["2"])
-          // As near as `horn`, which is gone: what nobody has any more takes no place.
+          // As near as `horn`, which is gone: a word without documents takes no place.
           await change("DELETE", `${path}/1`)
           await change("POST", path, { id: "3", title: "hoxn" })
           expect((await alike(cluster, memory, { q: "hopn" })).ids).toEqual(["3"])
@@ -163,7 +163,8 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
       }))
       await beside(documents, async (cluster, memory) => {
         const facets = { facet_by: "kind,price,score", max_facet_values: 7, per_page: 1 }
-        // All documents, most, few; values by the whole collection, by what was found, and as it is asked for.
+        // Filters that match all documents, most, few; facet values by the whole collection, by the hits, and as
+        // requested.
         await alike(cluster, memory, { q: "*", ...facets })
         await alike(cluster, memory, { q: "oak", ...facets })
         await alike(cluster, memory, { q: "chair", ...facets })

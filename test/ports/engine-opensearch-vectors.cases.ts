@@ -65,7 +65,7 @@ export const opensearchVectorCases = (nodes: () => ReadonlyArray<string>): void 
           const other = await answer(engine, around(turned(0), 10), "b")
           expect((other.hits ?? []).map(({ document }) => document.name)).toEqual(["of another", "of another"])
         }
-        // They lie apart from the text that is searched in, and are shown where they stood.
+        // Vectors are stored apart from the searched text, and shown in their original place.
         const whole = { direction: [0.25, -1], id: "whole", name: "whole copper", size: 3 }
         await write(first!, "a", [whole])
         const named = { text: suiteText(["copper"], ["name"]) }
@@ -142,7 +142,7 @@ export const opensearchVectorCases = (nodes: () => ReadonlyArray<string>): void 
           around(turned(0), 1_100, { ...deep, pinned: [{ id: "t1199", position: 1 }] })
         )
         expect([pinned.found, idsOf(pinned)]).toEqual([1_101, ["t1049", "t1050", "t1051"]])
-        // Of some hundred neighbours those of the page are brought, of others all of them.
+        // Of some hundred neighbours only those of the page are fetched; in other cases all of them.
         for (const more of [{}, { sort: [{ kind: "vector_distance", order: "desc" }] } as const]) {
           const first = more.sort === undefined ? 280 : 19
           const page = await answer(engine!, around(turned(0), 300, { offset: 280, limit: 2, ...more }))

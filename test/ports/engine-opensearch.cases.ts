@@ -1,4 +1,4 @@
-/** What the engine suite does not ask: tenants and processes over one cluster, refusals by name, nodes that end. */
+/** Beyond the engine suite: tenants and processes over one cluster, refusals by name, nodes that end. */
 import { describe, expect, it } from "vitest"
 import type { SearchEngine } from "../../engine-sdk/src/engine.ts"
 import { OpensearchEngine } from "../../engine-sdk/src/opensearch/mod.ts"
@@ -9,7 +9,7 @@ import type { Document } from "../../engine-sdk/src/schema.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../../engine-sdk/src/testing/engine-suite.ts"
 
-/** An address where nobody listens. */
+/** An address on which nothing listens. */
 const deadNode = async () => `http://127.0.0.1:${await freePort()}`
 const schema = suiteSchema("products", [
   suiteField("name", "string", { optional: false, sort: true }),
@@ -73,7 +73,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
       "meet nothing of each other: same names, same ids, the other's words and values",
       using(
         async (engine, prefix) => {
-          // On one shard: nothing but what stands before words and ids, and the filter, keeps them apart.
+          // On one shard: only the prefixes of words and ids, and the filter, separate them.
           for (const namespace of ["a", "b"]) await engine.createCollection(namespace, schema, 1)
           await written(engine, "a", [
             { id: "1", name: "Gazettea", brand: "Alpha", stock: 1 },
@@ -105,7 +105,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
           expect(scanned.ok && scanned.value.ids).toEqual(["1", "2"])
           const got = await engine.get("a", "products", ["1", "3"])
           expect(got.ok && got.value.map((document) => document?.brand)).toEqual(["Alpha", undefined])
-          // Both lie in the index that small collections share.
+          // Both are in the index that small collections share.
           expect(await indicesOf(prefix)).toEqual([
             `${prefix}-collections`,
             `${prefix}-counters`,
@@ -227,7 +227,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
         }
         const heavy: Filter = { kind: "number", field: "weight", type: "int64", ranges: [{ min: 5, max: 5 }] }
         try {
-          // One may hear of the other's field in the middle of a batch: once in four times.
+          // One may learn of the other's field in the middle of a batch: in one of four runs.
           for (let round = 0; round < 12; round++) {
             const name = `products${round}`
             const put = async (engine: OpensearchEngine, document: Document) => {
@@ -279,10 +279,10 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
           expect(await tripsOf(["coper"])).toEqual([1, 1])
           expect(await tripsOf(["coppxr", "nothing", "whatever"])).toEqual([1, 1])
           expect(await tripsOf(["nothing", "like", "it", "whatever"])).toEqual([0, 1])
-          // What somebody wrote is noticed along with the search, and read: without it the new word would be unknown.
+          // A foreign write is noticed during the search, and read: without that the new word would be unknown.
           await written(engine, "a", [{ id: "2", name: "Kettle drum" }])
           expect(await tripsOf(["drum"])).toEqual([1, 4])
-          // Both words are there, in no document together: what is found by one of them is asked for anew.
+          // Both words exist, but in no common document: the results of each alone are requested again.
           expect(await tripsOf(["copper", "drum"])).toEqual([1, 3])
         } finally {
           globalThis.fetch = real
@@ -394,7 +394,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
             []
           ])
           await blocked(false)
-          // By itself, without anybody who asks for a new one.
+          // By itself, without a request for a new one.
           let indices: ReadonlyArray<string> = []
           for (let looks = 0; looks < 1_000 && indices.length < 3; looks++) {
             await new Promise((settle) => setTimeout(settle, 50))

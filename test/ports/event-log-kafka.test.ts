@@ -31,7 +31,7 @@ const optionsFor = (broker: TestBroker, over: Partial<KafkaLogOptions> = {}): Ka
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (value: Uint8Array) => new TextDecoder().decode(value)
 
-/** Everything in all partitions: ids in the order they stand, by partition. */
+/** Everything in all partitions: ids in order, by partition. */
 const readAll = (log: EventLog["Service"]) =>
   Effect.forEach(
     Array.from({ length: PARTITIONS }, (_, partition) => partition),
@@ -49,8 +49,8 @@ const readAll = (log: EventLog["Service"]) =>
   )
 
 /**
- * Eight writers append as fast as they are answered, a follower reads behind them, and `disturb` does its worst.
- * Answers what was acknowledged and is not there, what stands there twice, what the follower missed or saw twice.
+ * Eight writers append as fast as they are answered, a follower reads behind them, and `disturb` interferes. Returns
+ * acknowledged records that are missing, duplicates, and what the follower missed or saw twice.
  */
 const underLoad = <E>(log: EventLog["Service"], disturb: Effect.Effect<void, E>) =>
   Effect.gen(function* () {
@@ -226,7 +226,7 @@ else {
               [[0], [0], [0], [0], [1]]
             )
             assert.strictEqual(wire.answers().seen - before, 1)
-            // Lost whole, and stored: sent again as it was, every partition tells the repetition.
+            // Lost whole, and stored: sent again unchanged, every partition recognises the repetition.
             wire.lose = (answer) => (answer === before + 1 ? "cut" : "no")
             assert.deepStrictEqual(yield* Effect.all([one(0), one(1), one(2), one(3)], { concurrency: "unbounded" }), [
               [2],
@@ -281,7 +281,7 @@ else {
               )
               wire.lose = () => "no"
               yield* log.append([{ ...one, value: bytes("after") }])
-              // Both that were given up on were under way, and neither is there twice.
+              // Both abandoned ones were in progress, and neither is there twice.
               assert.deepStrictEqual(yield* log.bounds("t.v1", 0), { startOffset: 0, endOffset: 4 })
               yield* log.health
             })

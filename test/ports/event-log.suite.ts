@@ -1,6 +1,6 @@
 /**
- * What every event log must do, written once. Each adapter's test file hands in its layer; adapters whose storage
- * survives a close also hand in how to open the same storage again.
+ * The behaviour of every event log, written once. Each adapter's test file passes its layer; adapters whose storage
+ * survives a close also pass how to open the same storage again.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Queue } from "effect"

@@ -119,7 +119,7 @@ describe("the LMDB log", () => {
         yield* withLog({ path }, (log) =>
           Effect.gen(function* () {
             yield* log.health
-            // The refused record may be there or not; what was acknowledged is, and numbering goes on behind what is
+            // The refused record may be there or not; acknowledged ones are, and numbering continues after what is
             // there.
             const { endOffset } = yield* log.bounds("t.v1", 0)
             assert.deepStrictEqual(yield* log.append([record(10, 5)]), [endOffset])

@@ -1,4 +1,4 @@
-/** What readers ask of brokers at the same time, against brokers that do what a test says. */
+/** Concurrent reads from brokers, against brokers scripted by the test. */
 import { describe, expect, it } from "vitest"
 import { type AskedPartition, byTopic, Rounds } from "../../log/event-log/kafka/rounds.ts"
 
@@ -10,7 +10,7 @@ const asked = (partition: number, from = 0, topic = "t"): Asked => ({ topic, par
 const refusal = (type: string): Error => Object.assign(new Error(`broker says ${type}`), { type })
 
 /**
- * `fate` is asked for each partition of a request: its answer, undefined to leave it out, or an error for the request
+ * `fate` is called for each partition of a request: its answer, undefined to leave it out, or an error for the request
  * as a whole.
  */
 const scripted = (fate: (asked: Asked) => string | undefined | Error) => {

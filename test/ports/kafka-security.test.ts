@@ -1,4 +1,4 @@
-/** TLS and SASL towards brokers: what the environment may say, and a real broker that takes nobody else. */
+/** TLS and SASL towards brokers: the environment variables, and a real broker that requires both. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { execFileSync } from "node:child_process"

@@ -1,4 +1,4 @@
-/** A model of whole recordings, live: what is told when, what waits, what a failure does. */
+/** A model for whole recordings, used live: when it is called, what waits, and what a failure does. */
 import { setTimeout } from "node:timers/promises"
 import { Effect, Exit, Scope } from "effect"
 import { describe, expect, it } from "vitest"
@@ -98,7 +98,7 @@ describe("a live session by agreement", () => {
       pushed++
     }
     expect(pushed).toBe(6)
-    // Six runs of 200 ms, of which two may be left.
+    // Six runs of 200 ms, of which two may be left out.
     expect(performance.now() - began).toBeGreaterThan(600)
     await held.close()
   })

@@ -8,7 +8,7 @@ import { createEngine } from "../../engine-sdk/src/memory/mod.ts"
 import { guardEngine } from "../../src/ports/engine/guarded-engine.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 
-/** An address where nobody listens. */
+/** An address on which nothing listens. */
 const deadNode = async () => `http://127.0.0.1:${await freePort()}`
 const servers: Server[] = []
 afterEach(() => {
@@ -63,7 +63,7 @@ it("failures are answered by their meaning", async () => {
     message: "The search cluster takes no writes: index is read-only: disk usage exceeded",
     retryAfterSeconds: 10
   })
-  // Not the credentials, though the status is that of theirs.
+  // Without the credentials, though the status is about them.
   const closed = { error: { type: "index_create_block_exception", reason: "cluster create-index blocked" } }
   const other = await serve(replying(403, closed))
   expect((await errorOf(ask([other.node], true)))?.kind).toBe("Overloaded")
@@ -74,11 +74,11 @@ it("another node is asked where one cannot answer, and for a write only where it
   for (let i = 0; i < 4; i++) expect((await ask([busy.node, well.node], true)).ok).toBe(true)
   expect(well.asked()).toBe(4)
   expect((await errorOf(ask([busy.node, well.node], false)))?.kind).toBe("Unavailable")
-  // Only whether it is there.
+  // Only whether it exists.
   expect(well.asked()).toBe(5)
   expect((await ask([await deadNode(), well.node], false)).ok).toBe(true)
   expect(well.asked()).toBe(6)
-  // What a node refuses, the next would refuse too.
+  // A request refused by one node would be refused by the next.
   const wrong = await serve(replying(400, {}))
   expect((await errorOf(ask([wrong.node, well.node], true)))?.kind).toBe("Invalid")
   expect(well.asked()).toBe(6)

@@ -24,7 +24,7 @@ class Traffic {
   readonly acknowledged = new Set<string>()
   readonly failures: string[] = []
   searches = 0
-  /** Writes whose answer was lost, or that were refused: nobody was told that they are there. */ refused = 0
+  /** Writes whose answer was lost, or that were refused: nobody was told that they are stored. */ refused = 0
   longest_ms = 0
   #isOver = false
   readonly #running: ReadonlyArray<Promise<void>>
@@ -173,7 +173,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch, three nodes${missing === und
       expect((await engine.search("a", [plan]))[0]!.ok).toBe(true)
     }
     expect(await write("before")).toBe("written")
-    // Full is a disk with less than so much left.
+    // A disk with less free space than this is full.
     const leastFree = (least: string) =>
       put(node!, "/_cluster/settings", {
         persistent: {
@@ -213,7 +213,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch, three nodes${missing === und
       process.kill(victim.pid, "SIGKILL")
       await victim.exited
       await pause(2_000)
-      // A busy machine takes its time; what fails meanwhile is told all the same.
+      // A busy machine takes longer; failures in the meantime are reported all the same.
       for (
         let waited = 0;
         waited < 60_000 && Math.min(traffic.searches, traffic.acknowledged.size) <= 20;
@@ -234,7 +234,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch, three nodes${missing === und
         said
       ).toEqual([])
       if (process.env.TOLD === "1") console.log(said)
-      // A cluster of three elects with two of them: both must be there when the next one goes.
+      // A cluster of three elects a leader with two of them: both must be up when the next one ends.
       const others = alive.filter((node) => node !== victim)
       // The one that was started again comes first: it is the next to be killed, unless it leads.
       alive = role === "manager" ? [await victim.restart(), ...others] : others

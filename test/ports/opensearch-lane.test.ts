@@ -1,4 +1,4 @@
-/** Why the lane of OpenSearch is skipped, told before a node fails to start. */
+/** Why the lane of OpenSearch is skipped, reported before a node fails to start. */
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

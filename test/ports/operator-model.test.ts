@@ -66,7 +66,7 @@ describe("an operator's model", () => {
     if (made._tag === "Failure") throw made.failure
     const { inputTokens, vectors } = made.success
     expect(vectors.map(({ length }) => length)).toEqual(texts.map(() => TINY_DIMENSIONS))
-    // What stands beside it in a run is longer, and changes nothing: the rest of its row is hidden.
+    // A longer text beside it in a run changes nothing: the rest of its row is masked.
     const expected = [1, 0, 1, 0].map((x) => x / Math.SQRT2)
     expect(cosine(vectors[0]!, expected)).toBeCloseTo(1, 5)
     expect(cosine(vectors[0]!, vectors[1]!)).toBeGreaterThan(cosine(vectors[0]!, vectors[2]!))

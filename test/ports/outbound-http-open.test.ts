@@ -97,7 +97,7 @@ describe("an answer in pieces", () => {
           counted.isClosed = false
           yield* open(target.url)
           yield* Effect.sleep(500)
-          // What the buffers of two sockets take, and no more.
+          // What the buffers of two sockets hold, and no more.
           expect(counted.bytes).toBeLessThan(20_000_000)
           expect(counted.isClosed).toBe(false)
         })

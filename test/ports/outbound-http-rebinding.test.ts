@@ -13,7 +13,7 @@ import { startReceiver } from "../support/receiver.ts"
 const PUBLIC = "93.184.216.34",
   LOOPBACK = "127.0.0.1",
   NAME = "rebinding.example"
-/** What the name server answers, one after the other; the last one for ever. */
+/** The name server's answers, one after the other; the last one repeats. */
 const answers: Array<string> = []
 let asked = 0
 vi.mock("node:dns/promises", () => ({
@@ -21,8 +21,8 @@ vi.mock("node:dns/promises", () => ({
 }))
 
 /**
- * Hosts that a socket was told to connect to. Every one of them ends at the receiver, as behind a route or a resolver
- * that somebody else owns.
+ * Hosts that a socket was told to connect to. Each of them ends at the receiver, as behind a route or resolver under
+ * foreign control.
  */
 const connected: Array<string> = []
 const connect = Socket.prototype.connect

@@ -171,7 +171,7 @@ describe("answers", () => {
         expect((yield* call(target.url)).status).toBe(status)
       }
       expect(target.received[0]).toMatchObject({ headers: { host: new URL(target.url).host, "content-length": "5" } })
-      // Without end: what was asked for is kept, the connection is closed.
+      // Endless: the requested part is kept, and the connection closed.
       target.answer = (response) => {
         const more = () => {
           while (response.writable && response.write(Buffer.alloc(65_536, 120)));
@@ -182,7 +182,7 @@ describe("answers", () => {
       }
       const huge = yield* call(target.url)
       expect([huge.status, huge.body.length, huge.isTruncated]).toEqual([200, 1_000, true])
-      // The status is there, the body never ends: the answer counts when the time is up.
+      // The status has arrived, the body never ends: the answer counts when the time is up.
       target.answer = (response) => {
         response.writeHead(202)
         response.write("part")

@@ -1,4 +1,7 @@
-/** One engine for several processes: what each knows and when, who is let in, and what a silent one may hold up. */
+/**
+ * One engine for several processes: what each knows and when, who may connect, and how long a silent one may delay the
+ * others.
+ */
 import { createConnection, createServer, type Socket } from "node:net"
 import { afterEach, describe, expect, it } from "vitest"
 import { AnswerBudget } from "../../engine-sdk/src/budget/answer-budget.ts"
@@ -96,7 +99,7 @@ describe("an engine that several processes use", () => {
       expect(seen.describeCollection("org_1", "goods0")?.num_documents).toBe(2)
       expect(seen.describeCollection("org_1", "goods2")?.schema.fields.map(({ name }) => name)).toEqual(["title"])
     }
-    // Who comes later knows all of it.
+    // A later process knows all of it.
     expect(names(await connected(owner.port))).toEqual(["goods2", "goods0"])
   })
   it("takes documents as they are: any name of a member, long numbers, lines that are no JSON", async () => {
@@ -143,7 +146,7 @@ describe("an engine that several processes use", () => {
     way.hold()
     const began = performance.now()
     await near.createCollection("org_1", goods("later"), 2)
-    // Whatever it knows is not what there is, and it says so.
+    // What it knows is outdated, and it says so.
     expect([far.describeCollection("org_1", "later"), typeof far.absence]).toEqual([undefined, "string"])
     expect(performance.now() - began).toBeLessThan(1_500)
     const again = performance.now()
@@ -166,7 +169,7 @@ describe("an engine that several processes use", () => {
     await shared(engine, first.port)
     await until(() => remote.absence === undefined)
     expect(remote.listCollections("org_1").map(({ schema }) => schema.name)).toEqual(["meanwhile", "goods"])
-    // Answers that were kept before are of the past: nobody heard what was taken away.
+    // Answers cached before are outdated: removals in between were missed.
     expect(remote.removals("org_1")).toBeGreaterThan(removals)
     const [found] = await remote.search("org_1", [suitePlan("goods")])
     expect(found.ok && found.value.found).toBe(0)

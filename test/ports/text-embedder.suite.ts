@@ -1,11 +1,11 @@
-/** What every adapter of `TextEmbedder` must do, wherever its model runs. */
+/** The behaviour of every adapter of `TextEmbedder`, wherever its model runs. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { type EmbedRequest, TextEmbedder } from "../../src/ports/text-embedder/text-embedder.ts"
 import { cosine } from "../support/models.ts"
 
 const lengthOf = (vector: Float32Array): number => Math.sqrt(cosine(vector, vector))
-/** Of one text asked twice: servers of others add in another order. */
+/** For one text embedded twice: remote servers may add in another order. */
 const SAME = 0.9999
 
 /** One embedder for all of it: what was asked before is known later. */
@@ -29,7 +29,7 @@ export const textEmbedderSuite = (name: string, model: string, embedder: Layer.L
           assert.approximately(lengthOf(vector), 1, 1e-4)
         }
         assert.isAtLeast(inputTokens, 10)
-        // Each is that of its own text, whatever stands beside it.
+        // Each vector depends on its own text alone, whatever is in the same batch.
         for (const [i, text] of texts.entries())
           assert.isAbove(cosine((yield* embed([text], { organizationId: "org_b" })).vectors[0]!, vectors[i]!), SAME)
         assert.isBelow(cosine(vectors[0]!, vectors[1]!), 0.9)

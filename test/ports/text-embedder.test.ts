@@ -68,7 +68,7 @@ else {
       // The first numbers of the first text, as the trained model has them.
       for (const [i, value] of [-0.07081, 0.04193, -0.0327, -0.01808].entries())
         expect(trained[0]![i]).toBeCloseTo(value, 4)
-      // What a text's vector is does not depend on those beside it, shorter or longer.
+      // A text's vector does not depend on the others in the batch, shorter or longer.
       const all = await small.run({ texts, tokens: texts.map(tokens) })
       for (const [i, vector] of quantized.entries())
         expect(cosine(all.subarray(i * HIDDEN, (i + 1) * HIDDEN), vector)).toBeGreaterThan(0.99999)

@@ -1,4 +1,4 @@
-/** What a server of the Typesense API may do to us: nodes that end, hang or lie, and names that must not meet. */
+/** Faults of a server of the Typesense API: nodes that end, hang or lie, and names that must not collide. */
 import type { ServerResponse } from "node:http"
 import { afterEach, describe, expect, it } from "vitest"
 import { AnswerBudget } from "../../engine-sdk/src/budget/answer-budget.ts"
@@ -114,7 +114,7 @@ describe("nodes", () => {
     expect(nodes.order()).toEqual(["http://c", "http://b", "http://a"])
     nodes.answered("http://b")
     now_ms = 20_000
-    // What failed once and has not answered since is behind those that have.
+    // A node that failed and has not answered since comes after those that have.
     for (let i = 0; i < 3; i++) expect(nodes.order().at(-1)).toBe("http://a")
   })
   it("that end between requests are passed over, for searches and for writes that are not made twice", async () => {
@@ -137,7 +137,7 @@ describe("nodes", () => {
     expect(lost).toMatchObject({ ok: true, value: [{ result: { ok: false, error: { kind: "Unavailable" } } }] })
     expect(asked() - imports).toBe(1)
     await engine.write("a", "goods", [putOf({ id: "2", title: "mug" })])
-    // Some runtime sends what may be sent again more often than it was told to.
+    // Some runtimes repeat safe requests more often than told.
     expect(asked() - imports).toBeGreaterThanOrEqual(3)
     const puts = asked()
     await engine.write("a", "goods", [putOf({ title: "without an id" })])
@@ -214,7 +214,7 @@ describe("a server that answers nonsense", () => {
       "Unavailable",
       "Unavailable"
     ])
-    // What was known stays known.
+    // The known list stays.
     expect(engine.listCollections("a").map(({ schema }) => schema.name)).toEqual(["goods"])
     server.answer = saying('{"message":"Forbidden - a valid `x-typesense-api-key` header must be sent."}', 401)
     expect(await engine.health()).toMatchObject({
@@ -254,7 +254,7 @@ describe("collections that are remembered", () => {
       release = settle
     })
     let isHeld = false
-    // The list is made before the change, and told after it.
+    // The list is read before the change, and returned after it.
     server.answer = async (request, response, body) => {
       if (isHeld || !request.url!.startsWith("/collections?")) return answer(request, response, body)
       isHeld = true

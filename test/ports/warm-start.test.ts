@@ -1,4 +1,4 @@
-/** What is opened ahead of searches after a start: the largest collections, as far as memory goes. */
+/** Collections opened ahead of searches after a start: the largest ones, as far as memory allows. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

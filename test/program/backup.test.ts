@@ -1,6 +1,7 @@
 /**
- * A backup of a program that goes on taking events, documents and configuration; then an empty folder, and a recount:
- * what the restored program counts is what the log of the backup holds, no event less and none twice.
+ * A backup of a program that continues to accept events, documents and configuration; then a restore into an empty
+ * folder, and a recount: the restored program counts exactly the events in the backup's log, none missing and none
+ * twice.
  */
 import { spawn } from "node:child_process"
 import {
@@ -87,7 +88,7 @@ const until = async <A>(look: () => Promise<A | undefined>): Promise<A> => {
 
 let program: Launched
 let key: string
-/** Acknowledged before the backup was asked for. */
+/** Acknowledged before the backup began. */
 const before = { events: [] as Array<string>, documents: [] as Array<string> }
 const during = { events: [] as Array<string>, documents: [] as Array<string>, presets: 0 }
 let memberPassword: string
@@ -294,7 +295,7 @@ describe("a backup", () => {
           .sort()
       await until(async () => ((await counted()).reduce((sum, [, n]) => sum + n, 0) >= clicks.size ? true : undefined))
       expect(await counted()).toEqual(expected)
-      // What was known is told, and not counted again.
+      // Known events are recognised, and not counted again.
       expect((await send("POST", "/events", { events: [click("e1", 1), click("f1", 1)] })).body).toMatchObject({
         accepted: 0,
         deduplicated: 2
@@ -303,7 +304,7 @@ describe("a backup", () => {
       perProduct.set("p1", perProduct.get("p1")! + 1)
       await until(async () => ((await counted()).reduce((sum, [, n]) => sum + n, 0) > clicks.size ? true : undefined))
       expect(await counted()).toEqual([...perProduct].sort())
-      // What was published acts, and its draft is what it was.
+      // What was published is in effect, and its draft is unchanged.
       const searched = await send("GET", "/collections/goods/documents/search?q=oak&profile=shop&per_page=5")
       expect(searched.body).toMatchObject({ profile: { name: "shop", version: 1 }, hits: { length: 5 } })
       const { releases } = (await send("GET", "/collections/goods/search-profiles/shop/releases")).body

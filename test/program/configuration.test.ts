@@ -124,7 +124,7 @@ else
           assert.deepStrictEqual(yield* statuses("GET", "/keys", full), same(200))
         }
 
-        // A dictionary that came to a process without an engine is told to the engine of another one.
+        // A dictionary received by a process without an engine is passed to another's engine.
         assert.strictEqual(
           (yield* call(
             all[3]!,
@@ -156,8 +156,8 @@ else
           1
         )
 
-        // One process is killed, one stands still: neither keeps a revocation from being answered, nor honours the
-        // key after it.
+        // One process is killed, one is frozen: neither keeps a revocation from being answered, nor accepts the key
+        // afterwards.
         const doomed = yield* call(first, "POST", "/keys", full, {
           description: "doomed",
           scope: "full",
@@ -170,7 +170,7 @@ else
         assert.strictEqual((yield* call(first, "DELETE", `/keys/${id}`, full)).status, 200)
         for (const living of all.slice(0, 3))
           assert.strictEqual((yield* call(living, "GET", "/keys", value)).status, 401)
-        // Sent while it stands still: what it answers first.
+        // Sent while it is frozen: its first answer afterwards.
         const late = Effect.runPromise(call(all[4]!, "GET", "/keys", value))
         process.kill(all[4]!.child.pid!, "SIGCONT")
         assert.strictEqual((yield* Effect.promise(() => late)).status, 401)

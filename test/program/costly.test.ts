@@ -18,7 +18,7 @@ import { promised } from "../support/patience.ts"
 const seed = process.env.DOWSER_COSTLY_SEED ?? "dowser"
 const searches = Number(process.env.DOWSER_COSTLY_SEARCHES ?? 16)
 const isLong = process.env.DOWSER_COSTLY_SEARCHES !== undefined
-/** Of the searching thread, between a small search and its answer. */
+/** Time on the searching thread, between a small search and its answer. */
 const WAIT_MS = promised(50)
 /** At once, half of each organization. */
 const AT_ONCE = isLong ? 8 : 2

@@ -25,7 +25,7 @@ const send = async (method: string, path: string, body?: unknown) => {
 }
 const stored = async (collection: string) =>
   (await send("GET", `/collections/${collection}/documents/export`)).text.split("\n").filter(Boolean).length
-/** Pages of which each leads to two others. */
+/** Pages each of which links to two others. */
 const page = (path: string) => {
   const n = Number(path.slice(2))
   const links = [2 * n + 1, 2 * n + 2].filter((to) => to < PAGES).map((to) => `<a href="/p${to}">${to}</a>`)
@@ -84,7 +84,7 @@ for (const source of ["url", "sitemap"])
     expect(await stored(source)).toBe(pages)
     const twice = [...countsOf()].filter(([, count]) => count > 1)
     expect(countsOf().size).toBe(pages)
-    // What had been asked and was not counted yet; a batch lasts two seconds and a page.
+    // Pages that had been fetched and were not counted yet; a batch lasts two seconds and a page.
     expect(twice.every(([, count]) => count === 2)).toBe(true)
     expect(twice.length).toBeLessThanOrEqual(Math.min(32, asked.size - before.imported))
   })

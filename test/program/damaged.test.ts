@@ -220,7 +220,7 @@ describe("a start over damage", () => {
       expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "60"])
       expect(answer.body.reason).toMatch(reason)
     }
-    // Who has no key, learns nothing of it.
+    // A request without a key learns nothing of it.
     expect((await program.request("GET", "/v1/presets", { key: `${tenant.full_key}x` })).status).toBe(401)
   })
   it("refuses a collection whose documents cannot be read, in reads and writes, and serves the organization's others", async () => {

@@ -22,7 +22,7 @@ import { inInstallation, type Place, type Process, run } from "../support/instal
 
 const PARTITIONS = 4
 const LEASE_MS = 2_000
-/** Of the processor whose partitions are counted here. */
+/** The processor whose partitions are counted here. */
 const streamsProcess = (place: Place, name: string, ...more: ReadonlyArray<string>) =>
   run(place, name, ["streams", "attribution", "--lease-ms", String(LEASE_MS), ...more])
 
@@ -36,7 +36,7 @@ const until = <A, E, R>(what: string, within_ms: number, look: Effect.Effect<A, 
     if (!holds(found)) return assert.fail(`not within ${within_ms} ms: ${what}; found ${JSON.stringify(found)}`)
     return found
   })
-/** Partitions by owner; a lease without a living owner counts for nobody. */
+/** Partitions by owner; a lease without a living owner is ignored. */
 const owned = Effect.map(readLeases, (leases) => {
   const counts: Record<string, number> = {}
   for (const { owner = "nobody" } of leases) counts[owner] = (counts[owner] ?? 0) + 1
@@ -80,7 +80,7 @@ else
           const log = yield* EventLog
           const adminPort = yield* Effect.promise(freePort)
           const a = yield* streamsProcess(place, "a", "--admin-port", String(adminPort))
-          /** Partitions that a tells of. */
+          /** Partitions that a reports. */
           const shown = Effect.promise(async () => {
             const told = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
             return [...told.matchAll(/^dowser_stream_entries_total\{/gm)].length
@@ -139,7 +139,7 @@ else
           yield* until("a owns everything again", 60_000, owned, (counts) => counts[a.ready.member!] === PARTITIONS)
           const c = yield* streamsProcess(place, "c")
           yield* until("a and c share", 60_000, owned, isShared(a, c))
-          // Then the broker itself, under everybody.
+          // Then the broker itself, on which all depend.
           yield* Effect.promise(place.broker.kill)
           yield* Effect.sleep(1_000)
           yield* Effect.promise(place.broker.restart)

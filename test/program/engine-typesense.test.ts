@@ -218,7 +218,7 @@ describe.skipIf(missing !== undefined)(
           ])
           expect(other.listCollections(namespace)).toEqual([])
         }
-        // What is joined is the tenant's own, under the name that it knows.
+        // Joined documents are the tenant's own, under the name that it knows.
         const join = { kind: "join", collection: "friends", filter: { kind: "ids", ids: ["1"] } } as const
         const shown = [{ collection: "friends", fields: ["name"], strategy: "nest", joins: [] }] as const
         const selection = { include: [], exclude: [], joins: shown }
@@ -262,7 +262,7 @@ describe.skipIf(missing !== undefined)(
         }
         expect(seen).toEqual(Array.from({ length: 2_500 }, (_, n) => `${n}`))
         expect(engine.describeCollection("a", "goods")?.num_documents).toBe(2_500 - 14)
-        // A position that is not open any more, or of another tenant, is nobody's.
+        // A position that is no longer open, or of another tenant, is invalid.
         const lost = await engine.scan("a", { collection: "goods", filter: undefined, limit: 1, after: 1 })
         expect(lost).toMatchObject({ ok: false, error: { kind: "Unavailable" } })
       } finally {

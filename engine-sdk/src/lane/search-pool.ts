@@ -192,7 +192,7 @@ export class SearchPool {
     try {
       worker.thread.post(message.value)
     } catch (error) {
-      // It cannot be told, and with it what it knew by now is not known there.
+      // The message cannot be sent, so the thread's known state is stale.
       this.over(worker, id)
       quick.reject(error as Error)
       this.lost(worker, "It could not be told what it is to know.")
@@ -317,7 +317,7 @@ export class SearchPool {
     const before = failuresBefore(this.failures, readyAt === undefined ? undefined : performance.now() - readyAt)
     this.failures = before + (readyAt === undefined ? 0 : 1)
     this.later(restartAfter_ms(before))
-    // Its memory is nobody's once it has ended.
+    // Its memory is released only once it has ended.
     void worker.thread.terminate().finally(() => this.release(worker, ({ elsewhere }) => elsewhere("lost")))
     void this.emptyWithoutWorkers()
   }

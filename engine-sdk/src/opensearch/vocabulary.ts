@@ -107,7 +107,7 @@ export class Vocabularies {
     const total = counted.value[0].hits?.total?.value ?? 0
     const before = places.map((place) => {
       const kept = this.#kept.get(keyOf(placement, place))
-      // What was deleted cannot be taken off: then everything is read.
+      // Deleted words cannot be removed one by one: then everything is read again.
       return kept !== undefined && kept.documents <= total + (total >= STALE_FROM_docs ? total / STALE_SHARE : 0)
         ? kept
         : undefined

@@ -1,13 +1,13 @@
 /**
- * A writer that meets a fence: it waits until the move has decided, and lifts the fence itself where nobody does. What
- * it changed at the old placement meanwhile was carried along or is made again, never both.
+ * What a writer does at a fence: it waits until the move has decided, and lifts the fence itself if nobody else does.
+ * Its changes at the old placement were meanwhile either carried along or are made again, never both.
  */
 import { fail, notFound, ok, type Result } from "../errors.ts"
 import type { Directory, Entry } from "./directory.ts"
 import type { CollectionRecord } from "./record.ts"
 import { abandonedMove } from "./move.ts"
 
-/** Between a fence and what it decides lie some trips; a mover that takes longer is taken for gone. */
+/** A few requests lie between setting a fence and deciding it; a mover that takes longer is taken for dead. */
 const FENCE_MAX_MS = 10_000
 const LOOK_MS = 25
 
@@ -19,7 +19,7 @@ export const unfenced = async (directory: Directory, entry: Entry): Promise<Resu
     const { record } = entry
     if (record.move?.isFenced !== true) return ok(record)
     if (performance.now() >= until) {
-      // Whoever set it cannot switch any more once its record is another.
+      // Once its record has changed, the mover that set it cannot switch any more.
       const lifted = await directory.save(abandonedMove(record), entry.revision)
       if (!lifted.ok && lifted.error.kind !== "Conflict") return lifted
     } else await new Promise((settle) => setTimeout(settle, LOOK_MS))

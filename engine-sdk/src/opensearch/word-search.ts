@@ -21,7 +21,7 @@ import type { Vocabularies, WordPlace } from "./vocabulary.ts"
 import type { WordTable } from "./word-table.ts"
 
 const TRIPS_MAX = 4
-/** Times that words are read anew because somebody wrote meanwhile. */
+/** How often words are read again because of a write meanwhile. */
 const REFRESHES_MAX = 2
 /** Steps of the ladder that are asked about at once when the first found too little. */
 const GUESSES_MAX = 40

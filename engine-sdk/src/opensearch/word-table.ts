@@ -1,4 +1,4 @@
-/** The words of one field of a collection, as choosing among words reads them: sorted, with how often each is there. */
+/** The words of one field of a collection, in the form that word choice reads: sorted, with their frequencies. */
 import { compareUtf8, encodeUtf8 } from "../index/bytes.ts"
 import { StringTable } from "../index/string-table.ts"
 import type { WordColumn } from "../search/text/candidate-words.ts"

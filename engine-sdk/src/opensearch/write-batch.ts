@@ -1,4 +1,4 @@
-/** What a batch of operations makes of the documents that were read for it: decided one after the other. Pure. */
+/** Applies a batch of operations, one after the other, to the documents that were read for it. Pure. */
 import {
   documentPlanOf,
   parseJson,
@@ -18,7 +18,7 @@ import { ID_BYTES_MAX } from "./placement.ts"
 import type { StoredVersion } from "./scan.ts"
 import { documentOf, type StoredForm } from "./stored-form.ts"
 
-/** What the namespace keeps already. */
+/** What the namespace stores already. */
 export interface BatchUse {
   documents: number
   bytes: number
@@ -68,7 +68,7 @@ export class WriteBatch {
     const state = this.changed.get(id)
     return state === undefined ? this.#known.get(id)?.form : state.stored
   }
-  /** The decimal text of the next number that nobody uses as an id. */
+  /** The decimal text of the next number that is not used as an id. */
   #freeId(): string {
     while (this.#now(String(this.#nextSeq)) !== undefined) this.#nextSeq++
     return String(this.#nextSeq)
@@ -143,7 +143,7 @@ export class WriteBatch {
     const state = this.changed.get(id)
     if (state === undefined) this.changed.set(id, { id, before: this.#known.get(id), stored, values })
     else Object.assign(state, { stored, values })
-    // Made and gone again within the batch: nobody needs to hear of it.
+    // Created and deleted within the batch: nothing to announce.
     const now = this.changed.get(id)
     if (now?.stored === undefined && now?.before === undefined) this.changed.delete(id)
   }

@@ -1,6 +1,6 @@
 /**
  * Writes with a verdict for each operation. A batch is read, decided here by the same code as in every engine, and sent
- * on the condition that nobody changed what was read; operations on documents that somebody did change begin again.
+ * on the condition that nothing it read has changed; operations on documents that did change start again.
  */
 import type { Dictionaries } from "../analysis/tokens.ts"
 import { isObject, parseBounded } from "../documents/mod.ts"
@@ -32,13 +32,13 @@ interface Parts {
   readonly counters: Counters
   readonly refreshes: Refreshes
   readonly dictionaries: Dictionaries
-  /** Gives a collection an index of its own. */ readonly promote: () => Promise<Result<unknown>>
+  /** Moves a collection to an index of its own. */ readonly promote: () => Promise<Result<unknown>>
 }
 interface Numbered {
   readonly operation: WriteOperation
   /** Its place among all operations. */ readonly at: number
   readonly id: string | undefined
-  /** It was done where the collection lay then, and is done again where it lies now. */ readonly done?: WriteVerdict
+  /** It was applied at the collection's old placement, and is repeated at the new one. */ readonly done?: WriteVerdict
 }
 /** One that is read again, as it was decided on. */
 interface DocumentChange extends Change {
@@ -90,7 +90,7 @@ function* batchesOf(operations: ReadonlyArray<WriteOperation>): Generator<Number
   for (const [at, operation] of operations.entries()) {
     batch.push({ operation, at, id: idOf(operation) })
     bytes += weightOf(operation)
-    // Beside a document lie its words, about as long again, and their beginnings.
+    // The words of a document take about as much space as its text, and so do their prefixes.
     if (batch.length < BATCH_OPERATIONS && bytes * 4 < BATCH_BYTES_MAX) continue
     yield batch
     batch = []
@@ -124,7 +124,7 @@ const writeBatch = async (
   return ok(undefined)
 }
 
-/** Answers the operations that must begin again. `spare`: numbers beside those that are surely needed. */
+/** Retries the operations that must start again. `spare`: numbers beyond those certainly needed. */
 const attemptBatch = async (
   parts: Parts,
   entry: Entry,
@@ -146,7 +146,7 @@ const attemptBatch = async (
   if (!read.ok) return read
   // Dropped, or made again, since this process heard of it.
   if (directory.find(record.namespace, record.schema.name) !== entry) return fail(notFound("Collection not found"))
-  // Changed by another process: the documents would not be found by its new fields, or lie elsewhere.
+  // Changed by another process: the documents would lack its new fields, or be in the wrong place.
   if (entry.revision._seq_no !== revision._seq_no) return ok(batch)
   const upcoming = batch.filter(
     ({ id, operation }) => operation.kind === "put" && (id === undefined || !known.value.has(id))
@@ -167,14 +167,14 @@ const attemptBatch = async (
   if (current.value === undefined) return ok(batch)
   return sendDecided(parts, entry, current.value, { batch, decided, verdictsNow, verdicts })
 }
-/** What was deleted before and is not there any more was deleted all the same. */
+/** A deletion of a document that is already gone counts as done. */
 const againAs = ({ done, operation }: Numbered, verdict: WriteVerdict): WriteVerdict =>
   done !== undefined && operation.kind === "delete" && !verdict.result.ok && verdict.result.error.kind === "NotFound"
     ? done
     : verdict
 /**
- * The record with fields that documents brought along; undefined where the batch is to begin again. `record`: as the
- * batch was decided by it. What this process heard of since may have fields that `schema` does not know.
+ * The record with fields that documents brought along; undefined where the batch is to start again. `record`: the
+ * version by which the batch was decided. Versions heard of since may have fields that `schema` does not know.
  */
 const widened = async (
   { directory, promote }: Parts,
@@ -199,7 +199,7 @@ interface Decided {
   readonly verdictsNow: ReadonlyArray<WriteVerdict>
   readonly verdicts: WriteVerdict[]
 }
-/** Sends what was decided by a record, and asks afterwards whether the collection still lies there. */
+/** Sends a batch decided by a record, and checks afterwards that the collection has not moved. */
 const sendDecided = async (
   parts: Parts,
   entry: Entry,

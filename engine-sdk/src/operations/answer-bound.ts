@@ -1,17 +1,17 @@
-/** What the answers of one request may weigh together, and how each step says that it was too much. */
+/** The total size of one request's answers, and how each step reports that it is exceeded. */
 import { fail, ok, type Result } from "../errors.ts"
 import { DEFAULT_LIMITS } from "../query/query-context.ts"
 import { AnswerBudget, AnswerRefused } from "../budget/answer-budget.ts"
 import type { OperationContext } from "./operation.ts"
 
-/** Of the request: what all of its answers may weigh together. */
+/** For the request: all of its answers together. */
 export const budgetOf = ({ budget, limits }: OperationContext): AnswerBudget =>
   budget ?? new AnswerBudget(limits?.answer_bytes_max ?? DEFAULT_LIMITS.answer_bytes_max)
 const refusalOf = (error: unknown): Result<never> => {
   if (error instanceof AnswerRefused) return fail(error.error)
   throw error
 }
-/** An answer that became too large is a refusal of the request, wherever on its way that was found. */
+/** An answer that grew too large fails the request, wherever that was found. */
 export const refusable = async <A>(run: () => Promise<Result<A>>): Promise<Result<A>> => {
   try {
     return await run()

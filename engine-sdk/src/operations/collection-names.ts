@@ -1,9 +1,9 @@
 /**
- * Which collections a list of names and patterns means, and which filters a table of them forces. A table that lists
- * collections reaches those and no others, so that nothing is open because nobody thought of it; `*` says the rest.
+ * Which collections a list of names and patterns means, and which filters a table of them enforces. A table that lists
+ * collections gives access to those and no others, so that nothing is open by oversight; `*` covers the rest.
  *
- * An entry names a collection, an alias of it as it leads now, or a pattern of either. What fits a collection by any of
- * its names holds, all of it together: whoever made the table may have meant each of them.
+ * An entry names a collection, an alias by its current target, or a pattern of either. All entries that match a
+ * collection by any of its names apply together: the table's author may have meant each of them.
  */
 import { resolveCollection, type OperationContext } from "./operation.ts"
 

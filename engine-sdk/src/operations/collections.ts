@@ -19,7 +19,7 @@ import {
 } from "./operation.ts"
 
 const COPY_PAGE = 1_000
-/** Of the models that one body names: each is a server that is asked. */
+/** Number of models that one body may name: each is a server to be asked. */
 const MODELS_ASKED_MAX = 250
 const schemaContext = (context: OperationContext): SchemaContext => ({
   hasSynonymSet: (name) => context.resources.get(context.namespace, "synonym_set", name) !== undefined,
@@ -142,7 +142,7 @@ export const updateCollection = async (
   )
   return altered.ok ? answer(200, renderCollection(altered.value)) : altered
 }
-/** Changes of schemas that are under way, of the collections that a caller reaches (all where absent). */
+/** Schema changes in progress, of the collections that a caller has access to (all where absent). */
 export const listSchemaChanges = async (
   context: OperationContext,
   isReached: (name: string) => boolean = () => true
@@ -153,7 +153,7 @@ export const listSchemaChanges = async (
     200,
     changes.value
       .filter(({ collection }) => isReached(collection))
-      // Each is checked as it is written anew.
+      // Each is checked when it is rewritten.
       .map(({ altered, collection, documents }) => ({
         collection,
         num_documents: documents,

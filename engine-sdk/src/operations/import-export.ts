@@ -18,7 +18,7 @@ import {
 } from "./operation.ts"
 import { Reach, type Restrictions, UNRESTRICTED } from "./restrictions.ts"
 
-/** As many as become one segment. */
+/** As many as make one segment. */
 const BATCH_LINES_MAX = 4_096
 const BATCH_CHARACTERS_MAX = 4 * 1024 * 1024
 /**
@@ -30,9 +30,9 @@ const LINE_BYTES_MAX = 32 * 1024 * 1024
 const EXPORT_PAGE = 500
 const NEWLINE = 10
 
-/** What imports and exports of a host may hold together; an import alone holds two batches and a line. */
+/** Memory for all imports and exports of a host; one import holds up to two batches and a line. */
 export interface ImportMemory {
-  /** This import holds `bytes` now. False: that is too much; it goes on with as much as before. */ readonly reserve: (
+  /** This import now holds `bytes`. False: that is too much, and it keeps its former amount. */ readonly reserve: (
     bytes: number
   ) => boolean
   /** The same as soon as there is room; false when there was none for too long. */ readonly reserveOrWait: (
@@ -55,7 +55,7 @@ class Lines {
   #open: Line = ""
   #openBytes = 0
 
-  /** Of the open line: what is held of it. */
+  /** Bytes held for the unfinished line. */
   get openBytes(): number {
     return typeof this.#open === "string" ? this.#openBytes : 0
   }
@@ -80,7 +80,7 @@ class Lines {
     this.#open = isBlank(this.#open) ? "" : 429
     this.#openBytes = 0
   }
-  /** What the end of the stream completes. */
+  /** The lines completed by the end of the stream. */
   end(): ReadonlyArray<Line> {
     const lines: Array<Line> = []
     this.#close(this.#decoder.decode(), lines)
@@ -165,21 +165,21 @@ async function* importLines(
     }
   } finally {
     await iterator.return?.()
-    // Nobody reads on: what was begun is still waited for, so that whoever closes the engine does not end it.
+    // The reader has gone: writes in progress are still awaited, so that closing the engine does not cut them off.
     if (!isRead) await batches.settled()
   }
   // A stream that broke off may have left half a line.
   if (reason === undefined) for (const line of lines.end()) batches.add(line)
   yield* batches.end()
-  // The status is sent by then: what came whole has its verdicts, and the last line says why there are no more.
+  // The status has been sent by then: complete lines have their verdicts, and the last line says why there are no more.
   if (reason !== undefined)
     yield `${batches.isFirst ? "" : "\n"}${failureLine(400, `The body could not be read: ${reason}`, undefined, undefined)}`
 }
 
 /**
- * Lines on their way into the engine, a batch at a time. The next one is begun once every line of the last has its
- * place, while the disk still takes that: a writer in a thread of its own waited for the disk, and for the next lines,
- * a fifth of an import.
+ * Sends lines to the engine, a batch at a time. The next batch starts once every line of the last has been accepted,
+ * while it is still being written to disk: waiting for the disk, and for the next lines, took the writer's thread a
+ * fifth of an import.
  */
 class Batches {
   readonly #context: OperationContext
@@ -218,7 +218,7 @@ class Batches {
     const taken = new Promise<void>((resolve) => {
       text = writeBatch(this.#context, this.#info, lines, this.#settings, resolve)
     })
-    // Whoever asks for it next hears of a failure.
+    // A failure is reported to the next caller.
     text.catch(() => {})
     this.#written = { text, characters }
     if (before !== undefined) yield this.#next(await before.text)
@@ -231,7 +231,7 @@ class Batches {
     this.#written = undefined
     if (last !== undefined) yield this.#next(await last.text)
   }
-  /** What is under way has ended, however it did. */
+  /** Resolves when the work in progress has ended, successfully or not. */
   async settled(): Promise<void> {
     await this.#written?.text.catch(() => {})
   }

@@ -1,5 +1,6 @@
 /**
- * What planning one search asks the engine: whether filters of curation rules match, whether a document may be known.
+ * Questions that planning a search asks the engine: whether filters of curation rules match, whether the caller may
+ * know of a document.
  */
 import { stringifyJson } from "../documents/json.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
@@ -37,7 +38,7 @@ export class Lookups {
     const key = stringifyJson(asked)
     const known = this.#known.get(key)
     if (known !== undefined) return known
-    // What is not asked any more matches nothing.
+    // Beyond the bound, filters are not asked and match nothing.
     if (this.#known.size + this.#open.length >= LOOKUPS_MAX) return false
     const page = this.#context.engine.scan(this.#context.namespace, {
       collection: this.#collection.schema.name,

@@ -1,6 +1,6 @@
 /**
- * What every engine-plane operation takes and answers. An operation authenticates nobody and renders no error: it
- * answers a status with a body, or a failure whose message is for the caller.
+ * The input and output of every engine-plane operation. An operation authenticates nobody and renders no error: it
+ * returns a status with a body, or a failure whose message is for the caller.
  */
 import { holdsTooLarge, parseBounded, TOO_LARGE_TEXT } from "../documents/json.ts"
 import type { Namespace, SearchEngine } from "../engine.ts"
@@ -18,9 +18,9 @@ export interface OperationContext {
   readonly namespace: Namespace
   /** Unix seconds of this request. */ readonly now_s: number
   readonly limits?: Partial<QueryLimits> & { readonly multi_searches_max?: number }
-  /** Of the request, where that makes several answers; otherwise each search has what the limits say. */
+  /** Shared by the request's answers where it makes several; otherwise each search has its own by the limits. */
   readonly budget?: AnswerBudget
-  /** What the namespace may keep; refused with CapReached. Default: no limit. */ readonly keeps?: KeepLimits
+  /** What the namespace may store; beyond it, CapReached. Default: no limit. */ readonly keeps?: KeepLimits
   /** Makes vectors of texts; without it no field may have `embed`. */ readonly embedder?: Embedder | undefined
 }
 /** `text` is JSON ready to send; otherwise `body` is to be written as JSON (bigints as digits, see `stringifyJson`). */
@@ -28,7 +28,7 @@ export interface Answer {
   readonly status: number
   readonly body?: unknown
   readonly text?: string
-  /** Searches in an answer of 200 that failed; of a union the one failure that stands for all of it. */
+  /** Failed searches within an answer of 200; for a union, the one failure that stands for all of it. */
   readonly failures?: ReadonlyArray<EngineError>
 }
 /** A streamed answer: JSON Lines in chunks of any size, joined as they come. */
@@ -66,7 +66,7 @@ export class ParsedBody {
     this.result = result
   }
 }
-/** A body's text, or what was made of it. */
+/** A body's text, or its parsed value. */
 export type Body = string | ParsedBody
 /** A JSON body; Invalid `Bad JSON.` otherwise. */
 export const parseBody = (body: Body): Result<unknown> => {

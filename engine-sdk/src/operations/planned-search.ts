@@ -1,4 +1,4 @@
-/** What `prepare` makes and `run` takes: a plan with all that is said of it. */
+/** The result of `prepare` and the input of `run`: a plan with everything known about it. */
 import type { SearchPlan } from "../plan.ts"
 import type { SearchVisitor } from "../pipeline/mod.ts"
 import type { UnionPaging } from "../query/compile-union.ts"
@@ -8,16 +8,16 @@ import type { CompiledRules, RerankSettings, RuleRequest } from "../rules/mod.ts
 import type { CollectionInfo } from "../schema.ts"
 import type { Stage } from "../stage/stage.ts"
 
-/** What a host has for one search. */
+/** A host's rules and stages for one search. */
 export interface SearchMerchandise {
   readonly rules: CompiledRules | undefined
   /** Asked by the request, where no active rule asks for a rerank. */
   readonly rerank?: RerankSettings
-  /** Of the host: after a rerank, before diversity. */
+  /** The host's own stages: after a rerank, before diversity. */
   readonly stages?: ReadonlyArray<Stage>
   /** Whom a model recommends to where nothing is found. */
   readonly visitor?: SearchVisitor
-  /** Who searches, when. */
+  /** Context of the request, for rules. */
   readonly request: Omit<RuleRequest, "q" | "filter_by">
   /** Collects moves and score parts for the trace. */
   readonly explain: boolean
@@ -27,7 +27,7 @@ export interface PlannedSearch {
   readonly plan: SearchPlan
   readonly collection: CollectionInfo
   readonly parameters: Parameters
-  /** What the caller may see, where that is not everything. */
+  /** The caller's restrictions, if any. */
   readonly fields?: FieldList
   /** Rules and stages that its host has for it; undefined: the engine's answer passes unchanged. */
   readonly merchandise?: SearchMerchandise | undefined

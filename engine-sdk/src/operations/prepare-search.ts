@@ -25,7 +25,7 @@ import { budgetOf, refusable } from "./answer-bound.ts"
 
 const PLACEHOLDER_ROUNDS_MAX = 16
 
-/** What the searches of one request share. */
+/** State shared by the searches of one request. */
 interface Shared {
   readonly reach: Reach
   readonly budget: AnswerBudget
@@ -41,8 +41,8 @@ export const prepareSearch = (
   refusable(() => planned(context, request, { reach, budget: budgetOf(context), filters: new Map() }))
 
 /**
- * Several searches, each with a plan or a failure of its own. Fails where a restriction refuses the request. Fifty
- * searches are a lot to compile: others get their turn in between.
+ * Several searches, each with its own plan or failure. Fails where a restriction refuses the request. Compiling fifty
+ * searches takes a while: other work runs in between.
  */
 export const prepareSearches = (
   context: OperationContext,
@@ -71,7 +71,7 @@ export const prepareUnion = (
   removeDuplicates: boolean
 ): Promise<Result<PlannedUnion>> =>
   refusable(async () => {
-    // Before it is told whether any of them exists.
+    // Refused before the caller could learn whether any of them exists.
     if (!requests.every(({ name }) => reach.reaches(name))) return fail(CLOSED)
     const missing = requests.find(({ collection }) => collection === undefined)
     if (missing !== undefined) return fail(notFound(`\`${missing.name}\` collection not found.`))
@@ -135,7 +135,7 @@ export const planSearch = async (
     return known.ok && known.value.vector?.embed !== undefined ? withVector(context, collection, known.value) : known
   }
 }
-/** A closed join goes before everything; what the caller did wrong before what its filters do not fit. */
+/** A forbidden join is reported first; then the caller's own mistakes, then filters of its key that do not fit. */
 const refusalOf = (
   plan: Result<SearchPlan>,
   forced: Result<Filter | undefined>,

@@ -12,15 +12,15 @@ import { parseBody, resolveCollection, type Body, type OperationContext, type Qu
 import type { Restrictions } from "./restrictions.ts"
 
 const MULTI_SEARCHES_MAX = 50
-/** What a scoped key may raise the limit to. */
+/** The most to which a scoped key may raise the limit. */
 const MULTI_SEARCHES_CEILING = 1_000
 
-/** What a host adds to a search that no parameter says, so that none can get around it. */
+/** What a host adds to a search outside of its parameters, so that no parameter can get around it. */
 export interface SearchBounds {
   /** AND-ed as a tree, as the caller's own restrictions are: also to what is pinned or injected. */
   readonly filter?: Filter | undefined
 }
-/** One search as it is asked for, its parameters merged. */
+/** One search as requested, with its parameters merged. */
 export interface SearchRequest {
   /** As the request names it: a collection or an alias. */
   readonly name: string

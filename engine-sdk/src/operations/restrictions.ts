@@ -1,6 +1,6 @@
 /**
- * What a caller may reach, name and see, as values: so a plan is a function of a request and its restrictions, and
- * nothing of the host is called while it is made. `Reach` reads them for one request.
+ * What a caller may access, name and see, as values: a plan is a function of a request and its restrictions, and
+ * planning calls nothing of the host. `Reach` reads them for one request.
  */
 import { fail, ok, type EngineError, type Result } from "../errors.ts"
 import type { Filter } from "../filter.ts"
@@ -16,8 +16,8 @@ import { seenFieldsOf, type SeenFields } from "./seen-fields.ts"
 
 export interface Restrictions {
   /**
-   * Names and patterns (`*`, `.*` inside a name) of what may be asked and joined; an alias is a name of its own.
-   * Default: all.
+   * Names and patterns (`*`, `.*` inside a name) of collections that may be searched and joined; an alias counts as a
+   * name of its own. Default: all.
    */
   readonly collections?: ReadonlyArray<string>
   /** The one name that may be asked, where there is one. */
@@ -69,7 +69,7 @@ export class Reach {
     this.#context = context
     this.#seen = seenFieldsOf(restrictions, this.#realNameOf)
   }
-  /** What may be named and seen of every collection; undefined = all. One object for one restriction. */
+  /** Fields of every collection that may be named and seen; undefined = all. One object for one restriction. */
   get fields(): FieldList | undefined {
     return this.#seen.fields
   }
@@ -114,12 +114,12 @@ export class Reach {
       if (!own.ok) return own
       forced = allOf(forced, own.value)
     }
-    // Whoever has the parent key can sign: what the parent may not join or name, no key signed with it may.
+    // The holder of the parent key can sign anything, so a signed key may not join or name what its parent may not.
     const narrowed = signed === undefined ? ok(undefined) : this.#restricting(signed, collection, this.#ownBounds())
     return narrowed.ok ? ok(allOf(forced, narrowed.value)) : narrowed
   }
 
-  /** Of the key itself: what is signed with it may be about fields that the signed parameters hide. */
+  /** Of the key itself: filters signed with it may use fields that the signed parameters hide. */
   #ownBounds(): Bounds {
     const { fields } = this.restrictions
     return {
@@ -131,8 +131,8 @@ export class Reach {
     return this.#mayJoinBySelf(name) && !this.#seen.hides(this.#realNameOf(name) ?? name)
   }
   /**
-   * A joined collection under a filter of its own would be shown unfiltered: it cannot be joined. A signed filter is
-   * one of every collection that it fits, the searched one among them, to which a second join may lead back.
+   * A joined collection with a filter of its own would be shown unfiltered, so it cannot be joined. A signed filter
+   * applies to every collection that it fits, among them the searched one, to which a second join may lead back.
    */
   #mayJoinBySelf(name: string): boolean {
     if (!this.reaches(name) || !this.reaches(this.#realNameOf(name) ?? name)) {
@@ -146,7 +146,7 @@ export class Reach {
     const collection = resolveCollection(this.#context, name)
     return collection === undefined || !mayJoin(collection.schema.name) ? undefined : collection
   }
-  /** Filters that let everything through are none: whoever made them has said that the collection is open. */
+  /** A filter that matches everything counts as none: its author declared the collection open. */
   #isFiltered(name: string): boolean {
     const { filters = {} } = this.restrictions
     const collection = Object.keys(filters).length === 0 ? undefined : resolveCollection(this.#context, name)

@@ -1,7 +1,6 @@
 /**
- * `run`: planned searches on their way through the engine, and the rules and stages that a host has for them. A host
- * that says nothing about a search costs it one call: its plan goes to the engine as it is and the engine's answer
- * comes back.
+ * `run`: planned searches go through the engine, and through their host's rules and stages. A search without any costs
+ * one call: its plan goes to the engine unchanged and the engine's answer comes back.
  */
 import type { Awaitable } from "../engine.ts"
 import { fail, ok, type EngineError, type Result } from "../errors.ts"
@@ -21,15 +20,15 @@ import { budgetOf, refusable } from "./answer-bound.ts"
 import type { PlannedSearch, PlannedUnion } from "./planned-search.ts"
 
 /**
- * What rules and stages ask of their host: its clock, its rerankers, what is popular or recommended, whether it still
- * wants an answer.
+ * What rules and stages need from their host: its clock, its rerankers, popular and recommended documents, whether it
+ * still wants an answer.
  */
 export type Environment = Pick<
   MerchandiseEnvironment,
   "now_us" | "reranker" | "popular" | "recommended" | "meaning" | "signal"
 >
 
-/** An answer with what rules and stages say beside it. */
+/** An answer with the messages of rules and stages. */
 export interface FoundAnswer<Answer = SearchAnswer> {
   readonly answer: Answer
   readonly extras?: SearchExtras
@@ -112,7 +111,7 @@ const answersOf = (
     ? after(answers, (results): ReadonlyArray<Result<FoundAnswer>> => results.map(apart))
     : answers
 }
-/** Corrections stand beside an answer: they are not for the wire. */
+/** Corrections are kept beside an answer: they are not sent to the client. */
 const apart = (result: Result<FoundAnswer>): Result<FoundAnswer> => {
   const corrections = result.ok ? result.value.answer.corrections : undefined
   if (!result.ok || corrections === undefined) return result

@@ -99,7 +99,7 @@ const unionSearch = async (
   if (!union.ok) return unionFailure(context, union.error)
   const found = await runUnion(context, union.value)
   if (!found.ok) return unionFailure(context, found.error)
-  // One answer, one account: the first entry's query over its collection stands for the whole.
+  // One answer is one event: the first entry's query over its collection stands for all.
   const open = writeAnswer(union.value.searches[0]!, found.value)
   return open.ok ? ok({ status: 200, text: closed(open.value) }) : open
 }

@@ -1,7 +1,7 @@
 /**
- * Searches that nobody asked for, so that the first real one of a program finds nothing cold: code that was never run,
- * collections that are not open, numbers of facet values that are not known. What is searched for comes from the
- * collection's own schema and documents.
+ * Searches that the engine runs by itself, so that a program's first real search finds nothing cold: code that was
+ * never run, collections that are not open, facet values without numbers. Their words come from the collection's own
+ * schema and documents.
  */
 import type { Namespace, SearchEngine } from "../engine.ts"
 import type { Result } from "../errors.ts"
@@ -31,8 +31,8 @@ const wordsOf = (documents: ReadonlyArray<Document>, fields: ReadonlyArray<strin
 /** An engine of this process, whose own threads search. */
 export interface PractisingEngine extends SearchEngine {
   /**
-   * Runs searches whose answers nobody waits for, in every thread that searches. `undefined` for a plan that was left
-   * out, or did not end in the few milliseconds that it has on the calling thread.
+   * Runs searches whose answers are discarded, on every thread that searches. `undefined` for a plan that was left out,
+   * or did not end within the few milliseconds it has on the calling thread.
    */
   readonly practise: (
     namespace: Namespace,
@@ -75,8 +75,8 @@ export const practiceSearches = (
 }
 
 /**
- * Runs them so many times over, one after another with pauses. Cost: opening the collection, then a few milliseconds of
- * each searching thread a search, never more than some at a time. Does nothing where the collection is gone.
+ * Runs them this many times, one after another with pauses. Cost: opening the collection, then a few milliseconds of
+ * each search thread per search, never more than some at a time. Does nothing where the collection is gone.
  */
 export const warmUp = async (
   context: OperationContext & { readonly engine: PractisingEngine },

@@ -1,6 +1,6 @@
 /**
- * `write`: answers as JSON text, made once. An object is left open at its end, so that a host adds members of its own
- * (`closed`) without the hits being written, or read, a second time.
+ * `write`: answers as JSON text, made once. An object's end is left open, so that a host can add members of its own
+ * (`closed`) without writing, or parsing, the hits a second time.
  */
 import { stringifyJson } from "../documents/json.ts"
 import { boundedText } from "../error-text.ts"
@@ -31,5 +31,5 @@ export const writeAnswer = (
 /** A failed search among others. */
 export const writeFailure = (error: EngineError): string =>
   JSON.stringify({ code: statusOf(error), error: boundedText(error.message) })
-/** The answer to several searches, of theirs. */
+/** The answer to several searches, from their answers. */
 export const resultsText = (entries: ReadonlyArray<string>): string => `{"results":[${entries.join(",")}]}`

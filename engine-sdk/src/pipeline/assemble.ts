@@ -78,7 +78,7 @@ export const pageOfWindow = (
     }
   )
 }
-/** Every page decides as it did when it was asked for itself, so that no hit is on two of them or on none. */
+/** Every page repeats the decisions of the pages before it, so that no hit is on two of them or on none. */
 const pageEndsOf = ({ injected }: HitWindow, { limit, offset }: Paging): ReadonlyArray<number> => {
   const ends: number[] = []
   for (let end = offset + limit; end > 0 && limit > 0; end -= limit)
@@ -109,7 +109,7 @@ export const pageOfEngine = (
 }
 
 /**
- * Takes from hits what is not for the wire. They are read here: nobody knows when the caller looks at them
+ * Removes from hits what is not sent to the client. They are read here, because nobody knows when the caller will
  * (`HitWindow`).
  */
 export const shown = ({ lines, now_us }: Prepared, hits: ReadonlyArray<PageHit>): Hit[] => {
@@ -159,7 +159,7 @@ export const ownFacets = (asked: SearchPlan, counts: SearchAnswer["facet_counts"
         : facet
     )
 
-/** What a search leaves behind. Score parts are collected before `shown` takes them off. */
+/** The trace of a search. Score parts are collected before `shown` removes them. */
 export const traceOf = (
   environment: MerchandiseEnvironment,
   prepared: Prepared,

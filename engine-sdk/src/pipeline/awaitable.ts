@@ -7,7 +7,7 @@ import { givingWay } from "../turns.ts"
 export const after = <A, B>(value: Awaitable<A>, next: (value: A) => Awaitable<B>): Awaitable<B> =>
   value instanceof Promise ? value.then(next) : next(value)
 
-/** Runs `first` before anybody waits for the value; not at all where it is there already. */
+/** Runs `first` before a pending value is awaited; not at all where the value is there already. */
 export const beforeWaiting = <A>(value: Awaitable<A>, first: () => void): Awaitable<A> => {
   if (value instanceof Promise) first()
   return value
@@ -17,8 +17,8 @@ export const all = <A>(values: ReadonlyArray<Awaitable<A>>): Awaitable<ReadonlyA
   values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as ReadonlyArray<A>)
 
 /**
- * One after the other; synchronous as long as each is and all together take no time worth speaking of. Else others get
- * their turn in between: `first` runs before that. What waits for something else does not hold up the next.
+ * One after the other; synchronous as long as each is and all together take negligible time. Otherwise other work runs
+ * in between, with `first` before that. A value that waits for something else does not hold up the next.
  */
 export const oneByOne = <A, B>(
   items: ReadonlyArray<A>,

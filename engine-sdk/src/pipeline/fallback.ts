@@ -41,15 +41,15 @@ export const fallbackOf = (
   }))
 }
 /**
- * Decision: the whole window whatever the page, because filters come after it: every page counts the same documents.
- * Nothing where nobody answers, or the model knows of nothing.
+ * Decision: the whole window whatever the page, because filters apply after it: every page counts the same documents.
+ * Empty where there is no model, or the model recommends nothing.
  */
 const recommended = (
   { recommended: ask }: MerchandiseEnvironment,
   { plan, visitor = {} }: Prepared["search"],
   model: string
 ): Awaitable<ReadonlyArray<string>> => ask?.({ collection: plan.collection, model, visitor, limit: WINDOW }) ?? []
-/** What is nearest in meaning to what was asked, nearest first; boosts still go first. */
+/** Documents nearest in meaning to the query, nearest first; boosts still go first. */
 const nearest = (
   { meaning }: MerchandiseEnvironment,
   { fields, request: { q } }: Prepared["search"],

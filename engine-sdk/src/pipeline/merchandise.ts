@@ -84,7 +84,7 @@ const askEngine = (
     })
   )
 }
-/** As many plans in a call as the engine takes. */
+/** As many plans per call as the engine accepts. */
 const inTrips = (
   environment: MerchandiseEnvironment,
   plans: ReadonlyArray<SearchPlan>

@@ -18,35 +18,32 @@ import type { Trace } from "./trace.ts"
 /** One search: its compiled plan and the rules of its collection. */
 export interface MerchandisedSearch {
   readonly plan: SearchPlan
-  /** What the caller may see: values of other fields are not suggested. */ readonly fields?: FieldList
+  /** Fields that the caller may see: values of others are not suggested. */ readonly fields?: FieldList
   /** undefined: the engine's answer passes unchanged. */ readonly rules: CompiledRules | undefined
   readonly request: RuleRequest
-  /**
-   * What the request itself says; undefined when it says nothing. Only `false` frees rule pins from the caller's
-   * filter.
-   */
+  /** The request's own setting; undefined when absent. Only `false` exempts rule pins from the caller's filter. */
   readonly filterCuratedHits?: boolean
   /** Asked by the request: acts where no rule that is active asks for a rerank. */ readonly rerank?: RerankSettings
   /** A tenant's own stages: run after rerank, before diversity. */ readonly stages?: ReadonlyArray<Stage>
-  /** Whom a model recommends to where nothing is found; without it, nobody in particular. */
+  /** Whom a model recommends to where a search found nothing; without it, nobody in particular. */
   readonly visitor?: SearchVisitor
 }
 export interface SearchVisitor {
   readonly session?: string
   readonly person?: string
 }
-/** What a model is asked for a search that found nothing. */
+/** The question to a recommendation model for a search that found nothing. */
 export interface RecommendedAsked {
   readonly collection: string
   /** Its id, as the rules name it. */ readonly model: string
   readonly visitor: SearchVisitor
   readonly limit: number
 }
-/** What is asked about a search that found nothing: where what it means is to be looked for. */
+/** For a search by meaning after one that found nothing: where to search. */
 export interface MeaningAsked {
   readonly collection: string
   readonly q: string
-  /** What the caller may see: what is near tells of the fields that vectors are made of. */
+  /** Fields that the caller may see: nearness reveals something of the fields that vectors are made of. */
   readonly fields?: FieldList
 }
 export interface MerchandiseEnvironment {

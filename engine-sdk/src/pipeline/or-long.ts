@@ -1,14 +1,11 @@
-/**
- * What to do where hits turn out to take too long for the thread that they are made on: the searches once more, as long
- * ones.
- */
+/** What to do where building hits takes too long for its thread: run the searches again, as long ones. */
 import type { Awaitable } from "../engine.ts"
 import { type EngineError, fail, type Result } from "../errors.ts"
 import { GIVE_WAY } from "../budget/cutoff.ts"
 import { after } from "./awaitable.ts"
 import type { MerchandisedSearch } from "./merchandising.ts"
 
-/** Compared by identity; nobody is told it, as a long search never fails with it. */
+/** Compared by identity; no caller sees it, as a long search never fails with it. */
 const TOO_LONG: EngineError = {
   kind: "Overloaded",
   message: "The hits take too long to make here.",
@@ -31,7 +28,7 @@ export const tellingTooLong = <A>(run: () => Awaitable<Result<A>>): Awaitable<Re
   }
 }
 
-/** Runs once where all goes well, else twice; an engine without another place for long searches never asks for that. */
+/** Runs once in the normal case, else twice; an engine without a lane for long searches never asks for that. */
 export const orLong = <A>(
   searches: ReadonlyArray<MerchandisedSearch>,
   run: (searches: ReadonlyArray<MerchandisedSearch>) => Awaitable<A>,

@@ -1,6 +1,6 @@
 import type { Move, StageOutcome } from "./trace.ts"
 
-/** What a stage did, before it becomes an order and a line of the trace. */
+/** The outcome of a stage, before it becomes an order and a line of the trace. */
 export interface StageResult {
   readonly outcome: StageOutcome
   /** Positions of the candidates it was given, in their new order; absent = as they were. */

@@ -28,11 +28,11 @@ export interface StoredRun {
   /** Engine calls in their order. */ readonly calls: ReadonlyArray<ReadonlyArray<StoredAnswer<SearchAnswer>>>
   readonly unions: ReadonlyArray<StoredAnswer<UnionAnswer>>
   readonly popular: ReadonlyArray<ReadonlyArray<string>>
-  /** Absent where nobody was there to ask. */ readonly recommended?: ReadonlyArray<ReadonlyArray<string>>
+  /** Absent where there was no model to ask. */ readonly recommended?: ReadonlyArray<ReadonlyArray<string>>
   /** null: there was nothing to look for. */ readonly meanings?: ReadonlyArray<VectorQuery | null>
 }
 
-/** What is asked, and what came of it in the list. */
+/** A question, and what became of the answer in the list. */
 const kept =
   <Asked extends ReadonlyArray<any>, A, Stored>(
     ask: (...asked: Asked) => Awaitable<A>,
@@ -233,7 +233,7 @@ const storedHit = (hit: Hit): Hit => ({ ...hit, document: { id: hit.document.id 
 const toldAnswer = <Answer>(answer: StoredAnswer<Answer>): Result<Answer> => {
   if (!answer.ok) return answer
   const { window, ...rest } = answer.value as Record<string, unknown> & { readonly window?: StoredWindow }
-  // Hits are marked on their way: a run may be told more than once.
+  // Hits are marked as they pass: a run may be replayed more than once.
   const hits = Array.isArray(rest.hits) ? { hits: rest.hits.map((hit: Hit) => ({ ...hit })) } : {}
   const told =
     window === undefined

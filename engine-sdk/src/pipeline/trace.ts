@@ -39,7 +39,7 @@ export interface StageTrace {
  */
 export const MOVES_MAX = 250
 
-/** What the rules made of the plan, in words of the wire. */
+/** The rules' changes to the plan, by the names of the API. */
 export interface PlanSummary {
   readonly collection: string
   readonly q: string

@@ -14,7 +14,7 @@ export interface TogetherParameters {
   /** Baskets that have both, at least, for the gate. */ readonly minSupport: number
 }
 /**
- * How `together` looks for what is bought with a document, unless it is told otherwise.
+ * Defaults of `together` for documents bought with another.
  *
  * @example
  * ```ts
@@ -45,12 +45,12 @@ export class BoughtTogether {
   readonly #co = new Scores()
   #items = new Uint32Array(1_024)
 
-  /** The best `most` beside `seeds`, gated ones first. */
+  /** The best `most` beside `seeds`, those that pass the gate first. */
   best(log: SessionLog, seeds: ReadonlyArray<number>, most: number, p: TogetherParameters): Array<Scored> {
     const sums = new Map<number, { score: number; support: number; lift: number; passes: boolean }>()
     for (const seed of seeds) {
       const read = this.#count(log, seed)
-      // What was not read is taken to be as what was; in a basket a document may lie twice.
+      // Baskets that were not read are assumed to be like those that were; a document may occur twice in a basket.
       const scale = read.events === 0 ? 0 : log.countOf(seed) / read.events
       const baskets = log.sessions,
         own = read.baskets * scale
@@ -76,7 +76,7 @@ export class BoughtTogether {
     return [...gated.sorted(), ...others.sorted()].slice(0, most)
   }
 
-  /** Counts in how many of the newest baskets of `seed` each other item lies; answers how many it read. */
+  /** Counts in how many of the newest baskets of `seed` each other item occurs; returns how many it read. */
   #count(log: SessionLog, seed: number): { readonly baskets: number; readonly events: number } {
     if (this.#items.length < log.sessionEventsMax) this.#items = new Uint32Array(log.sessionEventsMax)
     const seen = new Set<number>()

@@ -17,7 +17,7 @@ import { VisitorTable, type VisitorTableImage } from "./visitor-table.ts"
 export interface CollectionLimits {
   /** All powers of two. */ readonly events: number
   readonly sessions: number
-  /** Of one session; with one more it teaches nothing. Any number up to 16,383. */ readonly sessionEvents: number
+  /** Of one session; a longer one is ignored in learning. Any number up to 16,383. */ readonly sessionEvents: number
   readonly baskets: number
   readonly basketEvents: number
   readonly visitorSlots: number
@@ -66,7 +66,7 @@ const BASKET_EVENTS_MAX = 100
 const IDLE_S = 30 * 60
 const VISIT_S = 4 * 3_600
 const PURCHASE = 3
-/** What the hash of a visitor begins with, by what is looked for. */
+/** Prefixes of the hash of a visitor, by purpose. */
 const OF_SESSION = 1,
   OF_PERSON = 2,
   OF_BASKET = 3
@@ -90,7 +90,7 @@ const basketLimits = ({ basketEvents, baskets }: CollectionLimits): SessionLogLi
 })
 
 /**
- * What answers are made with; one for all models of a thread.
+ * Scratch memory for answers; one for all models of a thread.
  *
  * @example
  * ```ts
@@ -103,7 +103,7 @@ const basketLimits = ({ basketEvents, baskets }: CollectionLimits): SessionLogLi
 export class Workbench {
   readonly nextItems = new NextItems()
   readonly together = new BoughtTogether()
-  /** How long a list of what everybody takes is kept; undefined: a hundred times what it took to make. */
+  /** How long a list of popular items is kept; undefined: a hundred times what it took to make. */
   readonly listsFor_ms: number | undefined
   /** With `listsFor_ms` the same events and questions have the same answers, however busy the machine is. */
   constructor({ listsFor_ms }: { readonly listsFor_ms?: number } = {}) {
@@ -117,7 +117,7 @@ interface KeptList {
 }
 
 /**
- * What visitors did with the documents of one collection, and what it recommends: kept up with every event.
+ * Visitors' events on the documents of one collection, and recommendations from them: updated with every event.
  *
  * @example
  * ```ts
@@ -167,7 +167,7 @@ export class CollectionModel {
     }
   }
   readonly #isUsed = (item: number): boolean => this.#sessions.countOf(item) > 0 || this.#baskets.countOf(item) > 0
-  /** Of visitors: persons as long as their last session is kept, visits and baskets until they are over. */
+  /** Entries by visitor: persons as long as their last session is kept, visits and baskets until they are over. */
   readonly #isOfUse = (session: number): boolean => this.#sessions.hasSession(session)
 
   #sessionOf(visitor: string, person: string, at: number): number {
@@ -180,7 +180,7 @@ export class CollectionModel {
     }
     return session
   }
-  /** The visit that goes on at `at`, 0 for none. */
+  /** The visit in progress at `at`, 0 for none. */
   #current(visitor: string, at: number): number {
     const session = this.#visitors.get(OF_SESSION, visitor)
     const log = this.#sessions
@@ -197,12 +197,12 @@ export class CollectionModel {
     return basket
   }
 
-  /** What this visit has touched, oldest first; empty for a new or ended one. `now`: Unix milliseconds. */
+  /** Documents of this visit, oldest first; empty for a new or ended one. `now`: Unix milliseconds. */
   visit(visitor: string, now: number): ReadonlyArray<string> {
     const session = visitor === "" ? 0 : this.#current(visitor, Math.floor(now / 1_000))
     return session === 0 ? [] : this.#itemsOf(session).map((item) => this.#items.idOf(item))
   }
-  /** What a person touched over sessions, oldest first, at most `HISTORY_MAX`. */
+  /** A person's documents over sessions, oldest first, at most `HISTORY_MAX`. */
   history(person: string): ReadonlyArray<string> {
     const items: Array<number> = []
     let session = person === "" ? 0 : this.#visitors.get(OF_PERSON, person)
@@ -218,7 +218,7 @@ export class CollectionModel {
     return Array.from(this.#scratch.subarray(0, this.#sessions.read(session, this.#scratch, 0)))
   }
 
-  /** What comes next after `recent` (newest last), none of them among it. Scores are 0 to 2. */
+  /** Predicted next items after `recent` (newest last), without those in it. Scores are 0 to 2. */
   next(
     recent: ReadonlyArray<string>,
     visitor: string,
@@ -228,7 +228,9 @@ export class CollectionModel {
   ): Array<Recommended> {
     return this.#shown(this.nextNumbers(this.#numbers(recent), visitor, now, most, parameters, false))
   }
-  /** Likewise in numbers (`numberOf`); `keepsSeen`: what was touched may come again, as it does in judged sessions. */
+  /**
+   * The same in numbers (`numberOf`); `keepsSeen`: items already seen may come again, as they do in judged sessions.
+   */
   nextNumbers(
     recent: ReadonlyArray<number>,
     visitor: string,
@@ -248,7 +250,7 @@ export class CollectionModel {
     })
     return best.sorted()
   }
-  /** What fits a person's history; see `TASTE`. */
+  /** Items that fit a person's history; see `TASTE`. */
   taste(
     history: ReadonlyArray<string>,
     visitor: string,
@@ -296,7 +298,7 @@ export class CollectionModel {
   #shown(scored: ReadonlyArray<Scored>): Array<Recommended> {
     return scored.map(({ item, ...about }) => ({ id: this.#items.idOf(item), ...about }))
   }
-  /** Of an item, for who ranks in numbers. */
+  /** An item's number, for callers that rank in numbers. */
   numberOf(id: string): number | undefined {
     return this.#items.find(id)
   }

@@ -1,7 +1,7 @@
 /**
- * What everybody takes: the popular (a sum that halves with its age) and the trending (more in the last hours than the
- * last days let expect). Both are read from the newest events, so their parameters may be anybody's; a list is kept for
- * a while that is a hundred times what it took to make.
+ * Popular items (a sum that halves with its age) and trending ones (more in the last hours than the last days predict).
+ * Both are computed from the newest events, so any parameters are possible; a list is kept for a hundred times what it
+ * took to make.
  */
 import { KIND_WEIGHTS } from "./next-items.ts"
 import { Best, type Scored, Scores } from "./scores.ts"
@@ -16,7 +16,7 @@ export interface TrendingParameters {
   readonly baselineDays: number
 }
 /**
- * How `popular` weighs events by their age, unless it is told otherwise.
+ * Default weights of `popular` for events by their age.
  *
  * @example
  * ```ts
@@ -28,7 +28,7 @@ export interface TrendingParameters {
  */
 export const POPULAR: PopularParameters = { halfLifeDays: 7, kind: undefined }
 /**
- * Which hours `trending` compares, unless it is told otherwise.
+ * Default hours that `trending` compares.
  *
  * @example
  * ```ts
@@ -42,7 +42,7 @@ export const TRENDING: TrendingParameters = { windowHours: 6, baselineDays: 7 }
 
 /** Events that one list is made of, the newest. */
 const EVENTS_READ = 2_000_000
-/** What fewer events say of an hour is chance. */
+/** With fewer events, an hour's figure is chance. */
 const TRENDING_EVENTS = 3
 const HALF_LIVES_READ = 12
 const HOUR_S = 3_600,

@@ -1,6 +1,6 @@
 /**
- * Document ids as small integers and back. When all numbers are taken, those of items of which no event is left are
- * given out again; what still finds none is not remembered.
+ * Document ids as small integers and back. When all numbers are taken, those of items without events are reused; an id
+ * that still finds none is not remembered.
  */
 export class ItemTable {
   readonly #itemsMax: number

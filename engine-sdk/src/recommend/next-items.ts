@@ -14,7 +14,7 @@ export interface NextItemsParameters {
   readonly transitionItems: number
   readonly transitionDecay: number
   /** Places between two items of a session that are a transition. */ readonly transitionSteps: number
-  /** Weight of what came before an item beside 1 of what came after it. */ readonly backward: number
+  /** Weight of items before an item, relative to 1 for those after it. */ readonly backward: number
   /** Last items by which sessions are alike; an item d back weighs e^(-d / decay). */ readonly similarItems: number
   readonly similarDecay: number
   /** A session n days old weighs e^(-n / ageDays). */ readonly ageDays: number
@@ -23,7 +23,7 @@ export interface NextItemsParameters {
   /** Most alike sessions that count. */ readonly neighbours: number
 }
 /**
- * Of a visit: where it is going. Chosen on a split by time of the training part of the yoochoose sessions.
+ * Parameters for the next item of a visit. Chosen on a split by time of the training part of the yoochoose sessions.
  *
  * @example
  * ```ts
@@ -45,7 +45,7 @@ export const NEXT_ITEMS: NextItemsParameters = {
   neighbours: 1_000
 }
 /**
- * Of a person: what those took who took much the same, in whatever order.
+ * Parameters for a person: items of people with much the same history, in any order.
  *
  * @example
  * ```ts
@@ -66,13 +66,13 @@ export const TASTE: NextItemsParameters = {
   sessionsPerItem: 500,
   neighbours: 150
 }
-/** What one event says of a document, by `KINDS`. */
+/** Weight of one event for a document, by `KINDS`. */
 export const KIND_WEIGHTS: ReadonlyArray<number> = [1, 2, 4, 8]
 /** Added to an item's count before its transitions are divided by it: a single visit proves little. */
 const SHRINK = 5
 const DAY_S = 86_400
 
-/** Sessions that were read, one beside the other. */
+/** Sessions that were read, as parallel columns. */
 class ReadSessions {
   count = 0
   sessions = new Uint32Array(16_384)
@@ -125,8 +125,8 @@ export class NextItems {
   readonly #read = new ReadSessions()
 
   /**
-   * Scores of items by what followed `recent` (oldest first). `own`: the session itself, which is no neighbour of its
-   * own. `now`: seconds. `each` is called once an item with a score of 0 to 2.
+   * Scores of items by what followed `recent` (oldest first). `own`: the session itself, which is not its own
+   * neighbour. `now`: seconds. `each` is called once per item with a score of 0 to 2.
    */
   score(
     log: SessionLog,
@@ -170,7 +170,7 @@ export class NextItems {
         last = session
         const place = read.placeOf(log, session)
         if (place < 0) break
-        // One that has the item twice is alike once, whatever others did in between.
+        // A session that has the item twice counts once as similar, even with other sessions' events in between.
         if (read.found[place] === d) continue
         read.found[place] = d
         taken++
@@ -184,7 +184,7 @@ export class NextItems {
     }
   }
 
-  /** What came after each of the last items in the sessions that were read. */
+  /** Items after each of the last items in the sessions that were read. */
   #addTransitions(log: SessionLog, recent: ReadonlyArray<number>, p: NextItemsParameters): void {
     const { count, items, kinds, starts } = this.#read
     for (let d = 0; d < p.transitionItems && d < recent.length; d++) {

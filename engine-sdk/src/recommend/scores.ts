@@ -1,6 +1,6 @@
 /**
- * Sums by item that are made anew for each answer: arrays as long as the largest catalogue seen, cleared by what was
- * touched. The best are taken by a heap, O(items touched x log most).
+ * Sums by item, computed anew for each answer: arrays as long as the largest catalogue seen, of which only touched
+ * entries are cleared. The best are selected by a heap, O(items touched x log most).
  */
 export class Scores {
   values = new Float64Array(1_024)
@@ -46,7 +46,7 @@ export class Best {
   constructor(most: number) {
     this.#most = most
   }
-  /** What a new one must be better than; -Infinity while there is room. */
+  /** The score that a new item must exceed; -Infinity while there is room. */
   get bar(): number {
     return this.#heap.length < this.#most ? -Infinity : this.#heap[0].score
   }

@@ -5,12 +5,12 @@
  * following links, from a session its items. No pair is counted and stored: pairs are read from sessions when they are
  * asked for, so what leaves (a full ring, a robot, an erased person) leaves every figure exactly, and nothing drifts.
  *
- * Numbers of events and sessions only grow (modulo 2^32, 0 is none); a link to what a ring has overwritten is told by
+ * Numbers of events and sessions only grow (modulo 2^32, 0 is none); a link to an overwritten entry is recognised by
  * its age. Adding is O(1); memory is bounded by the two capacities.
  */
 
 /**
- * What a visitor did to a document, in the order of what it says.
+ * Kinds of events of a visitor on a document, from weak to strong.
  *
  * @example
  * ```ts
@@ -24,7 +24,7 @@ export type Kind = (typeof KINDS)[number]
 
 const KIND_SHIFT = 28
 const ITEM_MASK = 0x0fff_ffff
-/** Of each event, each session and each item (without its id). */
+/** Bytes of each event, each session and each item (without its id). */
 const EVENT_BYTES = 16
 const SESSION_BYTES = 18
 const ITEM_BYTES = 8

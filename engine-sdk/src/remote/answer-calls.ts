@@ -1,4 +1,4 @@
-/** What the process with the engine does for one without: each call as its own program would make it. */
+/** Runs the calls of a process without an engine in the process that has it, as its own program would make them. */
 import { AnswerBudget } from "../budget/answer-budget.ts"
 import { parseJson, stringifyJson } from "../documents/mod.ts"
 import type { SearchBudget, SearchEngine, WriteVerdict } from "../engine.ts"

@@ -15,7 +15,7 @@ export interface ConnectOptions {
   readonly host: string
   readonly port: number
   readonly token: string
-  /** Told when the engine can be reached again, and why it cannot. */ readonly onState?: (
+  /** Reports when the engine can be reached again, and why it cannot. */ readonly onState?: (
     state: string | undefined
   ) => void
   /** Monotonic milliseconds. */ readonly now_ms?: () => number

@@ -1,6 +1,6 @@
 /**
- * Messages between two processes over one connection: msgpack behind its length in four bytes. What arrives is bounded
- * before it is held, and so is what waits to be sent.
+ * Messages between two processes over one connection: msgpack preceded by its length in four bytes. Incoming messages
+ * are bounded before they are buffered, and so is the queue of outgoing ones.
  */
 import type { Socket } from "node:net"
 import { Packr } from "msgpackr"
@@ -8,7 +8,7 @@ import { Packr } from "msgpackr"
 const HEAD_BYTES = 4
 /** Of one message: a batch of documents, an answer. */
 export const MESSAGE_BYTES_MAX = 256 * 1_048_576
-/** Of messages that the other side does not take. */
+/** Of messages that the other side has not read. */
 const UNSENT_BYTES_MAX = 512 * 1_048_576
 
 const packr = new Packr({ structuredClone: true, moreTypes: true, useBigIntExtension: true })
@@ -16,7 +16,7 @@ const packr = new Packr({ structuredClone: true, moreTypes: true, useBigIntExten
 export class Frames<In, Out> {
   readonly #socket: Socket
   readonly #receive: (message: In) => void
-  /** Of one message that arrives; more, or nonsense, ends the connection. */ bytes_max: number
+  /** Of one incoming message; a longer or malformed one ends the connection. */ bytes_max: number
   #parts: Array<Uint8Array> = []
   #held = 0
 
@@ -28,7 +28,7 @@ export class Frames<In, Out> {
     socket.on("data", (bytes: Uint8Array) => this.#take(bytes))
   }
 
-  /** False where the connection is over, or so much waits to be sent that it is ended. */
+  /** False where the connection is over, or is ended because too much is queued. */
   send(message: Out): boolean {
     if (this.#socket.destroyed) return false
     const body = packr.pack(message)
@@ -74,7 +74,7 @@ export class Frames<In, Out> {
     this.#socket.destroy(new Error(`A message of ${length} bytes is more than ${this.bytes_max}.`))
     return Infinity
   }
-  /** Of the whole message that the bytes begin with. */
+  /** Length of the whole message that the bytes begin with. */
   #lengthIn(bytes: Buffer): number | undefined {
     if (bytes.length < HEAD_BYTES) return undefined
     const length = this.#lengthOf(bytes)

@@ -1,4 +1,4 @@
-/** What a process without an engine and the one that has it tell each other. */
+/** Messages between a process without an engine and the one that has it. */
 import type { Capabilities } from "../capabilities.ts"
 import type { CollectionUsage, ScanRequest, SchemaChange, WordsRequest, WordUse } from "../engine.ts"
 import type { EngineError, Result } from "../errors.ts"
@@ -38,7 +38,7 @@ interface PortablePage {
 }
 interface Timed {
   readonly left_ms: number
-  /** What the answer may weigh, and what the request holds already. */ readonly answer?: {
+  /** The size limit of the answer, and what the request already holds. */ readonly answer?: {
     readonly bytes_max: number
     readonly held: number
   }
@@ -98,7 +98,7 @@ export interface RemoteCollection {
   readonly info: CollectionInfo
   readonly usage: CollectionUsage | undefined
 }
-/** What became of a collection; `known` is absent where it is gone. */
+/** The state of a collection; `known` is absent where it is gone. */
 export interface Change {
   readonly namespace: string
   readonly name: string
@@ -109,7 +109,7 @@ export interface Change {
 export type ToOwner =
   | { readonly kind: "hello"; readonly protocol: number; readonly token: string }
   | { readonly kind: "call"; readonly id: number; readonly namespace: string; readonly call: Call }
-  /** Nobody waits for it any more. */
+  /** The caller has gone. */
   | { readonly kind: "give_up"; readonly id: number }
   /** All changes up to this one are known. */
   | { readonly kind: "seen"; readonly version: number }

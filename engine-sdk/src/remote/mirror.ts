@@ -1,4 +1,4 @@
-/** What a process without an engine knows of collections: all of them, as their owner told. */
+/** The collections as a process without an engine knows them: all of them, as reported by the engine's process. */
 import type { CollectionUsage } from "../engine.ts"
 import type { CollectionInfo } from "../schema.ts"
 import type { Change, RemoteCollection } from "./messages.ts"
@@ -34,7 +34,7 @@ export class Mirror {
     return this.#gaps * UNHEARD + (this.#removals.get(namespace) ?? 0)
   }
 
-  /** Begins anew; what there was stays until all of it is there. */
+  /** Starts over; the old list stays until the new one is complete. */
   begin(): void {
     this.#coming = new Map()
   }

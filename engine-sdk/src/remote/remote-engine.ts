@@ -92,7 +92,7 @@ class RemoteEngine implements SearchEngine {
   changes(namespace: Namespace): number {
     return this.#mirror.changes(namespace)
   }
-  /** Those that took something away. */
+  /** Number of changes that removed something. */
   removals(namespace: Namespace): number {
     return this.#mirror.removals(namespace)
   }
@@ -181,7 +181,7 @@ class RemoteEngine implements SearchEngine {
   words(namespace: Namespace, request: WordsRequest): Promise<Result<ReadonlyArray<WordUse>>> {
     return this.#connection.call<"words">(namespace, { method: "words", request })
   }
-  /** As it was at the last change, or a second before the last time that somebody asked. */
+  /** As it was at the last change, or up to a second before the last request. */
   usage(namespace: Namespace, name: string): CollectionUsage | undefined {
     const known = this.#mirror.usage(namespace, name)
     const id = `${namespace}\n${name}`

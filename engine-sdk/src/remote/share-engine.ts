@@ -1,6 +1,6 @@
 /**
- * One engine for several processes: the one that has it answers the calls of others, and tells them what becomes of
- * collections, so that each of them knows all schemas without asking.
+ * One engine for several processes: its process answers the calls of others, and sends them every change of a
+ * collection, so that each of them knows all schemas without asking.
  *
  * What changes something is answered when everybody else knows of it. Another process knows that it does by a lease: a
  * ping that was answered lets it go by what it knows for `lease_ms` from when it sent the ping, and what was told
@@ -19,7 +19,7 @@ import { type Call, type Change, type FromOwner, type RemoteCollection, PROTOCOL
 const LEASE_MS = 2_000
 /** Two clocks do not run alike. */
 const DRIFT_MS = 100
-/** Beyond its lease: then a process that is told of a change is let go. */
+/** Longer than its lease: then a process that does not confirm a change is disconnected. */
 const SILENCE_MS = 30_000
 /** A greeting must come, and is short. */
 const GREETING_MS = 5_000
@@ -32,7 +32,7 @@ const CATALOGUE_PART = 500
 interface ShareOptions {
   readonly host: string
   /** 0: any that is free. */ readonly port: number
-  /** Who does not know it is refused. */ readonly token: string
+  /** Whoever does not know it is refused. */ readonly token: string
   readonly lease_ms?: number
   /** Monotonic milliseconds. */ readonly now_ms?: () => number
 }
@@ -40,7 +40,7 @@ export interface SharedEngine {
   /** In place of the one that was given: what it changes is known everywhere when it has answered. */
   readonly engine: SearchEngine
   readonly port: number
-  /** Ends connections; the engine itself goes on. */ readonly close: () => Promise<void>
+  /** Ends connections; the engine itself continues. */ readonly close: () => Promise<void>
 }
 
 const hashed = (token: string): Uint8Array => createHash("sha256").update(token).digest()
@@ -99,7 +99,7 @@ class Peer {
     if (!this.#isGreeted) return this.end()
     switch (message.kind) {
       case "ping":
-        // Nothing that was told before this is unknown there when it arrives.
+        // Everything sent before this is known there when it arrives.
         this.#until = this.#shared.now_ms() + this.#shared.lease_ms + DRIFT_MS
         this.#frames.send({ kind: "pong", id: message.id })
         return
@@ -156,7 +156,7 @@ class Sharing {
   readonly engine: SearchEngine
   readonly #given: SearchEngine
   readonly #connected = new Set<Peer>()
-  /** Told of changes; and those that left, as long as they may believe that they are there. */
+  /** Processes that receive changes; and those that left, as long as they may believe that they are connected. */
   readonly #peers = new Set<Peer>()
   #version = 0
   constructor(engine: SearchEngine, { lease_ms = LEASE_MS, now_ms = () => performance.now(), token }: ShareOptions) {
@@ -195,7 +195,7 @@ class Sharing {
     yield { kind: "catalogue", known: [], isLast: true }
   }
 
-  /** Told also where it failed: a part of it may have happened. */
+  /** Sent also where it failed: a part of it may have been applied. */
   async #told<A>(namespace: string, name: string, isRemoval: boolean, run: () => Promise<A>): Promise<A> {
     try {
       return await run()

@@ -12,7 +12,7 @@ export interface CrossEncoderOptions {
   readonly endpoint: string
   /** Sent as `model`. */ readonly model?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** What the server calls the texts; `documents` when absent. */ readonly documentsKey?: "documents" | "texts"
+  /** The server's name for the texts; `documents` when absent. */ readonly documentsKey?: "documents" | "texts"
   /** Documents per request. */ readonly chunk?: number
   /** The caller decides how and whether its network is reached. */ readonly fetch: (
     url: string,

@@ -1,6 +1,6 @@
 /**
- * What a linear model sees of a hit: where and how well the engine found it, how much of the query its fields hold, and
- * numbers of the document scaled over the candidates. Every feature lies within 0..1.
+ * The features of a hit for a linear model: where and how well the engine found it, how much of the query its fields
+ * contain, and numbers of the document scaled over the candidates. Every feature lies within 0..1.
  */
 import type { Candidate } from "../stage/stage.ts"
 import type { FieldValue } from "../plan.ts"
@@ -124,8 +124,8 @@ const writeHit = (
   return at
 }
 /**
- * Share of the query's words in the text, whole and as beginnings; how early the first stands; how short the text is;
- * neighbours that are neighbours in both.
+ * Share of the query's words in the text, as whole words and as prefixes; how early the first occurs; how short the
+ * text is; adjacent words that are adjacent in the query.
  */
 const writeText = (into: Float64Array, at: number, text: string, words: ReadonlyArray<string>): number => {
   const own = text === "" ? [] : textWords(text)

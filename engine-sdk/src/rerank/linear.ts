@@ -36,7 +36,7 @@ export const untrainedModel: LinearModel = {
 
 const HELD_US = 25_000
 /**
- * Scores hits by weighted features: with the weights of a model that was trained, or of none.
+ * Scores hits by weighted features: with the weights of a trained model, or the default ones.
  *
  * @example
  * ```ts
@@ -61,7 +61,7 @@ export const linearReranker = (model: LinearModel = untrainedModel): Reranker =>
   }
 })
 /**
- * Of each row. O(rows · features).
+ * The score of each row. O(rows · features).
  *
  * @example
  * ```ts

@@ -21,7 +21,7 @@ export interface TrainingOptions {
   readonly epochs?: number
   readonly rate?: number
   /** Pull of every weight towards the prior per step. */ readonly decay?: number
-  /** Where learning starts: few clicks change it little. */ readonly prior?: LinearModel
+  /** Where training starts: few clicks change it little. */ readonly prior?: LinearModel
   /** How likely a visitor looks at this row, from 0; `propensityOf` by default. */ readonly propensity?: (
     row: number
   ) => number

@@ -1,13 +1,13 @@
 /**
- * What rules change before the engine: exclusions as a filter, boosts as a sort key, pins and sponsored slots as
- * injections that the engine counts and pages. Pure.
+ * Changes that rules make before the engine runs: exclusions as a filter, boosts as a sort key, pins and sponsored
+ * slots as injections that the engine counts and pages. Pure.
  */
 import type { Injection, SearchPlan, SortKey } from "../plan.ts"
 import { allOf } from "../query/filter-parser.ts"
 import type { MatchedBoosts, MatchedRules } from "./matched-rules.ts"
 
 export interface PlanChanges {
-  /** What the request itself says about `filter_curated_hits`; only `false` frees what rules inject from its filter. */
+  /** The request's own `filter_curated_hits`; only `false` exempts what rules inject from its filter. */
   readonly filterCuratedHits: boolean | undefined
 }
 
@@ -32,7 +32,7 @@ export const applyToPlan = (plan: SearchPlan, matched: MatchedRules, changes: Pl
   if (!matched.active) return plan
   const kept = matched.exclusion === undefined ? undefined : { kind: "not" as const, filter: matched.exclusion.filter }
   const pinnedFilter = allOf(plan.pinnedFilter, kept)
-  // Where the caller has no filter of its own, both stay one tree: that is how a fallback sees that nothing can be
+  // Where the caller has no filter of its own, both are the same tree: from that a fallback sees that nothing can be
   // dropped.
   const filter = plan.filter === plan.pinnedFilter ? pinnedFilter : allOf(plan.filter, kept)
   return {
@@ -67,7 +67,7 @@ export const withBoosts = (
   return [...sort.slice(0, at), key, ...sort.slice(at)]
 }
 
-/** Pins before sponsored slots: who comes first gets a contested position. */
+/** Pins before sponsored slots: the first gets a contested position. */
 const injectionsOf = ({ pins, sponsored }: MatchedRules, mustPassFilter: boolean): ReadonlyArray<Injection> => [
   ...pins.map(({ id, position }): Injection => ({ kind: "pin", target: { id }, position, mustPassFilter })),
   ...sponsored.map(({ target, position, label, campaign_id }): Injection => ({

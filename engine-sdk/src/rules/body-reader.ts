@@ -1,6 +1,6 @@
 /**
- * Reads a configuration body field by field and remembers every problem with its path, so that a caller hears all of
- * them at once. What was not read is an unknown field. `check-rule-set.ts` says which fields there are.
+ * Reads a configuration body field by field and collects every problem with its path, so that a caller gets all of them
+ * at once. A member that was not read is an unknown field. `check-rule-set.ts` says which fields there are.
  */
 import { isObject } from "../documents/json.ts"
 

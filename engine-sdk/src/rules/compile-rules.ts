@@ -14,7 +14,7 @@ export interface RuleContext {
     text: string
   ) => Result<Filter | undefined>
 }
-/** What a condition leads to when it holds. */
+/** The effect of a condition that holds. */
 type Effect =
   | { readonly kind: "redirect"; readonly url: string }
   | { readonly kind: "banner"; readonly banner: MatchedRules["banners"][number] }
@@ -31,7 +31,7 @@ export interface CompiledRules {
   readonly conditions: ConditionIndex
   readonly exclusion: MatchedRules["exclusion"]
   readonly boosts: MatchedBoosts | undefined
-  /** What acts on every search while the set is active. */ readonly standing: ReadonlyArray<FiredRule>
+  /** Acts on every search while the set is active. */ readonly standing: ReadonlyArray<FiredRule>
   /** Rules that cannot act because their filter no longer parses under this schema. */
   readonly inert: ReadonlyArray<FiredRule>
 }

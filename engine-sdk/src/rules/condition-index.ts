@@ -84,7 +84,7 @@ export class ConditionIndex {
       take(this.#prefixes.get(text.slice(0, length)))
     }
     if (this.#runWordsMax > 0) this.#eachRun(words, text, (run) => take(this.#runs.get(run)))
-    // A run may stand in a query twice.
+    // A run may occur in a query twice.
     return found.sort((a, b) => a - b).filter((at, i) => i === 0 || at !== found[i - 1])
   }
   #eachRun(words: ReadonlyArray<string>, text: string, visit: (run: string) => void): void {
@@ -108,7 +108,7 @@ interface Start {
   readonly numbers: Map<string, number>
 }
 /**
- * Which of many texts stand in one text: found by their first characters, then by hash per length (filters often begin
+ * Finds which of many texts occur in one text: by their first characters, then by hash per length (filters often begin
  * alike).
  */
 class ContainedTexts {

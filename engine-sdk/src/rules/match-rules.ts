@@ -1,10 +1,10 @@
-/** Which rules of a compiled set are for a request. Pure; a few look-ups however many rules there are. */
+/** Which rules of a compiled set apply to a request. Pure; a few look-ups however many rules there are. */
 import type { CompiledRules } from "./compile-rules.ts"
 import { queryWords } from "./condition-index.ts"
 import type { FiredRule, MatchedPin, MatchedRules, MatchedSlot, RuleRequest } from "./matched-rules.ts"
 
 /**
- * What a search without rules gets: nothing acts.
+ * For a search without rules: no effects.
  *
  * @example
  * ```ts

@@ -1,6 +1,4 @@
-/**
- * What one request got from a rule set: the answer of `matchRules` and the only thing later stages read of the rules.
- */
+/** What matched for one request: the result of `matchRules` and the only thing that later stages read of the rules. */
 import type { Filter } from "../filter.ts"
 import type { DiversityRule, RerankSettings, ZeroHitsFallback } from "./rule-set.ts"
 

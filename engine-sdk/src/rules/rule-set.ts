@@ -1,6 +1,6 @@
 /**
- * The rule set of a collection as it is written and answered. Names are those of the wire. What is wrong with a body
- * says `check-rule-set.ts`; what a search makes of a set, `compile-rules.ts`.
+ * The rule set of a collection in the API's form, with its names. `check-rule-set.ts` reports errors in a body;
+ * `compile-rules.ts` makes a set ready for searches.
  */
 
 /**
@@ -124,7 +124,7 @@ export interface RuleSet {
  */
 export const MMR_POSITIONS = 50
 /**
- * What a rule set says about reranking where it says nothing: off.
+ * Reranking where a rule set does not mention it: off.
  *
  * @example
  * ```ts
@@ -143,7 +143,7 @@ export const defaultRerank: RerankSettings = {
   fallback: "engine_order"
 }
 /**
- * What a set is where nothing was said: a search passes it unchanged.
+ * The empty rule set: searches pass it unchanged.
  *
  * @example
  * ```ts

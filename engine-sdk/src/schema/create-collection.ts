@@ -12,7 +12,7 @@ export interface SchemaContext {
   readonly hasSynonymSet: (name: string) => boolean
   readonly hasCurationSet: (name: string) => boolean
   readonly modelDimensions?: FieldOptions["modelDimensions"]
-  /** What a model takes; every one takes texts where nobody says. */
+  /** The inputs that a model accepts; texts by default. */
   readonly modelKind?: ((config: Readonly<Record<string, unknown>>) => "text" | "image") | undefined
 }
 const refuse = (message: string, parameter?: string): Result<never> => fail(invalid(message, parameter))

@@ -1,6 +1,6 @@
 /**
- * One field of a schema as a caller writes it (`docs/contract/collections.md#fields`): types, defaults and every
- * refusal. What a reference points at is not looked up, because the target may be created later.
+ * One field of a schema as a caller writes it (`docs/contract/collections.md#fields`): types, defaults and all errors.
+ * The target of a reference is not looked up, because it may be created later.
  */
 import { isLocale } from "../analysis/locale-analyzer.ts"
 import { hasStemmer, stemmerMissing, TRUNCATE_LENGTH } from "../analysis/mod.ts"

@@ -9,35 +9,35 @@ import type { FieldValue, Hit, WindowColumn } from "../plan.ts"
 /** A hit on its way through the stages. Identity, rank and values never change; only the order does. */
 export interface Candidate {
   readonly id: string
-  /** Where the engine had it, from 0. */ readonly rank: number
+  /** Its rank in the engine's order, from 0. */ readonly rank: number
   readonly hit: Hit
   /**
-   * Fields that a stage asked for (`Stage.fields`), whatever the request's selection shows. undefined where the
-   * document has none.
+   * Fields that a stage asked for (`Stage.fields`), whether or not the request shows them. undefined where the document
+   * has none.
    */
   value(field: string): FieldValue | undefined
 }
-/** What a stage may know of the request. */
+/** The request, as far as stages may know it. */
 export interface StageRequest {
   readonly q: string
   /** Words of `q` as the engine compares them. */ readonly words: ReadonlyArray<string>
   /** Organic hits of the first page: its size without what rules put there. */ readonly firstPage: number
-  /** Organic hits up to the end of each page, up to the one that was asked for; without it that is the first. */
+  /** Organic hits up to the end of each page, up to the requested one; absent: the first page only. */
   readonly pageEnds?: ReadonlyArray<number>
 }
 export interface StageContext {
   readonly request: StageRequest
   /** Microseconds of an injected clock; only differences mean anything. */ now_us(): number
-  /** Of this stage's budget; at most 0 once it is used up. Loops ask it and stop. */ timeLeft_ms(): number
+  /** Left of this stage's budget; at most 0 once it is used up. Loops check it and stop. */ timeLeft_ms(): number
   /** Aborts when the request is given up or the budget of this stage is used up. */ readonly signal: AbortSignal
   /**
-   * A field that the stage asked for, of all candidates by their ranks, as `Candidate.value` says it. Absent, or
-   * undefined, where it is not at hand: then each candidate is asked.
+   * A field that the stage asked for, of all candidates by their ranks, with the values of `Candidate.value`. Absent,
+   * or undefined, where it is not available: then ask each candidate.
    */
   readonly column?: ((field: string) => WindowColumn | undefined) | undefined
   /** For the trace: why this stage did nothing. */ skip(why: string): void
   /** For the trace, e.g. what was left undone. */ note(text: string): void
-  /** For the trace: a part of a hit's score, by name. Absent where nobody reads it. */ readonly scored?: (
+  /** For the trace: a named part of a hit's score. Absent where nobody reads it. */ readonly scored?: (
     id: string,
     name: string,
     value: number
@@ -65,7 +65,7 @@ export interface Stage {
 }
 
 /**
- * What a stage throws that has nothing to show for its time: its fallback acts and the trace says `late`.
+ * Thrown by a stage that ran out of time without a result: its fallback applies and the trace says `late`.
  *
  * @example
  * ```ts

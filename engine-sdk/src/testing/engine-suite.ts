@@ -1,7 +1,7 @@
 /**
- * What every engine behind the port must do. The suite knows no test framework: it takes `describe`, `it` and `expect`
- * and a factory. Assertions come in two grades: `exact` engines must answer as the contract says, `approximate` ones
- * only the right set of documents.
+ * The tests that every engine behind the port must pass. The suite knows no test framework: it takes `describe`, `it`
+ * and `expect` and a factory. Assertions come in two grades: `exact` engines must answer as the contract says,
+ * `approximate` ones only with the right set of documents.
  */
 import type { SearchEngine } from "../engine.ts"
 import type { Filter } from "../filter.ts"

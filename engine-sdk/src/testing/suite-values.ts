@@ -61,7 +61,7 @@ export const suiteSchema = (
   ...more
 })
 /**
- * The words of a plan, to be looked for in fields of which the first counts most.
+ * The words of a plan, searched for in fields of which the first counts most.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * What every engine that has vectors must do with them (`docs/contract/vectors.md`). Few documents, far enough from
- * each other: an approximate index finds the same. An engine without vectors must refuse them by name.
+ * What every engine with vectors must do with them (`docs/contract/vectors.md`). Few documents, far enough apart that
+ * an approximate index finds the same. An engine without vectors must refuse them by name.
  */
 import type { SearchEngine } from "../engine.ts"
 import type { SearchAnswer, SearchPlan, VectorQuery } from "../plan.ts"
@@ -134,7 +134,7 @@ const fusesWords =
     expect((fused.hits ?? []).map(({ hybrid_search_info }) => rounded(hybrid_search_info?.rank_fusion_score))).toEqual([
       1, 0.4, 0.4, 0.3
     ])
-    // What is near does not count as found by words: the second word is dropped all the same.
+    // A near document does not count as found by words, so the second word is still dropped.
     const fewer = await answer(engine, suiteVector("direction", EAST, { k: 2, alpha: 0.6 }), {
       text: suiteText(["old", "mug"], ["name"]),
       sort

@@ -1,8 +1,8 @@
-/** What a server of the Typesense API does as the contract says, and what is refused (`refusals.ts`). */
+/** Features that a server of the Typesense API has as the contract says, and those that are refused (`refusals.ts`). */
 import type { Capabilities } from "../capabilities.ts"
 
 /**
- * What a server of the Typesense API can do.
+ * The capabilities of a server of the Typesense API.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * Requests to the nodes of a server: a time limit and a bound on what is read, failures by meaning. What may be sent
- * twice goes to the next node where one does not answer; what may not is told as lost on its way.
+ * Requests to the nodes of a server: a time limit, a bound on the answer's size, failures by kind. A request that is
+ * safe to repeat goes to the next node where one does not answer; any other is reported as lost on its way.
  */
 import { parseBounded, parseJson } from "../documents/json.ts"
 import { boundedText } from "../error-text.ts"
@@ -20,9 +20,9 @@ interface ServerRequest {
   readonly path: string
   readonly body?: object | string
   /** Over all nodes that are tried; the client has a default. */ readonly timeout_ms?: number
-  /** Of one node, while there is another one to ask. */ readonly attempt_ms?: number
+  /** Of one node, while there is another to try. */ readonly attempt_ms?: number
   /** Sending it twice does no more than sending it once. */ readonly isRepeatable: boolean
-  /** Told how many bytes the answer has. */ readonly heard?: (bytes: number) => void
+  /** Called with the size of the answer in bytes. */ readonly heard?: (bytes: number) => void
 }
 interface Failure {
   readonly error: EngineError
@@ -53,7 +53,7 @@ export class ServerClient {
       return typeof text === "string" ? parsed(text) : text
     })
   }
-  /** An answer as it stands. */
+  /** An answer as text. */
   async text(request: ServerRequest): Promise<Result<string>> {
     return this.#tried(request, async (response) => {
       const text = await this.#textOf(response, this.#bytes_max, request.heard)
@@ -201,10 +201,10 @@ const messageOf = (text: string): string => {
 const failureOf = (status: number, message: string): Failure => ({
   error: errorOf(status, message),
   isOfNode: status === 429 || status >= 500,
-  // Such a node has not taken up the request.
+  // Such a node has not started on the request.
   isUndone: status === 429 || status === 503
 })
-/** What the server says of a request, or of one entry of it, by meaning. */
+/** The server's error for a request, or for one entry of it, by kind. */
 export const errorOf = (status: number, said: string): EngineError => {
   const message = boundedText(said)
   switch (status) {

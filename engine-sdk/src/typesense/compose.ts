@@ -16,17 +16,17 @@ import { windowOf } from "./window.ts"
 /** Hits of one search of a stock server. */
 const PAGE_MAX = 250
 
-/** A document and where it stands, from 1. */
+/** A document and its position, from 1. */
 interface Fixed {
   readonly id: string
   readonly position: number
   readonly injection?: Injection
 }
 export interface Composed {
-  /** Each printable, the first the one that the answer is made of. */ readonly plans: ReadonlyArray<SearchPlan>
+  /** Each can be printed; the answer is based on the first. */ readonly plans: ReadonlyArray<SearchPlan>
   readonly combine: (answers: ReadonlyArray<SearchAnswer>) => SearchAnswer
 }
-/** Of the ids those that pass the filter; all that there are without one. */
+/** The ids that pass the filter; all that exist where there is none. */
 type AskPassing = (
   filters: ReadonlyArray<Filter | undefined>,
   ids: ReadonlyArray<string>
@@ -92,12 +92,12 @@ const countOnly = (base: SearchPlan): SearchPlan => ({
   offset: 0,
   limit: 0
 })
-/** What is placed, and then the hits that are not, page by page. */
+/** The placed documents, and then the other hits, page by page. */
 const windowPlans = (base: SearchPlan, size: number, ids: ReadonlyArray<string>): ReadonlyArray<SearchPlan> => {
   const bare: SearchPlan = { ...base, facets: [], facetQuery: undefined }
   const placed: SearchPlan = {
     ...bare,
-    // Of the same search: what is marked in them are the words that it found.
+    // From the same search, so that the words it found are highlighted.
     pinned: ids.map((id, i) => ({ id, position: i + 1 })),
     hidden: base.hidden.filter((id) => !ids.includes(id)),
     offset: 0,
@@ -144,7 +144,7 @@ const fixedOf = async (plan: SearchPlan, ask: AskPassing): Promise<Result<Readon
     seen.add(id)
     return isFirst
   })
-  // Those that are filtered out give their positions to the ones behind them.
+  // Filtered documents leave their positions to those behind them.
   const permitted = curated
     .filter(({ id }) => pinnable!.has(id))
     .map((pin, i): Fixed => ({ ...pin, position: curated[i]!.position }))
@@ -159,7 +159,7 @@ const markPlaced = (hit: Hit, fixed: ReadonlyArray<Fixed>): void => {
   if (injection?.sponsored !== undefined) hit.sponsored = { ...injection.sponsored }
 }
 
-/** Fields that are read here though the answer does not show them: asked for, and taken off again. */
+/** Fields that are needed here though the answer does not show them: requested, and removed again. */
 class Shown {
   readonly #selection: Selection
   readonly #isWider: boolean
@@ -169,7 +169,7 @@ class Shown {
     const { exclude: _exclude, include, joins } = selection
     this.#isWider = more.length > 0
     this.#selection = { ...selection, include: include.length === 0 ? [] : [...include, ...joins.map(joinedName)] }
-    // What is marked was chosen by what is shown.
+    // Highlights were chosen by the fields that are shown.
     const marked = highlight.explicit
       ? highlight.fields
       : highlight.fields.filter((name) => isSelected(selection, name))

@@ -1,7 +1,7 @@
 /**
- * Which collections there are, remembered here because the port asks for them without waiting. This process's own
- * changes are known at once, those of others with the next look. A look that began before a change of ours says nothing
- * of the collection that was changed.
+ * The list of collections, cached here because the port asks for it without waiting. This process's own changes are
+ * known at once, those of others with the next read. A read that began before a change of ours is ignored for the
+ * changed collection.
  */
 import { isObject } from "../documents/json.ts"
 import type { Namespace } from "../engine.ts"
@@ -26,9 +26,9 @@ export class Directory {
   readonly #client: ServerClient
   readonly #names: ServerNames
   /** By namespace, newest first. */ readonly #entries = new Map<Namespace, Map<string, Entry>>()
-  /** Names on the server of what was changed here since the look that is under way began. */
+  /** Server names of collections changed here since the read in progress began. */
   #touched = new Set<string>()
-  /** One at a time for each collection: who asks while one is under way waits for the one after it. */
+  /** One at a time per collection: a caller that asks during one waits for the next. */
   readonly #reloads = new Joined<Result<unknown>>()
   #following: Promise<Result<void>> | undefined
   #isLost = false
@@ -46,7 +46,7 @@ export class Directory {
   get namespaces(): ReadonlyArray<Namespace> {
     return [...this.#entries.keys()]
   }
-  /** One that this process may not have heard of yet. */
+  /** A collection that this process may not have heard of yet. */
   async known(namespace: Namespace, name: string): Promise<Result<Entry>> {
     const entry = this.find(namespace, name)
     if (entry !== undefined) return ok(entry)
@@ -56,7 +56,7 @@ export class Directory {
     return found === undefined ? fail(notFound("Collection not found")) : ok(found)
   }
 
-  /** As it is on the server after whatever was done before this call; forgotten where it is not there. */
+  /** Its state on the server after everything done before this call; removed where it does not exist there. */
   reload(namespace: Namespace, name: string): Promise<Result<unknown>> {
     const serverName = this.#names.of(namespace, name)
     return this.#reloads.run(serverName, () => this.#reload(namespace, name, serverName))
@@ -93,7 +93,7 @@ export class Directory {
     if (own?.size === 0) this.#entries.delete(namespace)
   }
 
-  /** What changed since the last look; of several that ask at once one looks. */
+  /** Reads changes since the last time; concurrent callers share one read. */
   follow(): Promise<Result<void>> {
     return (this.#following ??= this.#follow().finally(() => {
       this.#following = undefined
@@ -117,7 +117,7 @@ export class Directory {
     }
     for (const own of [...this.#entries.values()])
       for (const { info, namespace, serverName } of [...own.values()])
-        // A list is read in pages, between which others are dropped: what it lacks is asked for by name.
+        // A list is read in pages, and others may drop collections in between: one that it lacks is asked for by name.
         if (!seen.has(serverName) && !this.#touched.has(serverName)) await this.reload(namespace, info.schema.name)
     return ok(undefined)
   }

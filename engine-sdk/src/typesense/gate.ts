@@ -1,4 +1,4 @@
-/** How many requests are under way at once, in all and of one tenant; who waits is bounded in number and time. */
+/** Bounds how many requests run at once, in all and of one tenant; the queue is bounded in length and time. */
 import type { Namespace } from "../engine.ts"
 import { type EngineError, fail, ok, type Result } from "../errors.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Which node is asked next: those that failed least lately, in turn. One that failed is left alone for some seconds,
- * unless there is no other, and is asked again by the next request afterwards.
+ * Which node is asked next: those with the fewest recent failures, in turn. A failed node is skipped for some seconds,
+ * unless there is no other, and is tried by the next request afterwards.
  */
 const ASIDE_MS = 5_000
 /** Failures that count; a node that comes back is as good as any after as many answers. */

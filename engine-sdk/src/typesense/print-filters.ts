@@ -8,7 +8,7 @@ import { Unsayable } from "./refusals.ts"
 
 export interface SchemaContext {
   readonly schema: CollectionSchema
-  /** Of a collection that is joined, by the name that the plan has. */
+  /** Of a joined collection, by its name in the plan. */
   readonly schemaOf: (collection: string) => CollectionSchema | undefined
   readonly dictionaries: Dictionaries
 }
@@ -29,7 +29,7 @@ const prepared = (filter: Filter, context: SchemaContext, parameter: string): Fi
     case "and": {
       const left = inner(filter.left),
         right = inner(filter.right)
-      // Joins of one collection beside each other would be read as one that asks for a single related document.
+      // Two joins of one collection next to each other would be read as one that requires a single related document.
       if (right.kind !== "join" || !joins(left, right.collection)) return { ...filter, left, right }
       return { ...filter, left, right: { kind: "and", left: { kind: "all" }, right } }
     }
@@ -77,7 +77,7 @@ const words = (filter: StringFilter, context: SchemaContext, parameter: string):
   return { ...filter, values: filter.values.map(sayable) }
 }
 
-/** Of how many completions of a beginning the filters of a plan take account; undefined where none says it. */
+/** The number of completions of a prefix that the plan's filters consider; undefined where none sets it. */
 export const prefixCandidatesOf = (filter: Filter | undefined): number | undefined => {
   switch (filter?.kind) {
     case "and":

@@ -1,7 +1,7 @@
 /**
- * A checked plan back to the parameters of a search, pure: what reads them again makes the same plan of them. What no
- * parameter says is refused by name. What an answer repeats (`echo`), and how pinned documents are restricted, is the
- * caller's to do.
+ * Turns a checked plan back into the parameters of a search; pure. Parsing them gives the same plan. A plan that no
+ * parameter expresses is refused by name. What an answer repeats (`echo`), and restrictions on pinned documents, are
+ * left to the caller.
  */
 import { analyzerOf } from "../analysis/mod.ts"
 import { fail, ok, type Result } from "../errors.ts"

@@ -1,4 +1,4 @@
-/** What is shown of a document as `include_fields` and `exclude_fields`. */
+/** The shown part of a document as `include_fields` and `exclude_fields`. */
 import type { JoinInclude, Selection } from "../plan.ts"
 import type { Filter } from "../filter.ts"
 import { sortText } from "./print-sort.ts"
@@ -18,7 +18,7 @@ export const shownText = (selection: Selection, filter: Filter | undefined, cont
     ...selection.joins.flatMap(({ collection, exclude: names = [] }) =>
       names.length === 0 ? [] : [`$${collection}(${names.join(", ")})`]
     ),
-    // What a filter joins is shown unless it is said otherwise.
+    // A collection joined by a filter is shown by default.
     ...hidden.map((collection) => `$${collection}(*)`)
   ]
   return {

@@ -5,7 +5,7 @@ import { vectorText } from "./print-vector.ts"
 import { Unsayable } from "./refusals.ts"
 
 const KEYS_MAX = 3
-/** Of them every set is a case: 32. */
+/** Every subset of them is a case: 32. */
 const BOOSTS_MAX = 5
 
 export const sortText = (keys: ReadonlyArray<SortKey>, context: SchemaContext): string => {

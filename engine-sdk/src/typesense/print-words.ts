@@ -7,7 +7,7 @@ import type { TextQuery } from "../plan.ts"
 import { parseQueryWords } from "../query/mod.ts"
 import { Unsayable } from "./refusals.ts"
 
-/** What stemmers take off most. */
+/** The endings that stemmers remove most often. */
 const ENDINGS = ["s", "e", "es", "ed", "ing", "er", "ly", "y", "n", "en"]
 const PLAIN = /^[a-z0-9]+$/
 /** Analysed again it is what it is, whatever the field. */
@@ -45,7 +45,7 @@ interface WordsContext {
   readonly locale: string
   readonly symbolsToIndex: ReadonlyArray<string>
   readonly tokenSeparators: ReadonlyArray<string>
-  /** As it was asked. */ readonly asked: string
+  /** As requested. */ readonly asked: string
 }
 const quoted = (words: ReadonlyArray<string>): string => `"${words.join(" ")}"`
 const MANY = 100_000
@@ -62,7 +62,7 @@ export const printWords = (text: TextQuery, context: WordsContext): AskedWords =
     words.length === 1 ? `-${textOf(words, analyzer, "q", near)}` : `-${quoted(words)}`
   )
   const parts = [...text.surface, ...text.phrases.map(quoted), ...excluded]
-  // A text without words: everything is found, as nothing was asked for.
+  // A text without words: matches everything, like an empty query.
   const nothing = symbolsToIndex.includes("-") ? "!" : "-"
   const q = parts.length === 0 ? nothing : parts.join(" ")
   const isCut = excluded.length === 0 && parts.length > 0

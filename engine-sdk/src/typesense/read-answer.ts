@@ -1,6 +1,6 @@
 /**
- * What a server answered to a search as the port has it. The text is a stranger's: every part is checked, only what is
- * known is taken over, and anything else is an engine that is not there.
+ * A server's answer to a search in the port's form. The text is untrusted: every part is checked, only known parts are
+ * used, and anything else counts as an unavailable engine.
  */
 import { isObject } from "../documents/json.ts"
 import { fail, ok, type Result } from "../errors.ts"
@@ -31,7 +31,7 @@ const count = (value: unknown, what: string): number => {
   return Number.isInteger(read) && read >= 0 ? read : nonsense(what)
 }
 
-/** Unavailable where it is nothing that such a server answers; the failure that it tells where it tells one. */
+/** Unavailable where the text is no answer of such a server; else the failure that it reports. */
 export const readResult = <A>(raw: unknown, told: Translate, read: (body: Json) => A): Result<A> => {
   try {
     const body = object(raw, "an answer")
@@ -103,7 +103,7 @@ const groupOf = (raw: unknown, told: Translate): NonNullable<SearchAnswer["group
   const group = object(raw, "a group")
   return {
     group_key: [...list(group.group_key, "group_key")],
-    // A group of one kind of server has no count of its own.
+    // One kind of server reports no count per group.
     found: count(group.found ?? list(group.hits, "hits").length, "found"),
     hits: hitsOf(group.hits, told)
   }

@@ -1,4 +1,4 @@
-/** What the API cannot say: refused with the name of what asks for it, never left out. */
+/** Parts of a plan that the API cannot express: refused by name, never ignored. */
 import type { Capability } from "../capabilities.ts"
 import type { EngineError } from "../errors.ts"
 import type { SearchPlan } from "../plan.ts"

@@ -24,10 +24,10 @@ const IDLE_MS = 300_000
 const LINE_CHARACTERS_MAX = 64 * 1_048_576
 /** Characters of filter and fields; an address of a request is not longer. */
 const QUERY_CHARACTERS_MAX = 4_000
-/** What one page may weigh before it ends early. */
+/** A page larger than this ends early. */
 const PAGE_CHARACTERS_MAX = 32 * 1_048_576
 
-/** Lines of a body, as they are asked for. */
+/** Lines of a body, read on demand. */
 class Lines {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>
   readonly #decoder = new TextDecoder()
@@ -58,7 +58,7 @@ class Lines {
     }
   }
   close(): void {
-    // What cannot be given up has ended by itself.
+    // A stream that cannot be cancelled has ended by itself.
     this.#reader.cancel().catch(() => {})
   }
 }
@@ -165,16 +165,16 @@ const documentOf = (line: string): Document | undefined => {
     ? parsed.value
     : undefined
 }
-/** The server was asked for the id too. */
+/** The id was requested as well. */
 export const shownPart = (document: Document, selection: Selection | undefined): Document => {
   if (selection === undefined) return document
   if (selection.joins.length === 0) return select(document, selection)
-  // What is joined stands under names that no list of fields has.
+  // Joined documents are stored under names that no list of fields has.
   const { id: _id, ...rest } = document
   return select(isSelected(selection, "id") ? document : rest, { include: [], exclude: selection.exclude })
 }
 
-/** The id is always asked for; what is excluded is taken off here, but for what the filter joins. */
+/** The id is always requested; excluded fields are removed here, except those that the filter joins. */
 export const shownFields = (
   selection: Selection = { include: [], exclude: [], joins: [] },
   filter: Filter | undefined,

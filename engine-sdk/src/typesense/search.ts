@@ -1,4 +1,4 @@
-/** Searches and unions: plans are placed, printed, asked for in one request, and what comes back is read. */
+/** Searches and unions: plans are placed, printed, sent in one request, and the answers parsed. */
 import { isObject } from "../documents/json.ts"
 import { AnswerRefused } from "../budget/answer-budget.ts"
 import type { Dictionaries } from "../analysis/mod.ts"
@@ -23,12 +23,12 @@ export interface Parts {
   readonly names: ServerNames
   readonly gate: Gate
 }
-/** What a server takes in one request unless it is told more. */
+/** Searches that a server accepts in one request by default. */
 const SEARCHES_MAX = 50
 /** A server cuts a search off by itself; this is for the way there and back, and for another node. */
 const WAY_MS = 1_500
 
-/** What a namespace's plans are printed with: schemas by their names on the server. */
+/** Needed to print a namespace's plans: schemas by their names on the server. */
 export const contextOf = (
   { directory, names }: Pick<Parts, "directory" | "names">,
   namespace: Namespace,
@@ -49,7 +49,7 @@ export const contextOf = (
 
 interface Printed {
   readonly plan: SearchPlan
-  /** Searches that the plan is made of; their answers are put together by `combine`. */
+  /** Searches for the plan; `combine` merges their answers. */
   readonly parts: ReadonlyArray<{ readonly plan: SearchPlan; readonly parameters: PrintedParameters }>
   readonly combine: Composed["combine"]
 }
@@ -80,7 +80,7 @@ const printed = async (asking: Asking, plan: SearchPlan): Promise<Result<Printed
   }
   return ok({ plan, parts, combine: composed.value.combine })
 }
-/** Which of some documents there are and pass each of some filters: one small request more. */
+/** Which of some documents exist and pass each of some filters: one more small request. */
 const passing = async (
   asking: Asking,
   collection: string,
@@ -144,7 +144,7 @@ const askedAll = async (
     : fail({ kind: "Unavailable", message: "The search engine's server answers another number of searches." })
 }
 
-/** An answer of which nothing was found in time. */
+/** The answer of a search that ran out of time without hits. */
 const cutOff = ({ collection, echo, facets, group }: SearchPlan): SearchAnswer => ({
   facet_counts: facets.map(({ field }) => ({
     field_name: field,
@@ -273,7 +273,7 @@ const unionOf = async (asking: Asking, union: UnionPlan): Promise<Result<UnionAn
       return fail(missing("exact_ties", "rules", "documents that are placed in a list of several searches"))
     const one = await printed(asking, plan)
     if (!one.ok) return one
-    // Of the whole list, these travel in the query.
+    // Of the whole list, these are sent in the query.
     const { limit: _limit, limit_hits: _hits, offset: _offset, ...parameters } = one.value.parts[0]!.parameters
     searches.push(parameters)
   }

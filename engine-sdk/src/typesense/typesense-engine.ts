@@ -34,7 +34,7 @@ import { searchPlans, searchUnion, type Parts } from "./search.ts"
 import { writeOperations } from "./write.ts"
 
 const FOLLOW_MS = 1_000
-/** A look at many collections takes its time: so many times as long passes before the next. */
+/** Reading many collections takes a while: the pause before the next read is this many times as long. */
 const FOLLOWING_SHARE = 20
 const AT_ONCE = 64
 const AT_ONCE_OF_ONE = 16
@@ -69,7 +69,7 @@ export class TypesenseEngine implements SearchEngine {
     }
     this.#scans = new Scans(this.#parts)
   }
-  /** Reads which collections there are; fails where no node answers, or takes the key. */
+  /** Reads the list of collections; fails where no node answers, or accepts the key. */
   static async open(options: TypesenseOptions): Promise<Result<TypesenseEngine>> {
     if (options.prefix !== undefined && !PREFIX.test(options.prefix))
       return fail(invalid("A prefix has 1 to 64 letters, digits, `_` and `-`.", "prefix"))
@@ -164,7 +164,7 @@ export class TypesenseEngine implements SearchEngine {
   }
   usage(namespace: Namespace, name: string): CollectionUsage | undefined {
     const entry = this.#parts.directory.find(namespace, name)
-    // What its index weighs, the server does not say.
+    // The server does not report the size of an index.
     return entry === undefined
       ? undefined
       : { documents: entry.info.num_documents, segments: 0, index_bytes: 0, document_bytes: 0, open: true }

@@ -1,4 +1,4 @@
-/** The window of a search over what a server answered: hits of which all fields that stages read are there. */
+/** The window of a search over a server's answer: its hits have all fields that stages read. */
 import { valueAt } from "../documents/mod.ts"
 import type { FieldValue, Hit, HitWindow } from "../plan.ts"
 import { fieldNamed } from "../query/mod.ts"

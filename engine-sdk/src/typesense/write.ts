@@ -20,7 +20,7 @@ const WRITE_MS = 110_000
 const ROOM_MS = 10_000
 
 type Put = Extract<WriteOperation, { readonly kind: "put" }>
-/** Where in the write an operation stands, and its line. */
+/** The position of an operation in the write, and its line. */
 interface Line {
   readonly at: number
   readonly text: string
@@ -35,7 +35,7 @@ interface Writing extends Parts {
 
 const decoder = new TextDecoder()
 const WITH_ID = /^\s*\{\s*"id"\s*:\s*"/
-/** One line; a text of several, or one whose id is said apart, is read and written anew. */
+/** One line; a text of several lines, or one whose id is given separately, is parsed and written again. */
 const lineOf = (operation: Put, at: number): Result<Line> => {
   const { document, id } = operation
   const text = document instanceof Uint8Array ? decoder.decode(document) : document
@@ -55,7 +55,7 @@ const actionOf = ({ action, rewrite }: Put): Put["action"] => (rewrite === true 
 const kindOf = (operation: WriteOperation): string =>
   operation.kind === "delete" ? "delete" : JSON.stringify([actionOf(operation), operation.dirtyValues])
 
-/** One verdict per operation, in order. What is answered is found by the next search through any node. */
+/** One verdict per operation, in order. Every later search through any node sees an acknowledged operation. */
 export const writeOperations = async (
   parts: Parts,
   entry: Entry,
@@ -85,8 +85,8 @@ export const writeOperations = async (
   return ok(writing.verdicts)
 }
 /**
- * What the plan includes, by the counts of the last look. The server has no such limits: processes that write at once
- * may pass them by what they write in that moment.
+ * The plan's limits, checked against the counts of the last read. The server has no such limits: processes that write
+ * at the same time may exceed them by what they write in that moment.
  */
 const capOf = (
   { directory }: Parts,

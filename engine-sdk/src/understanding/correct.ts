@@ -3,8 +3,8 @@ import type { Analyzer } from "../analysis/mod.ts"
 import type { WordCorrection } from "../plan.ts"
 
 /**
- * `analyzer`: what tells the words of the query. Everything between the words stays. undefined where none of the words
- * is in the query: a synonym was matched, or a rule replaced it. O(query).
+ * `analyzer`: splits the query into words. Text between the words stays. undefined where none of the words is in the
+ * query: a synonym was matched, or a rule replaced it. O(query).
  *
  * @example
  * ```ts

@@ -31,7 +31,7 @@ const VALUE_WORDS_MAX = 8
 const VALUE_CHARACTERS_MAX = 100
 /** Words of a query that are looked at. */
 const QUERY_WORDS_MAX = 32
-/** Of an entry beside its texts: a place of a map, an object, a list. */
+/** Overhead of an entry beside its texts: a place in a map, an object, a list. */
 const ENTRY_BYTES = 160
 /** Values that are read between two rests. */
 const SLICE_VALUES = 64
@@ -110,14 +110,14 @@ export class EntityIndex {
       this.#named.set(text, (named = []))
       this.#bytes += ENTRY_BYTES + 2 * text.length
     }
-    // Of values of one field that are written alike the first, which more documents have.
+    // Of one field's values with the same normal form, the one that most documents have.
     if (named.some((each) => each.field === field)) return
     named.push({ field, value })
     this.#bytes += 48 + 2 * value.length
     if ((this.#longest.get(first) ?? 0) < words.length) this.#longest.set(first, words.length)
   }
 
-  /** What the words of a query may name, the most words first, then from the left. O(words · words of a value). */
+  /** Values that the query's words may name, longest first, then from the left. O(words · words of a value). */
   candidates(words: ReadonlyArray<string>): ReadonlyArray<EntityCandidate> {
     const found: Array<EntityCandidate> = []
     const end = Math.min(words.length, QUERY_WORDS_MAX)
@@ -134,7 +134,7 @@ export class EntityIndex {
 }
 
 /**
- * Of candidates in their order those that use no word twice. `seen`: the value as a caller may see it, or undefined
+ * The candidates in order, without those that reuse a word. `seen`: the value as a caller may see it, or undefined
  * where it must not; asked for one after the other.
  *
  * @example

@@ -23,7 +23,7 @@ const WORD = /^[\p{L}\p{M}\p{N}]+(?:['’.-][\p{L}\p{M}\p{N}]+)*[.,!?]?$/u
 const LATIN = /\p{Script=Latin}/u
 const isLetter = (text: string): boolean => /^[\p{L}\p{M}]+$/u.test(text)
 
-/** What the keys of one layout give on another: letters in lower case, the longest first. */
+/** The text that the keys of one layout type on another: letters in lower case, the longest first. */
 const tableOf = (from: Layout, to: Layout): ReadonlyMap<string, string> => {
   const table = new Map<string, string>()
   const put = (typed: string, meant: string) => {
@@ -34,7 +34,7 @@ const tableOf = (from: Layout, to: Layout): ReadonlyMap<string, string> => {
       shifted = from.shifted[key]!,
       meant = to.plain[key]!
     put(plain.toLowerCase(), meant.toLowerCase())
-    // With shift a Hebrew keyboard gives Latin capitals: nobody meant those.
+    // A Hebrew keyboard gives Latin capitals with shift: such readings are unlikely.
     if (LATIN.test(shifted) && from.name === "hebrew") continue
     // Shift makes capitals: of a letter the same letter was meant, of a sign what the other layout has there.
     const capital = to.shifted[key]!

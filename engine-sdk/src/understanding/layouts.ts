@@ -17,7 +17,7 @@ const keys = (row: string): ReadonlyArray<string> => [...row]
 /** Keys that give several characters. */
 const spaced = (row: string): ReadonlyArray<string> => row.split(" ")
 
-/** In the order in which they are tried where nothing tells which one was meant. */
+/** In the order in which they are tried where nothing indicates the intended one. */
 export const layouts: ReadonlyArray<Layout> = [
   {
     name: "qwerty",

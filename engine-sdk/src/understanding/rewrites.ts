@@ -53,18 +53,18 @@ export const parseRewriteKinds = (text: string): Result<ReadonlyArray<RewriteKin
       )
 }
 
-/** Longer queries are prose, or a document that somebody pasted: nobody typed them on the wrong layout. */
+/** Longer queries are prose, or a pasted document: nobody typed them on the wrong layout. */
 const WORDS_MAX = 8
 const CHARACTERS_MAX = 200
-/** Spellings of a word in one script that are looked up; the more letters there are together, the fewer. */
+/** Spellings of a word in one script that are looked up; the more letters in total, the fewer. */
 const SPELLINGS_MAX = 96,
   SPELLINGS_MIN = 12,
   SPELLED_LETTERS = 2_400
 /** Words that are looked up for one query, the likeliest first. */
 const LOOKED_UP_MAX = 600
-/** Of one kind. */
+/** Rewrites of one kind. */
 const KNOWN_MAX = 2
-/** Where the index knows no words of any: what is tried all the same, as typing errors may stand in between. */
+/** Where the index knows the words of none: rewrites that are tried all the same, as they may contain typing errors. */
 const GUESSES: ReadonlyMap<RewriteKind, number> = new Map([
   ["layout", 2],
   ["translit", 3],
@@ -74,7 +74,7 @@ const GUESSES: ReadonlyMap<RewriteKind, number> = new Map([
 /** How the index knows a word; undefined for one that was not looked up. */
 export type KnownWords = (word: string) => WordUse | undefined
 
-/** A query in other words, each of which may have several forms: the first that is known is taken, else the first. */
+/** A rewritten query, each word of which may have several forms: the first known one is used, else the first. */
 interface Reading {
   readonly kind: RewriteKind
   readonly words: ReadonlyArray<ReadonlyArray<string>>
@@ -100,7 +100,7 @@ export class RewriteSearch {
     this.#readings = kinds.flatMap((kind) => (this.#words.length === 0 ? [] : readingsOf.get(kind)!(this.#words)))
   }
 
-  /** What is worth asking the index for, at most six hundred words. */
+  /** Words worth looking up in the index, at most six hundred. */
   get words(): ReadonlyArray<string> {
     const asked = new Set(this.#words)
     const most = Math.max(0, ...this.#readings.flatMap(({ words }) => words.map((forms) => forms.length)))
@@ -116,8 +116,8 @@ export class RewriteSearch {
   }
 
   /**
-   * What to try, in order, at most `most`. `known` undefined: nothing is known of the index, and the likeliest of each
-   * kind are tried. `completes`: a last word may be the beginning of one.
+   * Rewrites to try, in order, at most `most`. `known` undefined: the index's words are not known, and the likeliest of
+   * each kind are tried. `completes`: the last word may be a prefix.
    */
   candidates(known: KnownWords | undefined, most: number, completes = true): ReadonlyArray<Rewrite> {
     const typed = this.#words.join(" ").toLowerCase()

@@ -9,7 +9,7 @@ import {
 } from "./transliteration-tables.ts"
 
 export type SpellingTarget = "russian" | "ukrainian" | "greek" | "latin"
-/** Letters of a word that is spelled again; a longer one is a code, or nothing that anybody looks for. */
+/** Letters of a word that is transliterated; a longer one is a code, or nothing that anybody searches for. */
 const WORD_LETTERS_MAX = 32
 const PIECE_LETTERS_MAX = 4
 /** A Greek word has one accent; none is for texts in capitals. */
@@ -24,8 +24,8 @@ interface Path {
 const byCost = (a: Path, b: Path): number => a.cost - b.cost || a.text.length - b.text.length
 
 /**
- * The `most` cheapest spellings. From each place of the word the pieces that begin there are followed, and no more
- * paths than that are kept at a place: O(letters · most · outputs of a piece).
+ * The `most` cheapest spellings. From each position of the word the pieces that begin there are followed, and at most
+ * that many paths are kept per position: O(letters · most · outputs of a piece).
  */
 const spelled = (word: string, table: SpellingTable, most: number): ReadonlyArray<Path> => {
   const letters = [...word.toLowerCase()]

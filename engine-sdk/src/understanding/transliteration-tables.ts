@@ -1,10 +1,10 @@
 /**
- * Letters of one script as people write them in another, with how unusual each spelling is: 0 is what a standard or
- * nearly everybody writes, 1 is common, 2 is seen. A text is read piece by piece; a piece may be several letters.
+ * Letters of one script as people write them in another, with how unusual each spelling is: 0 is standard or nearly
+ * universal, 1 is common, 2 occurs. A text is read piece by piece; a piece may be several letters.
  *
  * Sources: ISO 9:1995 and GOST 7.79 (systems A and B) for Russian and Ukrainian, the Ukrainian national system
- * (resolution 55 of 2010), ISO 843 and ELOT 743 for Greek, BGN/PCGN for both; beside them spellings of chats and
- * shops (`4`, `w`, `x`, `j`, Greeklish), as encyclopedias describe them.
+ * (resolution 55 of 2010), ISO 843 and ELOT 743 for Greek, BGN/PCGN for both; beside them spellings of chats and shops
+ * (`4`, `w`, `x`, `j`, Greeklish), as encyclopedias describe them.
  */
 
 /** `и:0 й:1`: outputs with their cost. */

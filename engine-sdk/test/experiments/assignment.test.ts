@@ -1,4 +1,4 @@
-/** Who is shown what: the golden vectors, and what may be relied upon of any assignment. */
+/** Assignment of variants: the golden vectors, and properties that hold for any assignment. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { createHash } from "node:crypto"
 import { describe, expect, it } from "vitest"

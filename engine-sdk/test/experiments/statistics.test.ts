@@ -1,6 +1,6 @@
 /**
- * What the statistics promise, by simulation with seeds: how often a difference that is none is found by somebody who
- * looks all the time, how often one that is there, and how soon a wrong split is told.
+ * The statistics' guarantees, by seeded simulation: how often a constant observer is shown a difference that does not
+ * exist, how often one that does, and how soon a wrong split is reported.
  */
 import { describe, expect, it } from "vitest"
 import {
@@ -29,7 +29,7 @@ import { randomOf } from "../random.ts"
 const LOOKS_FROM = 400,
   LOOK_EVERY = 100,
   UNITS = 50_000
-/** Of units that either convert or do not, `converted` of `n`. */
+/** Units that either convert or do not, `converted` of `n`. */
 const proportion = (n: number, converted: number): UnitSums => ({
   ...NO_UNITS,
   n,
@@ -39,7 +39,10 @@ const proportion = (n: number, converted: number): UnitSums => ({
   yy: n,
   xy: converted
 })
-/** Who looks every hundred units: whether the sequence, and whether a plain z-test, ever called it a difference. */
+/**
+ * An observer who looks every hundred units: whether the sequence, and whether a plain z-test, ever reported a
+ * difference.
+ */
 const peeked = (seed: number, shares: readonly [number, number]) => {
   const random = randomOf(seed),
     converted = [0, 0]
@@ -94,7 +97,7 @@ describe("looking every hundred units", () => {
   })
 })
 
-/** Units that search often, each with a taste of its own: their searches are no independent trials. */
+/** Units that search often, each with its own rate: their searches are not independent trials. */
 const visitors = (seed: number, count: number, lift: number, memory = 0) => {
   const random = randomOf(seed)
   let sums = NO_UNITS
@@ -156,7 +159,7 @@ describe("what was known before", () => {
   })
 })
 
-/** Units whose figure goes with that of before by `correlation`. */
+/** Units whose figure correlates with their earlier one by `correlation`. */
 const remembered = (seed: number, units: number, correlation: number) => {
   const random = randomOf(seed)
   const normal = () => Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next())
@@ -241,7 +244,7 @@ describe("how long answers take", () => {
     expect(share(60, 1)).toBeLessThanOrEqual(0.05)
     expect(share(30, 1.2)).toBeGreaterThanOrEqual(0.9)
     expect(share(30, 0.8)).toBe(0)
-    // Of few nothing is told; of many with any certainty that there is.
+    // With few units there is no result; with many, a certain one.
     expect(slowerP(sketchOf(timesOf(1, 99)), sketchOf(timesOf(2, 9_000, 9)), 0.95)).toBe(1)
     expect(slowerP(sketchOf(timesOf(1, 20_000)), sketchOf(timesOf(2, 20_000, 9)), 0.95)).toBeLessThan(1e-10)
   })
@@ -289,7 +292,7 @@ describe("two rankings in one list", () => {
         const { a, b } = teamsOf(list)
         const credits = [0, 0]
         list.forEach(({ id }, place) => {
-          // Looked at the less the lower it stands, clicked the more the better it is.
+          // Looked at less the lower it stands, clicked more the better it is.
           if (random.next() > 0.8 ** place || random.next() > 0.4 * (1 - Number(id) / 20)) return
           if (a.includes(documentPrint(id))) credits[0]!++
           if (b.includes(documentPrint(id))) credits[1]!++

@@ -1,4 +1,4 @@
-// What a program's compiler must know of the package: documents from fields, failures to the last kind, every entry.
+// Typing of the package: documents from fields, every kind of failure, every entry.
 import { createSearch, SearchError, type SearchFailure } from "@dowser/engine-sdk"
 import { createAnalyzer } from "@dowser/engine-sdk/analysis"
 import { select } from "@dowser/engine-sdk/documents"

@@ -309,7 +309,7 @@ describe("the installation beside serving", () => {
         expect(models.installed().state).toBe("absent")
         expect(lines.length).toBe(2)
         expect(lines[1]).toMatch(
-          /the program goes on without: npm could not fetch it; `npm run dowser -- models install`/
+          /the program continues without them: npm could not fetch it; `npm run dowser -- models install`/
         )
         expect(installer.count()).toEqual({ started: 1, stopped: 1 })
       })
