@@ -1,7 +1,7 @@
 /**
  * Which of the readings of one piece of speech is meant, as far as documents tell: the one that the model takes to be
- * likely and whose words stand, best in their order, in what a document begins with. Where none of them is there for the
- * most part, none is chosen: somebody speaks of something else, and what was heard first is as good as can be had.
+ * likely and whose words stand, best in their order, in what a document begins with. Where none of them is there for
+ * the most part, none is chosen: somebody speaks of something else, and what was heard first is as good as can be had.
  * Pure.
  */
 import type { Reading, Readings } from "../ports/transcriber/transcriber.ts"
