@@ -1,7 +1,7 @@
 /**
  * Which of the readings of one piece of speech is meant, as far as documents tell: the one that the model takes to be
- * likely and whose words stand, in their order, in what a document begins with. Where none of them is there for the
- * most part, none is chosen: somebody speaks of something else, and what was heard first is as good as can be had.
+ * likely and whose words stand, best in their order, in what a document begins with. Where none of them is there for
+ * the most part, none is chosen: somebody speaks of something else, and what was heard first is as good as can be had.
  * Pure.
  */
 import type { Reading, Readings } from "../ports/transcriber/transcriber.ts"
@@ -12,6 +12,8 @@ import { keptWords, Vocabulary } from "./vocabulary.ts"
 const FOUND = 0.4,
   MISSED = 1.2,
   PUT = 2
+/** Letters that another order than the document's counts for. */
+const OTHER_ORDER = 1
 /** Of the letters, that a document has. */
 const FOUND_SHARE_MIN = 0.7
 /** Where the model would rather say that nothing was said, more is asked of what is put there. */
@@ -50,6 +52,17 @@ const lettersIn = (words: ReadonlyArray<string>, opening: ReadonlyArray<string>)
   return most[0]!
 }
 
+/** Letters of the words that stand there in any order, each word of it once. */
+const lettersAnywhere = (words: ReadonlyArray<string>, opening: ReadonlyArray<string>): number => {
+  const left = [...opening]
+  return words.reduce((sum, word) => {
+    const at = left.indexOf(word)
+    if (at < 0) return sum
+    left.splice(at, 1)
+    return sum + word.length
+  }, 0)
+}
+
 interface Candidate {
   readonly text: string
   readonly heard: number
@@ -68,7 +81,10 @@ function* candidatesOf({ heard, words }: Reading, near: Vocabulary): Generator<v
 const judged = ({ heard, text }: Candidate, near: ReadonlyArray<ReadonlyArray<string>>): Judged => {
   const words = wordsIn(text)
   const all = words.reduce((sum, { length }) => sum + length, 0)
-  const found = near.reduce((most, opening) => Math.max(most, lettersIn(words, opening)), 0)
+  const found = near.reduce(
+    (most, opening) => Math.max(most, lettersIn(words, opening), lettersAnywhere(words, opening) - OTHER_ORDER),
+    0
+  )
   return {
     text,
     heard,

@@ -29,8 +29,12 @@ describe("of several readings", () => {
     expect(chosen([reading("ultra hybrid", -3), reading("candyshell grip", -1)])).toBe("candyshell grip")
   })
   it("words count in their order, once each, torn apart or joined, and with their marks", () => {
-    // The same words in another order are of no document.
-    expect(chosen([reading("case hybrid ultra", -1, 1), reading("ultra hybrid case", -6)])).toBe("ultra hybrid case")
+    expect(chosen([reading("case hybrid ultra", -1, 1), reading("ultra hybrid case", -1)])).toBe("ultra hybrid case")
+    // What was heard well is not exchanged for less because a document has it the other way round.
+    const other = ["trekking backpack waterproof", "waterproof pick"]
+    expect(chosen([reading("Waterproof backpack", -2), reading("Waterproof pick", -4)], false, other)).toBe(
+      "waterproof backpack"
+    )
     expect(chosen([reading("grip grip grip grip", -1)])).toBe(undefined)
     expect(chosen([reading("candy shell grip", -1)])).toMatch(/^candy ?shell grip$/)
     expect(chosen([reading("lifeproof nuud case", -1)])).toBe("lifeproof nuud case")
