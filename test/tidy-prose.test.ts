@@ -75,8 +75,8 @@ describe("constants", () => {
   })
   it("in another spelling are noticed", () => {
     expect(
-      misspelt("const WAIT_MS = 10_000\nexport const listMax = 2 * 1024\nconst WAIT_MS = 5\nconst x = f(1)")
-    ).toEqual(["WAIT_MS", "listMax"])
+      misspelt("const WAIT_ms = 10_000\nexport const listMax = 2 * 1024\nconst WAIT_MS = 5\nconst x = f(1)")
+    ).toEqual(["WAIT_ms", "listMax"])
   })
 })
 
