@@ -293,3 +293,6 @@ export const deleteAlias = operation({
   success: Alias,
   errors: engineErrors(404)
 })
+
+/** A room has one contract, whatever files it is written in. */
+export * from "./resources-contract.ts"

@@ -1,7 +1,7 @@
 /** Handlers of what belongs to collections: presets, sets of synonyms and curations, stopwords, dictionaries. */
 import * as engine from "@dowser/engine-sdk/operations"
 import { implement } from "../../api/implement.ts"
-import * as contract from "../resources-contract.ts"
+import * as contract from "../contract.ts"
 import type { Handling } from "./handling.ts"
 
 const namedSetRoutes = (
