@@ -209,7 +209,7 @@ describe("a pull", () => {
     for (const [given, says] of [
       [
         (_: IncomingMessage, response: ServerResponse) => json(response, {}, {}, 401),
-        "the token is missing or not taken"
+        "the token is missing or not accepted"
       ],
       [
         (_: IncomingMessage, response: ServerResponse) => json(response, {}, { "retry-after": "9999" }, 429),
