@@ -164,7 +164,7 @@ describe("videos", () => {
     youtube.fallback = () => ({ body: JSON.stringify({ pageInfo: { totalResults: 0 } }) })
     expect((await failed({ channel_id: "UC9", api_key: KEY })).error).toBe("YouTube knows no channel UC9 with uploads.")
     youtube.fallback = () => ({ body: "<html>" })
-    expect((await failed({ channel_id: "UC9", api_key: KEY })).error).toMatch(/documentation does not know/)
+    expect((await failed({ channel_id: "UC9", api_key: KEY })).error).toMatch(/undocumented answer/)
     expect((await failed({ channel_id: "UC9" })).error).toMatch(/^The Atom feed is invalid/)
     youtube.fallback = () => ({ status: 404 })
     expect((await failed({ channel_id: "UC9" })).error).toBe("The Atom feed was answered with status 404.")

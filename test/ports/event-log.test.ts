@@ -88,7 +88,7 @@ describe("the LMDB log", () => {
             disk = "good"
             const refused = yield* Effect.flip(log.append([record(10)]))
             assert.strictEqual(refused._tag, "EventLogUnavailable")
-            assert.match(refused.message, /input\/output error.*until Dowser is started again/)
+            assert.match(refused.message, /input\/output error.*until Dowser is restarted/)
             assert.deepStrictEqual(yield* Effect.flip(log.health), refused)
             assert.strictEqual((yield* log.bounds("t.v1", 0)).endOffset, 1)
             assert.strictEqual(

@@ -226,7 +226,7 @@ it.live("health finds every part that fails, in bounded time, and answers at onc
       yield* Effect.flip(log.append([{ topic: BEHAVIOUR_EVENTS.name, partition: 0, value: new Uint8Array([1]) }]))
       disk = "good"
       const broken = yield* until(["degraded", "event_log", "streams", "postgres"])
-      expect(broken.event_log).toMatch(/until Dowser is started again/)
+      expect(broken.event_log).toMatch(/until Dowser is restarted/)
 
       yield* Effect.promise(() => engine.close())
       expect((yield* until(["down", "engine", "event_log", "streams", "postgres"])).engine).toBe(
