@@ -66,10 +66,7 @@ import {
 } from "./compiled-parts.ts"
 
 const HYBRID_NEIGHBOURS_MIN = 100
-/**
- * Decision: a facet shows at most this many values, whatever the request says; a megabyte of values is of no use to
- * anyone.
- */
+/** Decision: a facet shows at most this many values, whatever the request says; a megabyte of values is of no use. */
 const FACET_VALUES_MAX = 10_000
 
 /**
@@ -123,8 +120,7 @@ class Compilation {
   readonly #parameters: Parameters
   readonly #context: SearchContext
   readonly #schema: CollectionSchema
-  /** The schema as the caller may name it; the same object if all fields are visible. */
-  readonly #visible: CollectionSchema
+  /** The schema as the caller may name it; the same if all are visible. */ readonly #visible: CollectionSchema
   readonly #limits: QueryLimits
   readonly #validateNames: boolean
   #integers!: Integers
@@ -141,10 +137,7 @@ class Compilation {
 
   /** Set if the plan depends only on words and fields, so that the words may be replaced. */
   template: Template | undefined
-  /**
-   * The plan that `run` would make, from the template of the same parameters; undefined if these words need a full
-   * compilation.
-   */
+  /** `run` from the template of the same parameters; undefined if these words need a full compilation. */
   again({ integers, parts, plan }: Template): SearchPlan | undefined {
     const q = this.#parameters.q
     if (q === undefined || isEverything(q)) return undefined
