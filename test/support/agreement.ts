@@ -1,6 +1,6 @@
 /**
- * The same catalogue in two engines and the same searches of both: how often status, `found`, the first ten ids and
- * facets are alike. Searches are generated queries, each with other parameters laid over.
+ * The same catalogue in two engines, and the same searches on both: how often status, `found`, the first ten ids and
+ * facets agree. Searches are generated queries, each with different additional parameters.
  */
 import { generateCatalog, productSchema } from "../../fixtures/catalog/generate.ts"
 import { generateQueries } from "../../fixtures/queries/generate.ts"
@@ -15,11 +15,11 @@ interface Figures {
   facets: number
 }
 interface Agreement extends Figures {
-  /** By what was laid over the query. */ readonly byGroup: ReadonlyMap<string, Figures>
+  /** By the parameters that were added to the query. */ readonly byGroup: ReadonlyMap<string, Figures>
   readonly differences: ReadonlyArray<string>
 }
 
-/** What each query is asked with, in turn. */
+/** The parameters added to the queries, in turn. */
 const variants: ReadonlyArray<readonly [string, (q: string) => Parameters]> = [
   ["words", (q) => ({ q })],
   ["facets", (q) => ({ q, facet_by: "brand,category,color,attributes,in_stock", max_facet_values: 20 })],
@@ -65,10 +65,10 @@ export const measureAgreement = async (
   )
 }
 
-/** Vectors of so many dimensions, around those of a few dozen kinds of things. */
+/** Vectors with this many dimensions, around those of a few dozen kinds of things. */
 const DIMENSIONS = 24,
   KINDS = 30
-/** What each vector is asked with, in turn; `q` are words, `id` is of a document. */
+/** The parameters added to each vector, in turn; `q` are words, `id` is a document's. */
 const vectorVariants: ReadonlyArray<readonly [string, (vector: string, q: string, id: string) => Parameters]> = [
   ["nearest", (vector) => ({ q: "*", vector_query: `embedding:(${vector})` })],
   ["k", (vector) => ({ q: "*", vector_query: `embedding:(${vector}, k: 60, ef: 80)`, page: 2, facet_by: "brand" })],
@@ -98,7 +98,7 @@ const vectorVariants: ReadonlyArray<readonly [string, (vector: string, q: string
   ["sorted by a vector", (vector) => ({ q: "*", sort_by: `_vector_query(embedding:(${vector})):asc` })],
   ["inner product", (vector) => ({ q: "*", vector_query: `strength:(${vector}, k: 20, distance_threshold: -10)` })]
 ]
-/** The same of vectors: documents with one for its direction and one that is longer where more people like it. */
+/** The same for vectors: documents with one for their direction and one whose length grows with their popularity. */
 export const measureVectorAgreement = async (
   labs: readonly [Lab, Lab],
   options: { readonly products: number; readonly searches: number; readonly seed: number }

@@ -1,7 +1,7 @@
 /**
- * The attribution rules of `docs/contract/events.md#attribution`, computed from all records at once and in the plainest
- * way, to hold the incremental step against. Also a seeded generator of visits with retries, keystrokes and records out
- * of order.
+ * The attribution rules of `docs/contract/events.md#attribution`, computed from all records at once in the simplest
+ * way, as an oracle for the incremental step. Also a seeded generator of visits with retries, keystrokes and records
+ * out of order.
  */
 import type { BehaviouralEvent, ServedSearch } from "../../log/event-schema.ts"
 
@@ -30,7 +30,7 @@ const normal = (q: string) => q.trim().toLowerCase().replace(/\s+/g, " ")
 
 interface OracleSearch {
   id: string
-  /** By us, who know that there was somebody. */ isAnswered: boolean
+  /** Set by the server, which knows that there was a caller. */ isAnswered: boolean
   at: number
   q: string
   collection: string
@@ -39,7 +39,7 @@ interface OracleSearch {
   events: Array<BehaviouralEvent>
 }
 
-/** Rows by `collection|q`, over all time. `counted` hears of each search that counts. */
+/** Rows by `collection|q`, over all time. `counted` is called with each search that counts. */
 export const oracleRows = (
   { events, served }: OracleInput,
   counted: (key: string, visitor: string, isAnswered: boolean) => void = () => {}
@@ -142,7 +142,7 @@ export const oracleRows = (
 
 const pick = <A>(random: () => number, from: ReadonlyArray<A>): A => from[Math.floor(random() * from.length)]!
 
-/** A shop's afternoon in small: few visitors, so that everything collides. About one event in eight is sent twice. */
+/** A small shop's afternoon: few visitors, so that everything collides. About one event in eight is sent twice. */
 export const generate = (seed: number, size: number, start: number): OracleInput => {
   const random = seeded(seed)
   const organizationId = "org_test"
@@ -184,8 +184,8 @@ export const generate = (seed: number, size: number, start: number): OracleInput
           ...session
         })
     } else if (kind < 0.5) {
-      // A foreign query id is used by one event only: of two with the same id the earlier speaks, and both would need
-      // one visitor.
+      // A foreign query id is used by only one event: of two with the same id the earlier counts, and both would need
+      // the same visitor.
       const own = random() < 0.4 ? { query_id: `foreign${i}` } : {}
       if (own.query_id !== undefined) queryIds.push(own.query_id)
       events.push({

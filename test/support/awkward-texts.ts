@@ -1,6 +1,4 @@
-/**
- * Texts that programs stumble over: names that every object inherits, and characters that are not what they look like.
- */
+/** Texts that break programs: names that every object inherits, and characters that are not what they look like. */
 
 const prototypes = [
   Object,
@@ -21,7 +19,7 @@ const prototypes = [
   ArrayBuffer,
   Uint8Array
 ].map((maker) => maker.prototype as object)
-/** Every name that objects of the language have without having been given it, and the ones that statics add. */
+/** Every property name that JavaScript objects inherit, plus those of static members. */
 export const inheritedNames: ReadonlyArray<string> = [
   ...new Set([
     ...prototypes.flatMap((prototype) => Object.getOwnPropertyNames(prototype)),
@@ -36,11 +34,11 @@ export const inheritedNames: ReadonlyArray<string> = [
     "NaN"
   ])
 ].sort()
-/** Those of them that a plain object answers. */
+/** Those of them that a plain object has. */
 export const objectNames: ReadonlyArray<string> = Object.getOwnPropertyNames(Object.prototype)
 
 const long = (character: string, count: number): string => character.repeat(count)
-/** Half surrogates cannot travel as UTF-8: only within one program. */
+/** Lone surrogates cannot be encoded as UTF-8: they exist only within one program. */
 export const brokenTexts: ReadonlyArray<string> = ["\ud800", "\udc00", "a\ud83d b", "\udfff\ud800", long("\ud83d", 300)]
 export const awkwardTexts: ReadonlyArray<string> = [
   "",

@@ -1,11 +1,13 @@
-/** A way to a server that can be cut or blocked: what a process sees that is cut off from the others. */
+/**
+ * A proxy to a server that can be cut or blocked: it reproduces what a process sees that is separated from the others.
+ */
 import { connect, createServer, type Socket } from "node:net"
 
 interface BreakableProxy {
   readonly port: number
-  /** Connections break, new ones are refused at once. */ readonly cut: () => void
-  /** Connections stay and carry nothing. */ readonly block: () => void
-  /** Requests arrive, answers do not. */ readonly mute: () => void
+  /** Connections break, and new ones are refused at once. */ readonly cut: () => void
+  /** Connections stay open and carry nothing. */ readonly block: () => void
+  /** Requests arrive, but answers do not. */ readonly mute: () => void
   readonly heal: () => void
   readonly stop: () => Promise<void>
 }

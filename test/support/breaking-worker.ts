@@ -1,5 +1,6 @@
 /**
- * The stream worker, breaking a short while after each of its first starts: by a throw, an exit, a rejected promise.
+ * The stream worker, which breaks a short while after each of its first starts: by a throw, an exit, a rejected
+ * promise.
  */
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

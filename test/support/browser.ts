@@ -1,6 +1,6 @@
 /**
- * A real Chromium for tests: the installed one, else the one inside an npm package (Linux only). Answers why there is
- * none, so that the lane can be skipped by name.
+ * A real Chromium for tests: the installed one, else the one inside an npm package (Linux only). If there is none it
+ * returns the reason, so that the lane can be skipped by name.
  */
 import { existsSync } from "node:fs"
 import { type Browser, chromium, type LaunchOptions } from "playwright-core"
@@ -21,7 +21,7 @@ const quiet = [
   "--disable-sync"
 ]
 
-/** Another file's process is unpacking the browser into the run's folder at this moment. */
+/** The process of another test file is unpacking the browser into the run's folder at this moment. */
 const isBeingWritten = (error: unknown): boolean => /Text file busy|ETXTBSY/.test(String(error))
 const TRIES = 40
 const launched = async (options: LaunchOptions): Promise<Browser> => {

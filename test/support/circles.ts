@@ -1,6 +1,6 @@
-/** Circles of files that import each other: the strongly connected parts of a graph, found in one walk (Tarjan). */
+/** Import cycles: the strongly connected components of a graph, found in one pass (Tarjan). */
 
-/** Each circle and all of them in the order of their names; a file that imports itself is one. */
+/** Each cycle, and the list of cycles, sorted by name; a file that imports itself is one. */
 export const circlesOf = (graph: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyArray<ReadonlyArray<string>> => {
   const order = new Map<string, number>()
   const open: Array<string> = [],

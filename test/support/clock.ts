@@ -1,4 +1,4 @@
-/** A clock that stands at one moment and otherwise is the real one: sleeps and measured times go on. */
+/** A clock that shows a fixed moment; sleeps and measured times are real. */
 import { Clock, Effect } from "effect"
 
 export const atTime =
@@ -16,8 +16,7 @@ export const atTime =
     )
 
 /**
- * A clock that runs with the real one and can be put forward: for what happens hours later. Sleeps last as long as they
- * say.
+ * A clock that runs with the real one and can be advanced: for what happens hours later. Sleeps last their real time.
  */
 export const makeShiftedClock = Effect.map(Clock.Clock, (clock) => {
   let ahead_ms = 0
@@ -35,7 +34,7 @@ export const makeShiftedClock = Effect.map(Clock.Clock, (clock) => {
   }
 })
 
-/** A clock that stands still until it is put forward; sleeps and measured times are the real one's. */
+/** A clock that stands still until it is advanced; sleeps and measured times are real. */
 export const makeSetClock = (start: number) =>
   Effect.map(Clock.Clock, (clock) => {
     let at = start

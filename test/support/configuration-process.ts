@@ -1,5 +1,5 @@
 /**
- * A member of an installation as a process of its own: commands as JSON lines on standard input, answers on standard
+ * A member of an installation in a separate process: commands as JSON lines on standard input, answers on standard
  * output.
  */
 import { createInterface } from "node:readline"

@@ -1,4 +1,4 @@
-/** A room that remembers counters of organizations by `Configuration`, and a member of an installation that has it. */
+/** A room that keeps counters of organizations in `Configuration`, and a member of an installation that has it. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -20,13 +20,13 @@ export const makeTable = Effect.flatMap(
     sql`CREATE TABLE IF NOT EXISTS test_settings (organization_id text, id text, value int4 NOT NULL, PRIMARY KEY (organization_id, id))`
 )
 
-/** The room: a write adds one and answers the sum, so that whoever reads less later has read something stale. */
+/** The room: a write adds one and returns the sum, so a smaller value read later is stale. */
 export const makeRoom = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const configuration = yield* Configuration
   const settings = new Map<string, number>()
   const keyOf = (organizationId: string, id: string) => `${organizationId}/${id}`
-  /** Instead of reading, for a room whose rows cannot be read. */
+  /** Thrown instead of reading, for a room whose rows cannot be read. */
   let broken: string | undefined
   let slowness: Effect.Effect<void> = Effect.void
   let loads = 0
@@ -65,7 +65,7 @@ export const makeRoom = Effect.gen(function* () {
         { kind: "engine_resource", organizationId, id },
         sql`DELETE FROM test_settings WHERE organization_id = ${organizationId} AND id = ${id}`
       ),
-    /** Fails after it has written. */
+    /** Fails after writing. */
     writeAndFail: (organizationId: string, id: string) =>
       configuration.write(
         { kind: "engine_resource", organizationId, id },

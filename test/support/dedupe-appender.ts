@@ -1,5 +1,5 @@
 /**
- * A child process that admits and stores fresh ids without end, over a log and sealed runs in a folder, and prints the
+ * A child process that admits and stores fresh ids endlessly, over a log and sealed runs in a folder, and prints the
  * range of each batch once it is stored. Arguments: folder, prefix of the ids.
  */
 import { Effect, Layer } from "effect"

@@ -1,13 +1,13 @@
 /**
- * A server of an embedding model on loopback, by the interfaces that are public: vectors of a text are its words by
- * their hash, so that texts with words in common are near; words of a list of synonyms are the same word. It can be
- * told to be slow, to refuse, and to answer what it should not.
+ * A server of an embedding model on loopback, with the public interfaces: the vector of a text is made from its words'
+ * hashes, so that texts with common words are near; the words of one list of synonyms count as the same word. It can be
+ * set to be slow, to refuse, and to send wrong answers.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
 export const DIMENSIONS = 64
-/** What means the same. */
+/** Words with the same meaning. */
 const MEANINGS: ReadonlyArray<ReadonlyArray<string>> = [
   ["sofa", "couch", "settee"],
   ["lamp", "light", "lantern"],
@@ -41,7 +41,7 @@ const textsOf = (body: Record<string, unknown>): ReadonlyArray<string> => {
   return Array.isArray(given) ? (given as string[]) : [String(given)]
 }
 const answerOf = (path: string, body: Record<string, unknown>): unknown => {
-  // A model that reads searches in words, and finds nothing to say.
+  // A model that reads natural-language searches; its answer is empty.
   if (path.endsWith("/chat/completions"))
     return { object: "chat.completion", choices: [{ index: 0, message: { role: "assistant", content: "{}" } }] }
   if (path.endsWith("/rerank")) {
@@ -57,7 +57,7 @@ const answerOf = (path: string, body: Record<string, unknown>): unknown => {
   if (path.endsWith("/v2/embed")) return { embeddings: { float: vectors }, meta: { billed_units: { input_tokens: 7 } } }
   if (path.endsWith("/api/embed")) return { embeddings: vectors, prompt_eval_count: 7 }
   if (path.endsWith("/embed")) return vectors
-  // The last first: who reads it goes by the numbers.
+  // Last one first: the client must go by the index.
   const data = vectors.map((embedding, index) => ({ object: "embedding", index, embedding })).reverse()
   return { object: "list", data, usage: { prompt_tokens: 7, total_tokens: 7 } }
 }
@@ -65,7 +65,8 @@ const answerOf = (path: string, body: Record<string, unknown>): unknown => {
 export interface EmbeddingServer {
   readonly url: string
   readonly asked: Array<AskedOfServer>
-  /** Answers in place of the server where it says so; undefined: it behaves. */ misbehaves: Misbehaviour | undefined
+  /** Answers in place of the server if the behaviour says so; undefined: the server answers normally. */
+  misbehaves: Misbehaviour | undefined
   readonly close: () => Promise<void>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Stands in for the thread that runs the model: vectors that say which text they are of, and texts that make it die,
- * refuse or wait. Which texts it was asked, in order, it writes into its folder.
+ * A substitute for the thread that runs the model: vectors that identify their text, and texts that make it die, refuse
+ * or wait. It writes the texts it was sent, in order, to its folder.
  */
 import { appendFileSync, existsSync } from "node:fs"
 import { join } from "node:path"
@@ -36,7 +36,7 @@ parentPort!.on("message", (message: ToThread) => {
   }
   if (message.isQuery) queries.push(message)
   else documents.push(message)
-  // A moment, so that what is sent meanwhile stands in line.
+  // A short delay, so that what is sent in the meantime queues up.
   setTimeout(answer, message.texts.some((text) => text.startsWith("slow")) ? 40 : 2)
 })
 if (existsSync(join(folder, "broken"))) {

@@ -14,7 +14,7 @@ let made = 0
 const writer = async (id: number): Promise<void> => {
   while (made < Number(count)) {
     const n = made++
-    // New documents and ever newer versions of a few old ones, alone and in batches.
+    // New documents and newer versions of a few old ones, alone and in batches.
     const documents =
       n % 3 === 0
         ? [{ id: `hot${id}`, name: `word${n}`, n }]

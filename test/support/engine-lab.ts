@@ -1,5 +1,5 @@
 /**
- * A small laboratory for engine rules: an in-process engine with operations around it, and short calls that answer
+ * A small laboratory for engine rules: an in-process engine with operations around it, and short calls that return
  * parsed JSON. One lab per test; nothing is shared.
  */
 import type { SearchEngine } from "../../engine-sdk/src/engine.ts"
@@ -31,7 +31,7 @@ export interface Lab {
   ): Promise<string[]>
   close(): Promise<void>
 }
-/** `engine`: another than one in memory. */
+/** `engine`: one other than the engine in memory. */
 export const createLab = (engine: SearchEngine = createEngine()): Lab => {
   const wire = routerOver({ engine, resources: memoryResources(), namespace: "lab" })
   const call: Lab["call"] = async (method, path, body) => {
@@ -79,7 +79,7 @@ export const createLab = (engine: SearchEngine = createEngine()): Lab => {
     close: () => engine.close()
   }
 }
-/** A checked schema without an engine. */
+/** A validated schema without an engine. */
 export const schemaOf = (fields: ReadonlyArray<object>, more: object = {}): CollectionSchema => {
   const schema = parseCreateBody(
     { name: "lab", fields, ...more },

@@ -1,4 +1,4 @@
-/** The facts of one flush with rollups alone behind them, for tests of the step. */
+/** The facts of one flush, with only rollups after them, for tests of the step. */
 import { Facts, KnownFacts } from "../../streams/facts/facts.ts"
 import { KnownUses, RollupSums } from "../../streams/processors/rollups/emitted.ts"
 
@@ -7,7 +7,7 @@ interface Counted {
   readonly sums: RollupSums
 }
 
-/** What a partition knows from flush to flush. */
+/** What a partition remembers from flush to flush. */
 export const newKnown = () => ({ facts: new KnownFacts(), uses: new KnownUses() })
 
 export const newCounted = (known = newKnown(), spent?: RollupSums): Counted => {

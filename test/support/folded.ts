@@ -1,4 +1,4 @@
-/** Rows with everything in them that is flushed: what tests that read the tables of rollups wait for. */
+/** Rows including everything that is flushed: what tests that read the rollup tables wait for. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { foldOrganization, holdFolds } from "../../streams/processors/rollups/fold.ts"

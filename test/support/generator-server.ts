@@ -1,6 +1,6 @@
 /**
- * A server of writing models on loopback, by the interfaces that are public: it answers the words that it is told to,
- * whole or in pieces. It can be told to misbehave, and notes when a connection closes before its answer ended.
+ * A server of generative models on loopback, with the public interfaces: it answers the words it is given, whole or in
+ * pieces. It can be set to misbehave, and records when a connection closes before its answer ended.
  */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -13,9 +13,9 @@ interface AskedOfServer {
 export interface GeneratorServer {
   readonly url: string
   readonly asked: Array<AskedOfServer>
-  /** What it writes, a word at a time where it streams. */ words: ReadonlyArray<string>
+  /** What it writes, one word at a time when it streams. */ words: ReadonlyArray<string>
   misbehaves: ((asked: AskedOfServer, response: ServerResponse) => boolean) | undefined
-  /** Answers whose reader left before their end. */ left: number
+  /** Answers whose reader disconnected before the end. */ left: number
   readonly close: () => Promise<void>
 }
 

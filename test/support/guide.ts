@@ -8,9 +8,9 @@ interface GuideStep {
   /** Beside it. */ readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   /** What is sent in its place. */ readonly file: Buffer | undefined
-  /** What the answer holds, as far as the guide says it. */ readonly answer: unknown
+  /** The content of the answer, as far as the guide shows it. */ readonly answer: unknown
 }
-/** Every `sh` block with the `json` block that stands below it before the next one. */
+/** Every `sh` block with the `json` block that follows it before the next one. */
 export const stepsOfGuide = (guide: string): ReadonlyArray<GuideStep> =>
   readFileSync(new URL(`../../docs/${guide}`, import.meta.url), "utf8")
     .split("```sh\n")

@@ -1,4 +1,4 @@
-/** A stream worker that neither counts nor says anything, and stops when it is told to. */
+/** A stream worker that neither counts nor reports anything, and stops on request. */
 import { parentPort } from "node:worker_threads"
 import type { ToStreams } from "../../streams/host/messages.ts"
 

@@ -1,4 +1,4 @@
-/** Ingest jobs at work over a real database and an engine that is a map: processes that start and die within a test. */
+/** Ingest jobs over a real database and an engine that is a map: processes that start and die within a test. */
 import { Effect, Exit, Layer, Scope, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SearchEngine, WriteOperation } from "../../engine-sdk/src/mod.ts"
@@ -15,7 +15,7 @@ import { Engine } from "../../src/ports/engine/engine.ts"
 import { layerUnlimited } from "./entitlements.ts"
 import { layerTestSql } from "./postgres.ts"
 
-/** Documents of collections, by organization; `wrote` is told each write before it is done. */
+/** Documents of collections, by organization; `wrote` is called with each write before it is done. */
 export class MapEngine {
   readonly documents = new Map<string, Map<string, unknown>>()
   writes = 0
@@ -70,7 +70,7 @@ export const layerProcesses = Layer.provideMerge(
   Layer.fresh(layerTestSql)
 )
 
-/** A process, which dies when what it answers is run. */
+/** Starts a process; running the returned effect kills it. */
 export const startWorker = Effect.fnUntraced(function* (
   engine: MapEngine,
   sources: ReadonlyArray<IngestSource<never>>,
@@ -148,8 +148,8 @@ export const until = Effect.fnUntraced(function* <A, R>(
 })
 
 /**
- * A source of `batches` batches of ten documents each, which reads from its beginning again as a feed does, or goes on
- * from where it is told.
+ * A source of `batches` batches of ten documents each, which starts over when read again, as a feed does, or continues
+ * from a given place.
  */
 export const counting = (
   batches: number,

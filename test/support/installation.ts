@@ -26,7 +26,7 @@ export interface Place {
   readonly visitorPartitions: number
 }
 
-/** A command of ours as a process of its own, ended with the scope; resolves with its ready line. */
+/** One of the repository's commands in a separate process, ended with the scope; resolves with its ready line. */
 export const run = (
   place: Place,
   name: string,
@@ -81,7 +81,7 @@ export const run = (
       })
   )
 
-/** Servers of its own for the body, and a connection to the migrated database. */
+/** Separate servers for the body, and a connection to the migrated database. */
 export const inInstallation = (
   visitorPartitions: number,
   body: (place: Place) => Effect.Effect<void, unknown, SqlClient.SqlClient | Scope.Scope>

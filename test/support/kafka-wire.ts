@@ -1,7 +1,7 @@
 /**
- * A TCP wire between a Kafka client and its broker that can lose the broker's answers to produce requests: the broker
- * has stored what the client hears nothing of. It reads frames only as far as it must: `[size i32][api key i16][version
- * i16] [correlation i32]…` one way, `[size i32][correlation i32]…` the other.
+ * A TCP proxy between a Kafka client and its broker that can lose the broker's answers to produce requests: the broker
+ * has stored records, and the client does not learn of it. It parses frames only as far as it must:
+ * `[size i32][api key i16][version i16] [correlation i32]…` one way, `[size i32][correlation i32]…` the other.
  */
 import { connect, createServer, type Socket } from "node:net"
 import type { ISocketFactory } from "kafkajs"
@@ -10,14 +10,14 @@ const PRODUCE = 0
 
 interface Wire {
   readonly port: number
-  /** Leads every connection of a client through the wire, whatever port the broker advertises. */
+  /** Routes every connection of a client through the proxy, whatever port the broker advertises. */
   readonly socketFactory: ISocketFactory
   /**
-   * `silent`: the answer is gone and the connection stays. `cut`: the connection goes with it. Asked once for every
-   * produce answer.
+   * `silent`: the answer is dropped and the connection stays. `cut`: the connection is closed, too. Called once for
+   * every produce answer.
    */
   lose: (answer: number) => "no" | "silent" | "cut"
-  /** Produce answers that passed by or were lost. */
+  /** Produce answers that were passed on or lost. */
   readonly answers: () => { readonly seen: number; readonly lost: number }
   readonly cutAll: () => void
   readonly close: () => Promise<void>

@@ -1,6 +1,6 @@
 /**
  * A real broker for a test file, in a temporary folder, ended by its pid. The jars are fetched once and kept beside the
- * installed packages. `DOWSER_KAFKA_VERSION` chooses another version than the one the lane is made for.
+ * installed packages. `DOWSER_KAFKA_VERSION` chooses another version than the lane's default.
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -12,7 +12,7 @@ import { type Broker, kafkaVersionDefault, resolveJars, startKafka } from "../..
 export const kafkaVersion = process.env.DOWSER_KAFKA_VERSION ?? kafkaVersionDefault
 const jarsFolder = fileURLToPath(new URL("../../node_modules/.cache/dowser-kafka", import.meta.url))
 
-/** Why the Kafka lane cannot run here; undefined when it can. Fetches the jars when they are not there yet. */
+/** Why the Kafka lane cannot run here; undefined if it can. Fetches the jars if they are missing. */
 export const kafkaMissing = (): string | undefined => {
   if (spawnSync("java", ["-version"]).status !== 0)
     return "the Kafka lane needs Java 17 or newer (`java` cannot be run here)"
@@ -27,9 +27,9 @@ export const kafkaMissing = (): string | undefined => {
 export interface TestBroker {
   readonly address: () => string
   readonly port: () => number
-  /** Ends it without a word, as a crash does. */
+  /** Ends it without a shutdown, as a crash does. */
   readonly kill: () => Promise<void>
-  /** Again on the same folder and port. */
+  /** Restarts it on the same folder and port. */
   readonly restart: () => Promise<void>
   /** Keeps its connections open and answers nothing. */
   readonly freeze: () => void
@@ -66,7 +66,7 @@ export const startTestBroker = async (): Promise<TestBroker> => {
     freeze: () => void process.kill(broker.pid, "SIGSTOP"),
     thaw: () => void process.kill(broker.pid, "SIGCONT"),
     stop: async () => {
-      // Its data goes with it, so a clean stop would only take longer.
+      // Its data is deleted with it, so a clean stop would only take longer.
       await kill()
       rmSync(folder, { recursive: true, force: true })
     }

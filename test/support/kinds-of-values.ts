@@ -1,4 +1,4 @@
-/** A small collection with values of each kind, and requests that look at each, to hold two engines together. */
+/** A small collection with values of each kind, and requests that read each, to compare two engines. */
 export const kindsOfValues = {
   fields: [
     { name: "title", type: "string", sort: true, infix: true },
@@ -145,7 +145,7 @@ export const kindsOfValues = {
     { q: "*", sort_by: "nothing:asc" },
     { q: "*", filter_by: "nothing:1" }
   ] as ReadonlyArray<Record<string, string | number | boolean>>,
-  /** In this order: reads, then what changes them. */
+  /** In this order: reads, then writes. */
   operations: [
     [
       "POST",

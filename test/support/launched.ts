@@ -1,4 +1,4 @@
-/** Dowser as a person starts it: the launcher as a child process, in a data folder of the temporary directory. */
+/** Dowser as a user starts it: the launcher as a child process, in a data folder of the temporary directory. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -18,8 +18,8 @@ export interface Launched {
   /** The program itself, below the launcher. */ readonly pid: () => number
   readonly exited: Promise<number | null>
   /**
-   * To the launcher. Through the process id: after `ChildProcess.kill` Deno reports the signal instead of the exit
-   * code.
+   * Sends a signal to the launcher, through the process id: after `ChildProcess.kill` Deno reports the signal instead
+   * of the exit code.
    */
   readonly signal: (name: "SIGTERM" | "SIGINT" | "SIGKILL") => void
 }
@@ -52,7 +52,9 @@ const childOf = (parent: number): number | undefined => {
   return undefined
 }
 
-/** Of all programs of a run that are started as root: compiling all of the code takes three seconds of a processor. */
+/**
+ * For all programs of a run that are started as root: compiling all of the code takes three seconds of processor time.
+ */
 export const codeCache = (): Readonly<Record<string, string>> => {
   const run = process.env.DOWSER_TEST_RUN
   if (run === undefined) return {}
@@ -63,8 +65,8 @@ export const codeCache = (): Readonly<Record<string, string>> => {
 }
 
 /**
- * As `launch`, over a folder with a Postgres that is initialized and migrated already: for whoever does not test the
- * first start.
+ * As `launch`, over a folder whose Postgres is initialized and migrated already: for tests of anything but the first
+ * start.
  */
 export const launchPrepared: typeof launch = async (dataFolder, ...others) => {
   if (!existsSync(dataFolder)) {
@@ -83,8 +85,8 @@ type Launch = [
 ]
 const TRIES_MAX = 3
 /**
- * Resolves when the ready line is there; rejects with what was said when the program ended first. Between the choice
- * of a port and its use seconds pass, in which another test may take it: then another one is chosen.
+ * Resolves when the ready line is printed; rejects with the output if the program ended first. Seconds pass between
+ * choosing a port and using it, in which another test may take it: then another one is chosen.
  */
 export const launch = async (...[folder, args, port, ...rest]: Launch): Promise<Launched> => {
   for (let tries = 1; ; tries++) {
@@ -148,7 +150,7 @@ const launchAt = async (
     pid: () => childOf(launcher.pid ?? 0) ?? 0,
     exited,
     signal: (name) => {
-      // Once it has ended its number may be another process's.
+      // Once it has ended, its pid may be reused by another process.
       if (launcher.exitCode === null && launcher.signalCode === null) process.kill(launcher.pid!, name)
     }
   }

@@ -11,7 +11,7 @@ export interface LiveTranscriberServer {
   readonly asked: Array<{ readonly path: string; readonly query: URLSearchParams; readonly headers: any }>
   /** Text frames, parsed. */ readonly texts: Array<any>
   /** Of PCM. */ pcmBytes: number
-  /** Sent in place of all else, and closed with the code. */ breaks:
+  /** Sent instead of everything else; the socket is then closed with the code. */ breaks:
     | { readonly frames: ReadonlyArray<unknown>; readonly code: number }
     | undefined
   readonly close: () => Promise<void>
@@ -74,10 +74,10 @@ const openai = (kind: string, item_id: string, fields: object) => ({
 })
 
 type Send = (...frames: ReadonlyArray<unknown>) => void
-/** What each does with its sound, its last word, and another. */
+/** How each reacts to audio, to the last message, and to another one. */
 interface Script {
   readonly begins: (send: Send) => void
-  /** Once, behind so many bytes. */ readonly hears: ReadonlyArray<
+  /** Once, after this many bytes. */ readonly hears: ReadonlyArray<
     readonly [bytes: number, frames: ReadonlyArray<unknown>]
   >
   readonly told: (message: any, send: Send, end: () => void) => void

@@ -1,5 +1,5 @@
 /**
- * A program of its own, started with `--expose-gc`: prints how many bytes a living fiber keeps of each step it waited
+ * A separate program, started with `--expose-gc`: prints how many bytes a living fiber keeps of each step it waited
  * for, for two ways to wait.
  */
 import "../../log/process/plain-fibers.ts"

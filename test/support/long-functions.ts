@@ -1,7 +1,7 @@
 /**
- * Finds, in the text of our own programs, functions that are longer than a screen or two: whoever reads one has to hold
- * all of it in mind, and nobody can test a part of it. A function is counted from its first line to its last, as it is
- * formatted; one inside another counts for both.
+ * Finds functions in the repository's own programs that are longer than a screen or two: a reader has to hold all of
+ * one in mind, and its parts cannot be tested. A function is counted from its first line to its last, as formatted; one
+ * inside another counts for both.
  */
 import { parseAst } from "rolldown/parseAst"
 
@@ -16,7 +16,7 @@ const isNode = (value: unknown): value is Node =>
 
 interface LongFunction {
   readonly path: string
-  /** Its own, or that of the variable, property or method that it is the value of. */ readonly name: string
+  /** Its own name, or that of the variable, property or method that it is the value of. */ readonly name: string
   readonly lines: number
 }
 

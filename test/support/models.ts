@@ -1,6 +1,6 @@
 /**
- * The installed models, for tests that need the real ones: in the program's folder, where the first of them installs
- * them (some 120 MB, once). `DOWSER_MODELS=off` leaves these tests out.
+ * The installed models, for tests that need the real ones: in the program's folder, where the first such test installs
+ * them (some 120 MB, once). `DOWSER_MODELS=off` skips these tests.
  */
 import { join } from "node:path"
 import { modelsFolder, readPinned } from "../../src/models/install/pinned.ts"
@@ -20,6 +20,6 @@ export const installedModels = async (): Promise<InstalledModels> => {
     missing: failure === undefined ? undefined : `the models' lane cannot have its models: ${failure}`
   }
 }
-/** Of vectors of length one. */
+/** For vectors of length one. */
 export const cosine = (a: ArrayLike<number>, b: ArrayLike<number>): number =>
   Array.from(a).reduce((sum, value, i) => sum + value * b[i]!, 0)

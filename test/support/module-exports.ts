@@ -1,7 +1,7 @@
 /**
- * Finds, in the text of our own programs, what a file exports and nobody imports. A namespace (`import * as x`) uses
- * what is asked of it, or everything where it is handed on; `import("…")` uses what its file names. What leaves through
- * an entry is used.
+ * Finds exports of the repository's own programs that no file imports. A namespace (`import * as x`) uses the members
+ * read from it, or everything if it is passed on; `import("…")` uses the members that its file names. Exports of an
+ * entry count as used.
  */
 import { parseAst } from "rolldown/parseAst"
 
@@ -27,7 +27,7 @@ const walk = (node: Node, visit: (node: Node, parent: Node) => void, parent: Nod
 }
 const nameOf = (node: Node | undefined): string | undefined =>
   node?.type === "Identifier" ? String(node.name) : node?.type === "Literal" ? String(node.value) : undefined
-/** The names that a pattern on the left of `=` makes. */
+/** The names that a pattern on the left of `=` binds. */
 const namesIn = (pattern: Node | undefined): ReadonlyArray<string> => {
   if (pattern === undefined) return []
   if (pattern.type === "Identifier") return [String(pattern.name)]
@@ -105,9 +105,7 @@ export const readExports = (path: string, text: string): ModuleExports => {
   return { path, exports, passesOn, uses }
 }
 
-/**
- * `path: name` for each export that nobody imports. `resolve` answers the path of a module as it is written in another.
- */
+/** `path: name` for each export without an import. `resolve` returns the path of a module as written in another. */
 export const unusedExports = (
   modules: ReadonlyArray<ModuleExports>,
   entries: ReadonlyArray<string>,

@@ -1,7 +1,7 @@
 /**
- * Runtimes to run a published package on: Deno and pinned Node releases. The Node binaries are npm packages with a lock
- * of their own (`test/package/runtimes`), so that a fresh clone that only starts the program does not fetch 375 MB for
- * it.
+ * Runtimes to run a published package on: Deno and pinned Node releases. The Node binaries are npm packages with a
+ * lockfile of their own (`test/package/runtimes`), so that a fresh clone that only starts the program does not fetch
+ * 375 MB for it.
  */
 import { spawnSync } from "node:child_process"
 import { existsSync, readdirSync, statSync } from "node:fs"
@@ -15,11 +15,11 @@ export type Runtime =
   | { readonly command: ReadonlyArray<string>; readonly missing?: undefined }
   | { readonly missing: string; readonly command?: undefined }
 
-/** Without npm's settings of an outer call, which would change what an inner one does. */
+/** Without the npm settings of an outer call, which would affect an inner one. */
 export const environmentWithoutNpm = (): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)))
 
-/** `npm ci` in the folder where it is missing or older than its lock. The reason where that fails. */
+/** Runs `npm ci` in the folder if it is missing or older than its lockfile. Returns the reason if that fails. */
 const install = (): string | undefined => {
   const marker = join(folder, "node_modules", ".package-lock.json")
   if (existsSync(marker) && statSync(marker).mtimeMs >= statSync(join(folder, "package-lock.json")).mtimeMs)
@@ -31,7 +31,7 @@ const install = (): string | undefined => {
   })
   return status === 0 ? undefined : `npm ci in test/package/runtimes failed: ${stderr.split("\n")[0]}`
 }
-/** Node of that major version. Installs it when first asked for: some seconds. */
+/** Node of that major version. Installed on first use: some seconds. */
 export const nodeRuntime = (major: 22 | 24): Runtime => {
   const failure = install()
   const binary = join(folder, "node_modules", `node-${major}-${process.platform}-${process.arch}`, "bin", "node")
@@ -42,9 +42,9 @@ export const nodeRuntime = (major: 22 | 24): Runtime => {
       `npm has no binary of Node ${major} for ${process.platform}-${process.arch} among those that test/package/runtimes names`
   }
 }
-/** What `engines` of the package promises. */
+/** The minimum that the package's `engines` promises. */
 const NODE_MIN = [20, 16]
-/** Whatever `node` this machine has. */
+/** The machine's own `node`, of any version. */
 export const ownNodeRuntime = (): Runtime => {
   const { stdout } = spawnSync("node", ["-p", "process.versions.node"], { encoding: "utf8" })
   if (!stdout) return { missing: "this machine has no node" }

@@ -1,5 +1,5 @@
 /**
- * Real nodes of OpenSearch for a test file, in a temporary folder, ended with it. The program is fetched once and kept
+ * Real OpenSearch nodes for a test file, in a temporary folder, ended with it. The program is fetched once and kept
  * beside the installed packages.
  */
 import { spawnSync } from "node:child_process"
@@ -14,10 +14,10 @@ export const opensearchProgramFolder = fileURLToPath(
   new URL("../../node_modules/.cache/dowser-opensearch", import.meta.url)
 )
 
-/** Whom nodes are started as by root, which they refuse to be. */
+/** The user that root starts nodes as, because they refuse to run as root. */
 const NODE_USER = { uid: 65_534, gid: 65_534 }
 
-/** The outermost folder on the way to `path` that a user may not pass. */
+/** The outermost folder on the way to `path` that a user cannot enter. */
 export const folderClosedTo = ({ gid, uid }: typeof NODE_USER, path: string): string | undefined => {
   const parent = dirname(path)
   const above = parent === path ? undefined : folderClosedTo({ gid, uid }, parent)
@@ -26,7 +26,7 @@ export const folderClosedTo = ({ gid, uid }: typeof NODE_USER, path: string): st
   const passes = uid === owner ? 0o100 : gid === group ? 0o010 : 0o001
   return (mode & passes) === 0 ? path : undefined
 }
-/** A clone below the home of root, for one: nodes could not read their program. */
+/** For example a clone below root's home: nodes could not read their program. */
 const closedToNodes = (): string | undefined => {
   if (process.getuid?.() !== 0) return undefined
   const folders = [opensearchProgramFolder, tmpdir()].map((folder) => realpathSync(folder))
@@ -36,12 +36,12 @@ const closedToNodes = (): string | undefined => {
     : `the OpenSearch lane started by root runs its nodes as user ${NODE_USER.uid}, who may not pass ${closed}: \`chmod o+x ${closed}\`, or run it as another user`
 }
 
-/** Why the OpenSearch lane cannot run here; undefined when it can. Fetches the program when it is not there yet. */
+/** Why the OpenSearch lane cannot run here; undefined if it can. Fetches the program if it is missing. */
 export const opensearchMissing = (): string | undefined => {
   if (spawnSync("java", ["-version"]).status !== 0)
     return "the OpenSearch lane needs Java 17 (`java` cannot be run here)"
   try {
-    // A bench that came first may have made it as a process that keeps to itself, and nodes run as somebody else.
+    // An earlier bench may have created it with a restrictive umask, and nodes run as another user.
     mkdirSync(opensearchProgramFolder, { recursive: true })
     for (const folder of [dirname(opensearchProgramFolder), opensearchProgramFolder]) chmodSync(folder, 0o755)
     const closed = closedToNodes()
@@ -53,7 +53,7 @@ export const opensearchMissing = (): string | undefined => {
   }
 }
 
-/** For programs that would fetch their own. */
+/** For programs that would otherwise fetch their own. */
 export const linkProgram = (folder: string): void => {
   symlinkSync(join(opensearchProgramFolder, opensearchFolder), join(folder, opensearchFolder))
 }

@@ -1,6 +1,6 @@
 /**
- * Paths of the tenant API to operations of the engine plane, in process and without access control: what the golden
- * lane and engine tests send requests to. Bodies and answers are texts, as on the wire.
+ * Maps paths of the tenant API to operations of the engine plane, in process and without access control: the golden
+ * lane and engine tests send requests to it. Bodies and answers are texts, as on the wire.
  */
 import { stringifyJson } from "../../engine-sdk/src/documents/mod.ts"
 import { fail, notFound, statusOf, type Result } from "../../engine-sdk/src/errors.ts"
@@ -18,7 +18,7 @@ async function* once(text: string): AsyncGenerator<Uint8Array> {
   yield encoder.encode(text)
 }
 
-/** A caller over a context without its clock; requests run one after the other or together. */
+/** A caller over a context without its clock; requests run in sequence or concurrently. */
 export const routerOver =
   (context: Omit<OperationContext, "now_s">): WireCall =>
   async (method, path, body = "") => {

@@ -1,5 +1,5 @@
 /**
- * Modules as they are written in an import, to the files of this repository: relative ones, and our packages by name.
+ * Resolves modules as written in an import to the files of this repository: relative ones, and our packages by name.
  */
 import { readFileSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
@@ -10,7 +10,7 @@ type Exported = string | { readonly [condition: string]: string }
 
 interface Package {
   readonly folder: string
-  /** Files by subpath, `.` for the name alone. */
+  /** Files by subpath; `.` is the name alone. */
   readonly exports: ReadonlyMap<string, string>
 }
 const folders = (
@@ -29,7 +29,10 @@ export const packages: ReadonlyMap<string, Package> = new Map(
   })
 )
 
-/** The file that an import means, by its path from the root; undefined for other packages and what is not exported. */
+/**
+ * The file that an import refers to, by its path from the root; undefined for other packages and for what is not
+ * exported.
+ */
 export const resolveModule = (from: string, written: string): string | undefined => {
   if (written.startsWith(".")) return relative(root, resolve(root, dirname(from), written))
   const [, name, subpath] = /^(@dowser\/[^/]+)(\/.+)?$/.exec(written) ?? []

@@ -1,6 +1,6 @@
 /**
- * Fibers as the program's are (`log/process/plain-fibers.ts`), which every test file would have to import first. Effect
- * is not loaded here: files that need none stay without.
+ * Fibers as in the program (`log/process/plain-fibers.ts`), which every test file would have to import first. Effect is
+ * not loaded here: files that do not need it stay without.
  */
 const { process } = globalThis
 const getBuiltinModule = process.getBuiltinModule

@@ -1,4 +1,4 @@
-/** An embedded Postgres in a temporary folder, gone with the scope: half a second. */
+/** An embedded Postgres in a temporary folder, removed with the scope: half a second. */
 import { Effect, Layer } from "effect"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -25,7 +25,7 @@ const acquired = (prepare: (folder: string) => Promise<void>) =>
       (server) => Effect.promise(server.stop)
     )
   })
-/** As migrations leave it. */
+/** In the state that migrations leave. */
 export const acquireTestPostgres = acquired(preparePostgres)
 /** Without a table: two seconds. */
 export const acquireEmptyPostgres = acquired(() => Promise.resolve())

@@ -1,6 +1,6 @@
 /**
- * A folder of Postgres that is initialized and migrated already: made once a run of the suite, copied by every test
- * that needs one. A copy takes a tenth of a second, making one two, and most files make one or thirty.
+ * A Postgres folder that is initialized and migrated already: made once per run of the suite and copied by every test
+ * that needs one. A copy takes a tenth of a second, making one two seconds, and most files make one or thirty.
  */
 import { Effect, Layer } from "effect"
 import { spawnSync } from "node:child_process"
@@ -10,7 +10,10 @@ import { layer as layerMigrations } from "../../src/migrations/index.ts"
 import { layerSql } from "../../src/runtime/embedded.ts"
 import { startEmbeddedPostgres } from "../../src/runtime/embedded-postgres.ts"
 
-/** The copy is this process's own: whom the server runs as, and whose its files are, is decided where it starts. */
+/**
+ * The copy belongs to this process: the user that the server runs as, and the owner of its files, are decided where it
+ * starts.
+ */
 const copy = (from: string, to: string): void => {
   const { status, stderr } = spawnSync("cp", ["-R", from, to], { encoding: "utf8" })
   if (status !== 0) throw new Error(`The prepared Postgres could not be copied: ${stderr}`)
@@ -34,7 +37,7 @@ const make = async (folder: string): Promise<void> => {
 }
 
 const WAIT_MAX_MS = 30_000
-/** The folder of this run, made by whichever process asks first; undefined where there is no run. */
+/** The folder of this run, created by the first process that needs it; undefined outside a run. */
 const madeOnce = async (): Promise<string | undefined> => {
   const run = process.env.DOWSER_TEST_RUN
   if (run === undefined) return undefined
@@ -52,7 +55,7 @@ const madeOnce = async (): Promise<string | undefined> => {
   return folder
 }
 
-/** Fills `folder`, which is not there yet, with what a first start would make of it. */
+/** Fills `folder`, which does not exist yet, with what a first start would create. */
 export const preparePostgres = async (folder: string): Promise<void> => {
   const made = await madeOnce()
   if (made === undefined) return

@@ -1,6 +1,6 @@
 /**
  * Profiles in a process of an installation: commands as JSON lines on standard input, answers on standard output. Every
- * process has the same collection; Postgres is the one that they share.
+ * process has the same collection; they share only Postgres.
  */
 import { createInterface } from "node:readline"
 import { PgClient } from "@effect/sql-pg"
@@ -22,7 +22,7 @@ export interface Command {
   readonly label?: string
   readonly expected_revision?: number
 }
-/** What a search of the moment would use; `version` of the active release. */
+/** What a search would currently use; `version` of the active release. */
 export interface Seen {
   readonly revision: number
   readonly label: string

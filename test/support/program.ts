@@ -45,11 +45,11 @@ export interface Answer {
 export interface Program {
   readonly base: string
   readonly operatorToken: string
-  /** Owner of the demo shop, when one was asked for. */ readonly demo: Tenant | undefined
+  /** Owner of the demo shop, if one was requested. */ readonly demo: Tenant | undefined
   readonly tenant: (name: string) => Promise<Tenant>
-  /** Credits for what costs some. */
+  /** Adds credits for operations that cost some. */
   readonly topUp: (organizationId: string, credits: number) => Promise<void>
-  /** A JSON request; a string or bytes body goes as it stands. */
+  /** A JSON request; a string or bytes body is sent unchanged. */
   readonly request: (
     method: string,
     path: string,
@@ -64,18 +64,18 @@ export interface Program {
 }
 
 interface ProgramOptions {
-  /** A data folder that is there before and stays; else a fresh one, which goes with the program. */
+  /** A data folder that exists already and is kept; else a fresh one, which is removed with the program. */
   readonly dataFolder?: string
   /** Fills a demo shop of that size. */ readonly demoProducts?: number
   readonly trustedProxies?: ReadonlyArray<string>
   readonly serviceDomain?: string
-  /** In which a trusted proxy names the country. */ readonly countryHeader?: string
+  /** The header in which a trusted proxy names the country. */ readonly countryHeader?: string
   readonly gateway?: GatewaySettings
   /** Wraps the real engine, inside its circuit breakers. */ readonly wrapEngine?: (
     engine: SearchEngine
   ) => SearchEngine
   readonly guard?: GuardOptions
-  /** Receivers of webhooks that a test starts listen on loopback. */ readonly allowPrivateAddresses?: boolean
+  /** Webhook receivers that a test starts listen on loopback. */ readonly allowPrivateAddresses?: boolean
   /** Where models are, in place of the program's own folder. */ readonly modelsFolder?: string
   /** The operator's. */ readonly embeddingModels?: ReadonlyArray<OperatorModel>
   /** Services with a value per program, such as addresses of other processes. */ readonly services?: Layer.Layer<never>
@@ -119,9 +119,9 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
         ),
         Layer.provide(gateway),
         Layer.provide(options.services ?? Layer.empty),
-        // What a password costs has a test of its own; here some sign in a hundred times.
+        // The cost of hashing a password has a test of its own; here some tests sign in a hundred times.
         Layer.provide(Layer.succeed(PasswordCost, { N: 2 ** 10, r: 8, p: 1 })),
-        // So has what a search does without an answer in time, which a busy machine may not give.
+        // So does a search whose answer does not arrive in time, which can happen on a busy machine.
         Layer.provide(Layer.succeed(FallbackWait, 5_000))
       ),
       scope
@@ -207,7 +207,7 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
     stop: async () => {
       await Effect.runPromise(Scope.close(scope, Exit.void))
       folder.release()
-      // What a server that just ended writes last may come between.
+      // A server that has just ended may still write while this runs.
       if (path !== undefined) rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
     }
   }

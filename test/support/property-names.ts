@@ -1,7 +1,7 @@
 /**
- * Finds, in the text of our own programs, plain objects that are asked by a name that is not written there:
- * `table[name]` answers `constructor` and the like with what every object inherits. Such a look-up goes through a
- * `Map`, behind `Object.hasOwn(table, name)`, or through `ownValue` of the engine package.
+ * Finds, in the repository's own programs, plain objects that are read by a name that is not a literal: `table[name]`
+ * returns what every object inherits for `constructor` and the like. Such a lookup must use a `Map`, be guarded by
+ * `Object.hasOwn(table, name)`, or go through `ownValue` of the engine package.
  */
 import { parseAst } from "rolldown/parseAst"
 
@@ -27,7 +27,7 @@ const walk = (node: Node, visit: (node: Node) => void): void => {
     else if (Array.isArray(value)) for (const item of value) if (isNode(item)) walk(item, visit)
   }
 }
-/** What is said about a value around it. */
+/** The value inside type assertions and the like. */
 const bare = (node: Node | undefined): Node | undefined =>
   node !== undefined &&
   [
@@ -42,14 +42,14 @@ const bare = (node: Node | undefined): Node | undefined =>
 const nameOf = (node: Node | undefined): string | undefined =>
   node?.type === "Identifier" ? String(node.name) : undefined
 
-/** Names whose type says that any text may be asked of them: `Record<string, …>`, an index signature, a JSON object. */
+/** Types that accept any text as a key: `Record<string, …>`, an index signature, a JSON object. */
 const OPEN = /^(Readonly<)?(Record<string,|\{ (readonly )?\[[a-z]+: string\])|^(Json|Document|Members|Body)$/
 const isOpenType = (text: string): boolean => OPEN.test(text)
 
 interface Module {
   readonly path: string
   /** Constants that are written as an object. */ readonly tables: ReadonlySet<string>
-  /** Local names of imports, with their name there and the module as it is written. */ readonly imports: ReadonlyMap<
+  /** Local names of imports, with their exported name and the module as written. */ readonly imports: ReadonlyMap<
     string,
     { readonly name: string; readonly from: string }
   >
@@ -90,7 +90,7 @@ export const readModule = (path: string, text: string): Module => {
       key = bare(by)
     if (name === undefined || key === undefined || key.type === "Literal" || key.type === "PrivateIdentifier") return
     const written = text.slice(key.start, key.end)
-    // Guarded, or a name out of the object's own.
+    // Guarded, or a name from the object's own keys.
     if (
       [
         `Object.hasOwn(${name}, ${written})`,
@@ -119,9 +119,7 @@ export const readModule = (path: string, text: string): Module => {
   return { path, tables, imports, asked }
 }
 
-/**
- * `path: table[name]` for each that nothing guards. `resolve` answers the path of a module as it is written in another.
- */
+/** `path: table[name]` for each unguarded lookup. `resolve` returns the path of a module as written in another. */
 export const unguardedLookups = (
   modules: ReadonlyArray<Module>,
   resolve: (from: string, written: string) => string

@@ -1,6 +1,6 @@
-/** Comments and headings as texts, for the tests that hold the rules of prose. */
+/** Comments and headings as texts, for the tests of the prose rules. */
 
-/** Each comment of a module as one line of text: its own line breaks and stars are layout. */
+/** Each comment of a module as one line of text, without its line breaks and stars. */
 export const commentsOf = (source: string): ReadonlyArray<string> =>
   [...source.matchAll(/\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n?)+/gm)].map(([text]) =>
     text
@@ -9,7 +9,7 @@ export const commentsOf = (source: string): ReadonlyArray<string> =>
       .trim()
   )
 
-/** Headings of a page of Markdown as the fragments of their addresses. */
+/** Headings of a Markdown page as URL fragments. */
 export const headingsOf = (page: string): ReadonlySet<string> =>
   new Set(
     [...page.replace(/^```[\s\S]*?^```/gm, "").matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>

@@ -1,4 +1,4 @@
-/** HTTP/1.1 by hand over one kept socket: what a client library would refuse to send is what these tests are about. */
+/** HTTP/1.1 by hand over one kept socket: these tests send what a client library would refuse to send. */
 import { connect, type Socket } from "node:net"
 
 export interface RawAnswer {
@@ -10,7 +10,7 @@ export interface RawAnswer {
 
 const textOf = (value: string | Buffer): Buffer => (typeof value === "string" ? Buffer.from(value, "latin1") : value)
 
-/** A request as bytes; `content-length` is added where the headers do not frame the body themselves. */
+/** A request as bytes; `content-length` is added unless the headers frame the body themselves. */
 export const requestBytes = (
   method: string,
   target: string,
@@ -27,7 +27,7 @@ export const requestBytes = (
   ]
   return Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), bytes])
 }
-/** The body cut into chunks of `size`, with trailers. */
+/** The body in chunks of `size`, with trailers. */
 export const chunked = (body: Buffer, size: number, trailers = ""): Buffer => {
   const parts: Array<Buffer> = []
   for (let at = 0; at < body.length; at += size) {
@@ -67,7 +67,7 @@ const parse = (
   }
   if (headers["transfer-encoding"] === "chunked") {
     const parts: Array<Buffer> = []
-    // A stream of events goes on: what it begins with is looked at, and the connection ends.
+    // A stream of events does not end: its beginning is read, and the connection is closed.
     const isStream = headers["content-type"]?.startsWith("text/event-stream") === true
     for (let at = from; ;) {
       const line = bytes.indexOf("\r\n", at)
@@ -96,7 +96,7 @@ export class RawConnection {
     this.#socket?.destroy()
     this.#socket = undefined
   }
-  /** Rejects when nothing complete came back within the time. `count` answers are awaited, for pipelines. */
+  /** Rejects if no complete answer came back in time. `count` answers are awaited, for pipelines. */
   exchange(
     request: string | Buffer,
     { count = 1, isHead = false, timeout_ms = 30_000 } = {}
@@ -133,7 +133,8 @@ export class RawConnection {
         size += chunk.length
         look(false)
       })
-      // A server that refuses while we still write resets the connection; what it said before may have arrived.
+      // A server that refuses while the request is still being written resets the connection; an earlier answer may
+      // have arrived.
       socket.on("error", () => {})
       socket.on("close", () => {
         look(true)

@@ -1,4 +1,4 @@
-/** A receiver of webhooks: a real server on loopback that keeps what it got and answers as it is told. */
+/** A webhook receiver: a real server on loopback that keeps what it received and answers as configured. */
 import { createHmac } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -13,7 +13,7 @@ export type Behaviour = (response: ServerResponse, received: Received, request: 
 export interface Receiver {
   readonly url: string
   readonly received: Array<Received>
-  /** What it answers from now on; a number is a status. */ answer: number | Behaviour
+  /** Its answer from now on; a number is a status. */ answer: number | Behaviour
   /** Resolves when that many have arrived; rejects after `ms`. */ readonly until: (
     count: number,
     ms?: number
@@ -72,7 +72,7 @@ export const startReceiver = async (answer: number | Behaviour = 200): Promise<R
   return receiver
 }
 
-/** Checks a signature as receivers should: the timestamp of the header, or undefined when no `v1` fits. */
+/** Verifies a signature as receivers should: returns the timestamp of the header, or undefined if no `v1` matches. */
 export const verified = ({ body, headers }: Received, secret: string): number | undefined => {
   const parts = (headers["x-svc-signature"] ?? "").split(",").map((part) => part.split("="))
   const t = parts.find(([name]) => name === "t")?.[1] ?? ""

@@ -1,5 +1,6 @@
 /**
- * A partition of attribution with the replay task over a real Postgres, and what its tables say, in a comparable form.
+ * A partition of attribution with the replay task over a real Postgres, and the content of its tables in a comparable
+ * form.
  */
 import { Effect, Fiber, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -66,7 +67,7 @@ export const startStreams = (options: {
   readonly openStore: (group: string, partition: number) => StateStore
   readonly openShadowStore: (partition: number) => StateStore
   readonly visitorPartitions?: number
-  /** Who counts facts; those of the installation when absent. */
+  /** The processors that count facts; those of the installation if absent. */
   readonly processors?: ReadonlyArray<FactProcessor>
   readonly probe?: RunnerOptions["probe"]
   readonly coordinatorProbe?: (phase: string) => Effect.Effect<void>
@@ -119,7 +120,7 @@ export const startStreams = (options: {
           })),
           { group: "rejections", topics: [BEHAVIOUR_REJECTED], partition: 0 }
         ]
-        // Reports may be of before the newest append: what counts is what is committed.
+        // Reports may predate the newest append: only committed ones count.
         for (const { group, partition, topics } of units) {
           for (const { name } of topics) {
             const { endOffset } = yield* Effect.orDie(log.bounds(name, partition))
@@ -150,7 +151,7 @@ const plain = (rows: ReadonlyArray<object>) =>
     )
   )
 
-/** Everything that figures of an organization are answered from; rows and instants that cancelled left out. */
+/** Everything that an organization's figures are answered from; rows and instants that cancel out are left out. */
 export const figuresOf = Effect.fnUntraced(function* (organizationId: string) {
   const sql = yield* SqlClient.SqlClient
   const figures: Record<string, unknown> = {}
@@ -192,7 +193,7 @@ export const figuresOf = Effect.fnUntraced(function* (organizationId: string) {
   return figures
 })
 
-/** Waits for the end of a job; fails with what it says when it did not become ready. */
+/** Waits for the end of a job; fails with its report if it did not become ready. */
 export const jobEnd = Effect.fnUntraced(function* (id: string) {
   const sql = yield* SqlClient.SqlClient
   for (;;) {

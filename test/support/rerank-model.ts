@@ -1,4 +1,4 @@
-/** A trained model, as a training leaves it, for tests that only need one to be there. */
+/** A trained model in the form that training produces, for tests that only need one to exist. */
 import { Effect } from "effect"
 import { Rerankers } from "../../src/rerankers/rerankers.ts"
 import type { Program } from "./program.ts"

@@ -1,7 +1,7 @@
 /**
- * The temporary folder of one run of the suite, gone with the run. In memory where the system has a file system there
- * with room: the suite makes some hundred databases and logs, and on a disk it waits for the disk half of the time
- * (`TMPDIR` says otherwise).
+ * The temporary folder of one run of the suite, removed with the run. In memory if the system has a file system there
+ * with room: the suite creates some hundred databases and logs, and on a disk it spends half of the time waiting for
+ * the disk (`TMPDIR` overrides this).
  */
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -21,7 +21,7 @@ const memoryOf = (): string | undefined => {
     return undefined
   }
 }
-/** Of runs that were killed: nobody else would give their memory back. */
+/** Left by runs that were killed: nothing else would free their memory. */
 const removeLeftovers = (above: string): void => {
   for (const name of readdirSync(above)) {
     const pid = NAME.exec(name)?.[1]
@@ -33,7 +33,7 @@ export default (): (() => void) => {
   const above = memoryOf() ?? tmpdir()
   removeLeftovers(above)
   const folder = mkdtempSync(join(above, `dowser-run-${process.pid}-`))
-  // Servers that run as a user of their own pass through.
+  // Servers that run as another user must pass through.
   chmodSync(folder, 0o711)
   const temporary = join(folder, "tmp")
   mkdirSync(temporary)

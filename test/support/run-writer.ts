@@ -1,5 +1,6 @@
 /**
- * A child process that seals and merges runs in a folder given as its argument, for whoever watches its system calls.
+ * A child process that seals and merges runs in the folder given as its argument, for tests that trace its system
+ * calls.
  */
 import { fingerprintsOf } from "../../src/ports/dedupe/admission.ts"
 import { RunStore } from "../../src/ports/dedupe/run-store.ts"

@@ -1,7 +1,7 @@
 /**
- * A server of the part of the S3 API that we use, as its public documentation says it: path style, one bucket, objects
- * in memory. It checks the signature (version 4, in `Authorization`) by a reading of its own, and refuses with S3's
- * codes.
+ * A server of the part of the S3 API that we use, as its public documentation describes it: path style, one bucket,
+ * objects in memory. It verifies the signature (version 4, in `Authorization`) with its own implementation, and refuses
+ * with S3's codes.
  */
 import { createHash, createHmac } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -18,7 +18,7 @@ const hmac = (key: string | Buffer, text: string) => createHmac("sha256", key).u
 const encoded = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
 
-/** The code of the refusal; undefined where the request is signed as it has to be. */
+/** The code of the refusal; undefined if the request is signed correctly. */
 const unsigned = ({ headers, method, url }: IncomingMessage): string | undefined => {
   const given =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/.exec(
@@ -75,7 +75,7 @@ const listed = (objects: ReadonlyMap<string, Buffer>, query: URLSearchParams): s
 /** Answers refusals before it reads a body, as servers may. */
 class Bucket {
   readonly objects = new Map<string, Buffer>()
-  /** Answered with 503, so many of the next requests. */ failing = 0
+  /** How many of the next requests are answered with 503. */ failing = 0
   readonly seen: Array<string> = []
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,4 +1,4 @@
-/** The three steps of a search as a host takes them that has rules: for tests of what rules do under restrictions. */
+/** The three steps of a search as taken by a host that has rules: for tests of what rules do under restrictions. */
 import { ok, type Result } from "../../engine-sdk/src/mod.ts"
 import {
   closed,

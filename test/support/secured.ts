@@ -1,4 +1,7 @@
-/** What stock client libraries make of a search key without a request (`docs/contract/keys.md#secured-keys`). */
+/**
+ * The scoped key that stock client libraries derive from a search key without a request
+ * (`docs/contract/keys.md#secured-keys`).
+ */
 import { createHmac } from "node:crypto"
 
 export const securedKey = (parent: string, parameters: Record<string, unknown> | string): string => {

@@ -1,7 +1,7 @@
-/** Which processes a server is made of. */
+/** The processes of a server. */
 import { readdirSync, readFileSync } from "node:fs"
 
-/** Pids of a server and of what it started. */
+/** Pids of a server and its child processes. */
 export const serverPids = (postmaster: number): ReadonlyArray<number> => [
   postmaster,
   ...readdirSync("/proc")

@@ -1,5 +1,5 @@
 /**
- * A disk that can lose its power: a program runs under a shim that traces its writes and syncs of an LMDB file, and any
+ * A disk that can lose power: a program runs under a shim that traces its writes and syncs of an LMDB file, and any
  * moment of that trace can be turned into a file that a power cut could have left. Needs Linux and a C compiler.
  */
 import { execFileSync, spawnSync } from "node:child_process"
@@ -38,7 +38,7 @@ const parseTrace = (trace: Buffer): Array<Traced> => {
 }
 
 /**
- * Runs a script of ours under the shim in `work`; what it writes to the file `acknowledged` in there is part of the
+ * Runs one of our scripts under the shim in `work`; what it writes to the file `acknowledged` there is part of the
  * trace.
  */
 export const traceDisk = (work: string, script: string, args: ReadonlyArray<string>): ReadonlyArray<Traced> => {
@@ -60,8 +60,8 @@ export const traceDisk = (work: string, script: string, args: ReadonlyArray<stri
 }
 
 /**
- * Moments worth a cut: right after an acknowledgement, where an early answer has the most to lose, and any other, in
- * turn.
+ * Moments worth a cut, alternating: right after an acknowledgement, where a premature answer has the most to lose, and
+ * any other.
  */
 export const cutsOf = (trace: ReadonlyArray<Traced>, cuts: number, random: () => number): ReadonlyArray<number> => {
   const first = trace.findIndex(({ kind }) => kind === "A")
@@ -74,8 +74,8 @@ export const cutsOf = (trace: ReadonlyArray<Traced>, cuts: number, random: () =>
 }
 
 /**
- * The file a power cut after `trace[..cut]` may leave: synced writes whole, unsynced ones each kept or dropped at
- * random. `acknowledged`: the lines told until then.
+ * A file that a power cut after `trace[..cut]` may leave: synced writes whole, unsynced ones each kept or dropped at
+ * random. `acknowledged`: the lines written until then.
  */
 export const imageAt = (
   trace: ReadonlyArray<Traced>,

@@ -1,4 +1,4 @@
-/** A web site on loopback for crawls: pages by their path, and every request that came. */
+/** A web site on loopback for crawls: pages by path, and every request received. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
@@ -21,7 +21,7 @@ export interface Site {
   readonly origin: string
   readonly port: number
   readonly pages: Map<string, SitePage>
-  /** Answers what no page does. */ fallback: ((path: string) => SitePage) | undefined
+  /** Answers requests that no page matches. */ fallback: ((path: string) => SitePage) | undefined
   readonly asked: Array<Asked>
   readonly paths: () => ReadonlyArray<string>
   readonly stop: () => Promise<void>

@@ -1,4 +1,4 @@
-/** Files of sound that tests write: Ogg and WebM around packets of Opus, FLAC without compression, tones and noise. */
+/** Audio files that tests write: Ogg and WebM around Opus packets, FLAC without compression, tones and noise. */
 import { readOgg } from "../../src/ports/audio-decoder/ogg.ts"
 
 const u16 = (value: number) => Buffer.from([value & 255, value >> 8])
@@ -44,7 +44,7 @@ const page = (packets: ReadonlyArray<Uint8Array>, sequence: number, granule: num
   bytes.writeUInt32LE(oggCrc(bytes), 22)
   return bytes
 }
-/** Of packets of 20 ms. */
+/** From packets of 20 ms. */
 export const oggOf = (packets: ReadonlyArray<Uint8Array>, head = opusHeadOf()): Buffer => {
   const tags = Buffer.concat([Buffer.from("OpusTags"), u32(4), Buffer.from("test"), u32(0)])
   const pages = [page([head], 0, 0, 2), page([tags], 1, 0, 0)]
@@ -113,7 +113,7 @@ const crc = (bytes: Uint8Array, polynomial: number, width: number): number =>
     for (let bit = 0; bit < 8; bit++) r = ((r << 1) ^ (r & (1 << (width - 1)) ? polynomial : 0)) & (2 ** width - 1)
     return r
   }, 0)
-/** One channel of 16 bits at 16,000 a second. `isConstant`: each block is its first sample, in two bytes. */
+/** One channel of 16 bits at 16,000 samples a second. `isConstant`: each block is its first sample, in two bytes. */
 export const flacOf = (samples: Float32Array, isConstant = false): Buffer => {
   const block = 4_096
   const info = new Bits().put(block, 16).put(block, 16).put(0, 24).put(0, 24).put(16_000, 20).put(0, 3).put(15, 5)
@@ -150,7 +150,7 @@ export const flacOf = (samples: Float32Array, isConstant = false): Buffer => {
   return Buffer.concat(frames)
 }
 
-/** Numbers of a seed, from -1 to 1. */
+/** Numbers from a seed, between -1 and 1. */
 export const noiseOf = (seed: number) => {
   let state = seed
   return () => {
@@ -158,7 +158,7 @@ export const noiseOf = (seed: number) => {
     return state / 2 ** 31 - 1
   }
 }
-/** A voice's pitch with some of its overtones, louder and quieter as syllables are, from one second to another. */
+/** A voice's pitch with some overtones, louder and quieter like syllables, from one second to another. */
 export const voiceLike = (seconds: number, from: number, to: number, rate = 16_000): Float32Array =>
   Float32Array.from({ length: Math.round(seconds * rate) }, (_, i) => {
     const t = i / rate

@@ -1,8 +1,8 @@
-/** Suggestions of synonyms as they come to be: visitors who search a word, and another one in its place. */
+/** Synonym suggestions as they arise: visitors who search for a word, and then for another one. */
 import type { Program, Tenant } from "./program.ts"
 import { eventually } from "./receiver.ts"
 
-/** `words`: what is searched in place of each term. Answers the id of each term's suggestion, in order. */
+/** `words`: what is searched in place of each term. Returns the id of each term's suggestion, in order. */
 export const suggested = async (
   program: Program,
   { full_key: key, organization_id }: Omit<Tenant, "search_key">,

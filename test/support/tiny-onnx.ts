@@ -1,6 +1,6 @@
 /**
- * A model of a few words as an operator would bring one: a file that the runtime runs, and its tokenizer. Each word has
- * a vector of its own, those of one meaning nearly the same.
+ * A model of a few words as an operator would supply one: a file that the runtime executes, and its tokenizer. Each
+ * word has its own vector; those with the same meaning are nearly equal.
  */
 import { createHash } from "node:crypto"
 import { writeFileSync } from "node:fs"

@@ -1,6 +1,6 @@
 /**
- * A server of transcribers on loopback, by the interfaces that are public: OpenAI's form, Deepgram's raw body,
- * AssemblyAI's upload, order and look. It hears what it is told, and can be told to misbehave.
+ * A transcription server on loopback, with the public interfaces: OpenAI's form, Deepgram's raw body, AssemblyAI's
+ * upload, order and poll. It hears what it is given, and can be set to misbehave.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -20,8 +20,8 @@ interface AskedOfServer {
 export interface TranscriberServer {
   readonly url: string
   readonly asked: Array<AskedOfServer>
-  /** What is said in whatever it gets. */ says: ReadonlyArray<HeardWord>
-  /** Looks that find an order under way. */ looksBefore: number
+  /** The speech in whatever it receives. */ says: ReadonlyArray<HeardWord>
+  /** Number of polls that find an order in progress. */ looksBefore: number
   misbehaves: ((asked: AskedOfServer, response: ServerResponse) => boolean) | undefined
   readonly close: () => Promise<void>
 }
@@ -31,7 +31,7 @@ export const saying = (text: string, confidence = 0.5): ReadonlyArray<HeardWord>
     .filter((word) => word !== "")
     .map((each) => ({ text: each, confidence }))
 
-/** The sound of a form, or nothing. */
+/** The audio of a form, or nothing. */
 const fileIn = ({ body, headers }: AskedOfServer): Buffer | undefined => {
   const boundary = /boundary=(\S+)/.exec(headers["content-type"] ?? "")?.[1]
   const from = body.indexOf("\r\n\r\n", body.indexOf('name="file"'))
@@ -69,7 +69,7 @@ export const startTranscriberServer = async (): Promise<TranscriberServer> => {
     const pieces: Array<Buffer> = []
     for await (const piece of request) pieces.push(piece as Buffer)
     const { pathname, searchParams } = new URL(request.url!, "http://localhost")
-    // It hears recordings alone, as most servers of the interface do.
+    // It transcribes only recordings, as most servers of this interface do.
     if (pathname.endsWith("/v1/realtime")) return void response.writeHead(404).end("{}")
     const asked: AskedOfServer = {
       method: request.method!,

@@ -1,4 +1,4 @@
-/** A thread in the transcriber's place, told by the first number of a piece what to do. */
+/** A thread in the transcriber's place, controlled by the first number of a piece. */
 import { parentPort } from "node:worker_threads"
 
 parentPort!.on("message", (sent: ArrayBuffer) => {

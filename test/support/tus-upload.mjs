@@ -1,5 +1,5 @@
-// The stock client of tus as a program of Node: under Deno 2.9 a request whose connection breaks after its body was
-// handed over never fails, so the client there waits for ever. Arguments: endpoint, key, file. Prints what came of it.
+// The stock tus client as a Node program: under Deno 2.9 a request whose connection breaks after its body was sent
+// never fails, so the client there waits for ever. Arguments: endpoint, key, file. Prints the outcome.
 import { readFileSync } from "node:fs"
 import * as tus from "tus-js-client"
 

@@ -30,7 +30,7 @@ export const startNode = async (answer: Answering): Promise<TestNode> => {
   const own: TestNode = { address: `http://127.0.0.1:${port}`, asked, answer, stop }
   return own
 }
-/** Nodes of one server that keeps to the API: this project's operations over an engine in memory. */
+/** Nodes of one server that implements the API: this project's operations over an engine in memory. */
 export const keepingToTheApi = (): Answering => {
   const wire = routerOver({ engine: createEngine(), resources: memoryResources(), namespace: "all" })
   return async (request, response, body) => {

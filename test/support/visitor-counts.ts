@@ -1,7 +1,7 @@
 /**
- * A processor of facts that only tests have, with everything one may have: rows by day, shadows of those, state of its
- * own in the partition's store, and rows that hold what a person sent. It counts events and searches, and knows nothing
- * of the other processors, as they know nothing of it.
+ * A fact processor that only tests have, with every feature a processor may have: rows by day, shadows of those, its
+ * own state in the partition's store, and rows that hold what a person sent. It counts events and searches, and is
+ * independent of the other processors.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

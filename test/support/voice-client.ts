@@ -10,14 +10,14 @@ interface Closed {
 export interface VoiceClient {
   readonly frames: Array<any>
   readonly send: (frame: unknown) => void
-  /** In pieces of a tenth of a second of PCM at 16,000 a second. */
+  /** Sends pieces of a tenth of a second of PCM at 16,000 samples a second. */
   readonly speak: (pcm: Uint8Array, every_ms?: number) => Promise<void>
   readonly closed: Promise<Closed>
-  /** The first frame of a kind behind the ones that were taken. */
+  /** The first frame of a kind after those already taken. */
   readonly next: (type: string) => Promise<any>
   readonly socket: WebSocket
 }
-/** The status, where it is not upgraded. */
+/** Returns the status if it is not upgraded. */
 export const openVoice = async (
   base: string,
   path: string,

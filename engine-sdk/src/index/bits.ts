@@ -3,7 +3,7 @@
  * name says so, because these loops run for every filter and every facet.
  */
 export type Bits = Uint32Array
-/** A set that somebody else may remember: to be read and copied only. */
+/** A set that may be cached elsewhere: only read or copy it. */
 export interface ReadonlyBits {
   readonly length: number
   readonly [word: number]: number
@@ -19,7 +19,7 @@ export const clearBit = (bits: Bits, index: number): void => {
   bits[index >>> 5] &= ~(1 << (index & 31))
 }
 
-/** Bits of one word. */
+/** Number of set bits in one word. */
 export const popcount32 = (word: number): number => {
   let v = word - ((word >>> 1) & 0x55555555)
   v = (v & 0x33333333) + ((v >>> 2) & 0x33333333)
@@ -34,7 +34,7 @@ export const hasAnyBit = (bits: ReadonlyBits): boolean => {
   for (let i = 0; i < bits.length; i++) if (bits[i] !== 0) return true
   return false
 }
-/** Sets the first `size` bits and clears what lies behind them in the last word. */
+/** Sets the first `size` bits and clears the rest of the last word. */
 export const fillBits = (bits: Bits, size: number): Bits => {
   bits.fill(0xffffffff)
   if ((size & 31) !== 0 && bits.length > 0) bits[bits.length - 1] = ((1 << (size & 31)) - 1) >>> 0

@@ -1,5 +1,5 @@
 /**
- * Collects documents and turns them into the bytes of a segment. Tokenising happens as documents arrive, so that a long
+ * Collects documents and turns them into the bytes of a segment. Tokenizing happens as documents arrive, so that a long
  * import spreads its work; `finish` sorts vocabularies and lays the columns out.
  */
 import { analyzerOf } from "../analysis/analyzer.ts"
@@ -18,10 +18,8 @@ import { type ColumnBuilder, ValueBuilder } from "./value-builder.ts"
 class NumberBuilder implements ColumnBuilder {
   private readonly docsOf = new WordLog()
   private readonly values = new NumberLog()
-  /** Integers that came as such, by their place: what a double does not hold. */ private readonly bigints = new Map<
-    number,
-    bigint
-  >()
+  /** Integers that arrived as bigint, by their index: a double cannot hold them exactly. */
+  private readonly bigints = new Map<number, bigint>()
   private isBig = false
   private readonly field: Field
   private readonly isArray: boolean
@@ -93,7 +91,7 @@ class GeoBuilder implements ColumnBuilder {
   }
   private point(doc: number, lat: number, lng: number): void {
     this.docsOf.push(doc)
-    // Points are kept with six decimals (`docs/contract/collections.md#types`); polygons as given.
+    // Points are stored with six decimals (`docs/contract/collections.md#types`); polygons as given.
     if (this.isPolygon) this.coordinates.push(lat, lng)
     else this.coordinates.push(Math.trunc(lat * 1e6) / 1e6, Math.trunc(lng * 1e6) / 1e6)
   }
@@ -146,7 +144,7 @@ class VectorBuilder implements ColumnBuilder {
     const { dimensions, docsOf, vectors } = this,
       has = bitsOf(docs)
     for (const doc of docsOf) setBit(has, doc)
-    // Documents come in ascending order, and pieces are asked for in order.
+    // Documents arrive in ascending order, and pieces are requested in order.
     let next = 0
     out.putRows(`e${at}.values`, {
       width: dimensions,
@@ -164,7 +162,7 @@ class VectorBuilder implements ColumnBuilder {
 const isText = (field: Field): boolean => field.type === "string" || field.type === "string[]"
 const isNumber = (field: Field): boolean => /^(int32|int64|float|bool)(\[\])?$/.test(field.type) && field.num_dim === 0
 export const isArrayField = (field: Field): boolean => field.type.endsWith("[]") || field.nested_array === true
-/** Fields of a schema that carry columns: indexed, typed, and not a pattern. */
+/** Fields of a schema that have columns: indexed, typed, and not a pattern. */
 export const indexedFields = (schema: CollectionSchema): Field[] =>
   schema.fields.filter(
     (field) =>
@@ -173,14 +171,14 @@ export const indexedFields = (schema: CollectionSchema): Field[] =>
       (isText(field) || isNumber(field) || field.type.startsWith("geo") || field.num_dim > 0)
   )
 
-/** Documents on their way into one segment. */
+/** The documents of one segment that is being built. */
 export class SegmentBuilder {
   private readonly seqs = new WordLog()
   private readonly ids = new ByteLog()
   private readonly idOffsets = new WordLog()
   private readonly scores = new NumberLog()
   private readonly scoreField: string
-  /** `fillers` take values in; a text's builder fills the one of its verbatim values. */
+  /** `fillers` take values in; a text's builder fills that of its verbatim values. */
   private readonly columns: Array<{ field: string; builders: ColumnBuilder[]; fillers: ColumnBuilder[] }> = []
   private readonly names: string[] = []
   docs = 0
@@ -189,7 +187,7 @@ export class SegmentBuilder {
     this.scoreField = schema.default_sorting_field
     this.extend(schema, dictionaries)
   }
-  /** Takes in fields that a document brought along; columns that exist stay. */
+  /** Adds fields that a document introduced; existing columns stay. */
   extend(schema: CollectionSchema, dictionaries?: Dictionaries): void {
     for (const field of indexedFields(schema)) {
       if (this.names.includes(field.name)) continue
@@ -218,7 +216,7 @@ export class SegmentBuilder {
       })
     }
   }
-  /** Answers the document's number in the segment. Cost: tokenising its texts. */
+  /** Returns the document's number in the segment. Cost: tokenizing its texts. */
   add(seq: number, id: string, values: ReadonlyMap<string, IndexValue>): number {
     const doc = this.docs++
     this.seqs.push(seq)
@@ -235,7 +233,7 @@ export class SegmentBuilder {
     }
     return doc
   }
-  /** Lays everything out at once. The builder is spent afterwards. */
+  /** Lays everything out at once. The builder cannot be used afterwards. */
   finish(allocate: Allocate): { meta: SegmentMeta; region: Region } {
     const work = this.finishing(allocate)
     for (;;) {
@@ -243,7 +241,9 @@ export class SegmentBuilder {
       if (step.done === true) return step.value
     }
   }
-  /** The same, giving way after every column. Whoever begins it must end it (`SectionWriter.finishing`). */
+  /**
+   * The same, yielding after every column. A caller that starts it must run it to the end (`SectionWriter.finishing`).
+   */
   *finishing(allocate: Allocate, outside?: Outside): Generator<void, { meta: SegmentMeta; region: Region }> {
     const out = new SectionWriter()
     const idBytes = this.ids.done(),

@@ -1,18 +1,18 @@
 /**
- * The order of byte texts without making strings of them: four bytes at a time become one number together with the
- * text's place, and numbers are what the runtime sorts natively. Texts that share those four go on with the next four.
+ * Sorts byte strings without decoding them: four bytes at a time are combined with the string's index into one number,
+ * and the runtime sorts numbers natively. Strings that share those four bytes are sorted by the next four.
  */
 import { compareBytes } from "./bytes.ts"
 
 /** Shorter runs are sorted by insertion. */
 const RUN_MIN = 12
-/** 32 bits of text, 3 for how many of its bytes were there, 18 for the place: what a double holds exactly. */
+/** 32 bits of text, 3 for how many of its bytes were present, 18 for the index: as much as a double holds exactly. */
 const PLACES = 262_144
 const LENGTHS = 8
 
 /**
- * Numbers of distinct texts (`bytes[starts[n] .. starts[n + 1]]`) in byte order. Cost: about one comparison of numbers
- * where n log n of texts would be.
+ * Indexes of distinct strings (`bytes[starts[n] .. starts[n + 1]]`) in byte order. Cost: about one number comparison
+ * per string comparison of an n log n sort.
  */
 export const byteOrder = (bytes: Uint8Array, starts: Uint32Array, size: number): Uint32Array => {
   const order = new Uint32Array(size)
@@ -39,7 +39,7 @@ export const byteOrder = (bytes: Uint8Array, starts: Uint32Array, size: number):
     for (let i = 0; i < count; i++) {
       const at = starts[before[i]] + depth,
         there = Math.min(4, starts[before[i] + 1] - at)
-      // A missing byte counts as 0, and a text that ends comes before one that goes on with that byte.
+      // A missing byte counts as 0, and a string that ends precedes one that continues with a 0 byte.
       const word =
         (there > 0 ? bytes[at] * 0x1000000 : 0) +
         (there > 1 ? bytes[at + 1] * 0x10000 : 0) +

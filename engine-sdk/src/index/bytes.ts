@@ -1,11 +1,13 @@
 /**
- * UTF-8 text in byte tables: encoding into them, reading out of them, and comparing in them. Decoding works over
- * shared memory too, where a plain `TextDecoder` refuses.
+ * UTF-8 text in byte tables: encoding into them, decoding from them, and comparing within them. Decoding also works
+ * over shared memory, which a plain `TextDecoder` refuses.
  */
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** The runtime's encoder costs a call out of the engine on one runtime; short ASCII texts are faster by hand. */
+/**
+ * The runtime's encoder is a call out of the JavaScript engine on one runtime; for short ASCII texts a loop is faster.
+ */
 export const encodeUtf8 = (text: string): Uint8Array => {
   const { length } = text
   if (length > 64) return encoder.encode(text)
@@ -18,7 +20,7 @@ export const encodeUtf8 = (text: string): Uint8Array => {
   return bytes
 }
 
-/** Encodes into `bytes` from `at` on, where three bytes a character must be free; answers how many it took. */
+/** Encodes into `bytes` from `at` on, where three bytes a character must be free; returns how many were used. */
 export const writeUtf8 = (text: string, bytes: Uint8Array, at: number): number => {
   const { length } = text
   for (let i = 0; i < length; i++) {
@@ -30,7 +32,7 @@ export const writeUtf8 = (text: string, bytes: Uint8Array, at: number): number =
 }
 
 /**
- * Cost: one character per byte for ASCII, which is nearly everything here; longer or other text goes through the
+ * Cost: one character per byte for ASCII, which is nearly everything here; longer or non-ASCII text goes through the
  * decoder.
  */
 export const decodeUtf8 = (bytes: Uint8Array, start: number, end: number): string => {
@@ -68,7 +70,7 @@ export const compareBytes = (
 
 const surrogate = /[\ud800-\udfff]/
 
-/** The order of UTF-8 bytes on strings; plain `<` differs only where surrogates are involved. */
+/** The order of UTF-8 bytes on strings; plain `<` differs only for surrogates. */
 export const compareUtf8 = (a: string, b: string): number => {
   if (a === b) return 0
   if (!surrogate.test(a) && !surrogate.test(b)) return a < b ? -1 : 1
@@ -77,11 +79,11 @@ export const compareUtf8 = (a: string, b: string): number => {
   return compareBytes(x, 0, x.length, y, 0, y.length)
 }
 
-/** Sorts in byte order, with the engine's native sort where no surrogate forces the slow one. */
+/** Sorts in byte order, with the JavaScript engine's native sort unless a surrogate requires the slow one. */
 export const sortUtf8 = (texts: string[]): string[] =>
   texts.some((t) => surrogate.test(t)) ? texts.sort(compareUtf8) : texts.sort()
 const RUN_TEXTS = 4_096
-/** The same in steps of some milliseconds: runs, and then one out of two. */
+/** The same in steps of some milliseconds: sorts runs, then merges them in pairs. */
 export function* sortingUtf8(texts: string[]): Generator<void, string[]> {
   let runs: string[][] = []
   for (let from = 0; from < texts.length; from += RUN_TEXTS) {
@@ -109,18 +111,18 @@ export function* sortingUtf8(texts: string[]): Generator<void, string[]> {
 export const hashBytes = (bytes: Uint8Array, start: number, end: number): number => {
   let hash = 0x811c9dc5
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i], 0x01000193)
-  // Final mixing: the low bits pick the slot.
+  // Final mixing: the low bits select the slot.
   hash ^= hash >>> 16
   return Math.imul(hash, 0x45d9f3b) >>> 0
 }
 
-/** Up to here bytes are copied one by one: a view of the source costs more. */
+/** Up to this length bytes are copied one by one: a view of the source costs more. */
 const COPIED_MAX = 128
 /** Appends bytes to a buffer that doubles. */
 export class ByteLog {
   bytes = new Uint8Array(256)
   length = 0
-  /** Cost: one copy; answers the length after it. */
+  /** Cost: one copy; returns the new length. */
   text(text: string): number {
     const room = text.length * 3
     if (this.length + room > this.bytes.length) this.grow(this.length + room)
@@ -147,7 +149,7 @@ export class ByteLog {
   }
 }
 
-/** `hashBytes` of a text's bytes, without making them where it is ASCII. */
+/** `hashBytes` of a text's bytes, without encoding it if it is ASCII. */
 export const hashText = (text: string): number => {
   const { length } = text
   let hash = 0x811c9dc5
@@ -178,7 +180,7 @@ export class WordLog {
     }
     this.words[this.length++] = value
   }
-  /** Room for `count` more; the caller may then write `words` and `length` itself. */
+  /** Reserves room for `count` more; the caller may then write `words` and `length` itself. */
   reserve(count: number): void {
     if (this.length + count <= this.words.length) return
     const wider = new Uint32Array(Math.max(this.length + count, this.words.length * 2))

@@ -1,7 +1,6 @@
 /**
  * The columns of a segment as a search reads them: text postings, value ordinals, numbers, points, sort keys, vectors.
- * Each class is a set of views over the segment's bytes; building and merging them live in `builders.ts` and
- * `merge.ts`.
+ * Each class is a set of views over the segment's bytes; they are built in `builders.ts` and merged in `merge.ts`.
  */
 import { hasBit, type Bits } from "./bits.ts"
 import type { ListSet, ListSets } from "./list-sets.ts"
@@ -9,14 +8,14 @@ import { RowFile } from "./row-file.ts"
 import type { Ordinals, SectionReader } from "./sections.ts"
 import { StringTable } from "./string-table.ts"
 
-/** Positions of one posting when they do not fit into the posting itself: count, then `element << 16 | position`. */
+/** Positions of a posting that do not fit into the posting itself: count, then `element << 16 | position`. */
 export const SPILLED = 0x80000000
 
-/** The inverted text of one field. `locs` holds for each posting its only place, or an index into `spill`. */
+/** The inverted text of one field. `locs` holds for each posting its only position, or an index into `spill`. */
 export class TextColumn {
   readonly terms: StringTable
-  /** Bytes each term shares with the one before it (at most 255). */ readonly shared: Uint8Array
-  /** Best default sorting value among a term's documents, where the schema has such a field. */ readonly best:
+  /** Number of bytes that each term shares with the one before it (at most 255). */ readonly shared: Uint8Array
+  /** Best default sorting value among a term's documents, if the schema has such a field. */ readonly best:
     | Float64Array
     | undefined
   readonly starts: Uint32Array
@@ -24,14 +23,12 @@ export class TextColumn {
   readonly locs: Uint32Array
   readonly spill: Uint32Array
   /** Tokens per document of a plain field; 0 = no value. */ readonly lengths: Uint16Array | undefined
-  /** Elements of an array field: where a document's token counts start. */ readonly elementStarts:
-    | Uint32Array
-    | undefined
+  /** For array fields: where a document's token counts begin. */ readonly elementStarts: Uint32Array | undefined
   readonly elementLengths: Uint16Array | undefined
   readonly isArray: boolean
   private readonly sets: ListSets | undefined
   private readonly firstKey: number
-  /** `sets` are shared by the columns of a segment, `at` is which of them this is. */
+  /** `sets` are shared by the columns of a segment; `at` is this column's index. */
   constructor(sections: SectionReader, prefix: string, sets?: ListSets, at = 0) {
     this.sets = sets
     this.firstKey = at * 0x1_0000_0000
@@ -52,7 +49,7 @@ export class TextColumn {
     return this.lengths !== undefined ? this.lengths[doc] : this.elementLengths![this.elementStarts![doc] + element]
   }
   private shortest: Uint16Array | undefined
-  /** Tokens of the shortest value that holds the term; found out once per term. Cost then: its postings. */
+  /** Tokens of the shortest value that contains the term; computed once per term, at the cost of its postings. */
   shortestOf(term: number): number {
     const known = (this.shortest ??= new Uint16Array(this.terms.size))
     if (known[term] !== 0) return known[term]
@@ -63,7 +60,7 @@ export class TextColumn {
         if (this.lengths[doc] < least) least = this.lengths[doc]
         continue
       }
-      // Any element will do: a bound is all that is asked for.
+      // Any element will do: only a bound is needed.
       for (let e = this.elementStarts![doc], last = this.elementStarts![doc + 1]; e < last; e++)
         if (this.elementLengths![e] > 0 && this.elementLengths![e] < least) least = this.elementLengths![e]
     }
@@ -73,8 +70,8 @@ export class TextColumn {
     return this.starts[term + 1] - this.starts[term]
   }
   /**
-   * The term's documents as a set, where it has so many that one is kept; `onlyKnown`: and where it is there already.
-   * Cost the first time: its postings.
+   * The term's documents as a set, if it has enough of them for one; with `onlyKnown`, only if the set exists already.
+   * Cost on first use: its postings.
    */
   setOf(term: number, onlyKnown = false): ListSet | undefined {
     const { sets } = this
@@ -102,9 +99,9 @@ export class ValueColumn {
   readonly table: StringTable
   /** Single value per document: ordinal + 1, 0 = none. */ readonly single: Ordinals | undefined
   readonly starts: Uint32Array | undefined
-  /** Ordinals in document order, repeats kept. */ readonly ordinals: Uint32Array | undefined
+  /** Ordinals in document order, including repeats. */ readonly ordinals: Uint32Array | undefined
   private repeats: boolean | undefined
-  /** `repeats`: where it is known. */
+  /** `repeats`: whether a document repeats a value, if known. */
   constructor(sections: SectionReader, prefix: string, repeats?: boolean) {
     this.repeats = repeats
     this.table = StringTable.read(sections, prefix + "table.")
@@ -114,7 +111,7 @@ export class ValueColumn {
       this.ordinals = sections.u32(prefix + "ordinals")
     }
   }
-  /** Whether some document holds a value twice; found out once. */
+  /** Whether some document contains a value twice; computed once. */
   get hasRepeats(): boolean {
     if (this.repeats !== undefined) return this.repeats
     const work = this.lookingForRepeats()
@@ -130,7 +127,7 @@ export class ValueColumn {
     if (starts === undefined || ordinals === undefined) return (this.repeats = false)
     for (let doc = 0, looked = 0; doc + 1 < starts.length; doc++) {
       const count = starts[doc + 1] - starts[doc]
-      // Of many values a set knows: looking among those before each would cost their square.
+      // With many values a `Set` finds repeats: comparing each with those before it is quadratic.
       if (count > PAIRS_MAX) {
         if (new Set(ordinals.subarray(starts[doc], starts[doc + 1])).size < count) return (this.repeats = true)
       } else
@@ -145,14 +142,12 @@ export class ValueColumn {
   }
 }
 
-/**
- * Values of a document that are compared pair by pair, and those that are looked at between two chances to give way.
- */
+/** Values of a document that are compared pairwise, and values examined between two chances to yield. */
 const PAIRS_MAX = 32,
   LOOKED_MAX = 16_384
 
 type NumberArray = Int32Array | Float32Array | Float64Array | Uint8Array
-/** Numbers and booleans (0/1). `big` is set instead of exact `values` where an int64 needs more than 53 bits. */
+/** Numbers and booleans (0/1). `big` replaces exact `values` if an int64 needs more than 53 bits. */
 export class NumberColumn {
   readonly values: NumberArray
   readonly big: BigInt64Array | undefined
@@ -172,7 +167,7 @@ export class NumberColumn {
   }
 }
 
-/** Points as latitude and longitude in turn; polygons are runs of points. */
+/** Points as latitude and longitude in alternation; polygons are runs of points. */
 export class GeoColumn {
   readonly starts: Uint32Array
   readonly coordinates: Float64Array
@@ -182,7 +177,7 @@ export class GeoColumn {
   }
 }
 
-/** Normalised sort keys: ordinal + 1 into a sorted table, 0 = missing. */
+/** Normalized sort keys: ordinal + 1 into a sorted table, 0 = missing. */
 export class SortColumn {
   readonly table: StringTable
   readonly ordinals: Uint32Array
@@ -192,12 +187,12 @@ export class SortColumn {
   }
 }
 
-/** In single precision: in the segment's file where it has one, else in memory. */
+/** In single precision: in the segment's file if it has one, else in memory. */
 export class VectorColumn {
   readonly has: Bits
   readonly dimensions: number
   readonly bytes: number
-  /** What `find` answers a place in. */ numbers: Float32Array
+  /** The array that `find` returns an index into. */ numbers: Float32Array
   private readonly file: RowFile | undefined
   constructor(sections: SectionReader, prefix: string, docs: number) {
     const outside = sections.outside(prefix + "values")
@@ -211,7 +206,7 @@ export class VectorColumn {
   get isInFile(): boolean {
     return this.file !== undefined
   }
-  /** Where the vector of a document begins in `numbers`. Holds until any vector is asked for. */
+  /** Index of a document's vector in `numbers`. Valid until the next vector is requested. */
   find(doc: number): number {
     const { file } = this
     if (file === undefined) return doc * this.dimensions
@@ -219,20 +214,20 @@ export class VectorColumn {
     this.numbers = file.numbers
     return at
   }
-  /** Of what `find` found, as `RowKernel.sumsOf`; undefined where a plain loop is to do it. */
+  /** For the vector that `find` returned, as `RowKernel.sumsOf`; undefined if a plain loop must compute it. */
   sumsOf(query: ArrayLike<number>, at: number): Float64Array | undefined {
     return this.file?.sumsOf(query, at)
   }
-  /** Documents in ascending order whose vectors are asked for next. */
+  /** Documents in ascending order whose vectors will be requested next. */
   expect(docs: Uint32Array): void {
     this.file?.expect(docs)
   }
-  /** As long as `find`. */
+  /** Valid as long as the result of `find`. */
   vector(doc: number): Float32Array {
     const at = this.find(doc)
     return this.numbers.subarray(at, at + this.dimensions)
   }
-  /** Holds as long as the segment: not to be changed. */
+  /** Valid as long as the segment: must not be changed. */
   lasting(doc: number): Float32Array {
     return this.file === undefined ? this.vector(doc) : this.vector(doc).slice()
   }

@@ -1,6 +1,6 @@
-/** What we use of WebAssembly, whose types come with browsers only, and code in base 64. */
+/** The parts of WebAssembly that are used here, whose types only come with browsers, and code in base 64. */
 
-/** Shared between threads like its buffer. */
+/** Shared between threads, like its buffer. */
 export interface LinearMemory {
   readonly buffer: ArrayBufferLike
 }
@@ -17,13 +17,13 @@ interface Runtime {
 const runtime = (): Runtime | undefined => (globalThis as unknown as { readonly WebAssembly?: Runtime }).WebAssembly
 
 export const PAGE_BYTES = 65_536
-/** Throws RangeError where the runtime gives none. */
+/** Throws RangeError if the runtime cannot allocate it. */
 export const sharedMemory = (pages: number): LinearMemory => {
   const own = runtime()
   if (own === undefined) throw new RangeError("There is no WebAssembly here, so no memory of its kind.")
   return new own.Memory({ initial: pages, maximum: pages, shared: true })
 }
-/** undefined where the runtime does not know what the code asks for. */
+/** undefined if the runtime lacks a feature that the code needs. */
 export const compiled = (code: string): object | undefined => {
   const own = runtime()
   if (own === undefined) return undefined

@@ -1,7 +1,8 @@
 /**
- * Structures that are derived from a segment and shared like it: typed arrays in one run of memory each, made once by
- * the thread that writes, read by every thread that searches, stored with the segment's snapshot. A name says what it
- * is, of which version and of which settings, so that whoever does not know it leaves it alone and makes its own.
+ * Structures that are derived from a segment and shared like it: each is a set of typed arrays in one run of memory,
+ * made once by the writing thread, read by every searching thread, and stored with the segment's snapshot. A name
+ * identifies the structure, its version and its settings, so a reader that does not know the name ignores it and makes
+ * its own.
  */
 import { SectionReader, SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
 import type { Segment } from "./segment.ts"
@@ -13,17 +14,17 @@ export interface DerivedSection {
   readonly meta: SegmentMeta
   readonly region: Region
 }
-/** All that is derived from one segment: it takes the place of what was told before. */
+/** Everything derived from one segment: replaces what was published before. */
 export interface PublishedSections {
   readonly segment: number
   readonly sections: ReadonlyArray<DerivedSection>
 }
 
-/** Documents by their insertion numbers, and which facet fields hold a value twice in a document. */
+/** Documents by their insertion numbers, and which facet fields contain a value twice in a document. */
 export const ORDER = "order 1"
 interface OrderArrays {
   readonly order: Uint32Array
-  /** By place of the field: 1 = none does, 2 = some, 0 = nobody has looked. */ readonly repeats: Uint8Array
+  /** By index of the field: 1 = no document does, 2 = some do, 0 = not checked. */ readonly repeats: Uint8Array
 }
 export const putOrder = ({ order, repeats }: OrderArrays, allocate: Allocate): ReturnType<SectionToPut["put"]> => {
   const out = new SectionWriter()
@@ -31,13 +32,13 @@ export const putOrder = ({ order, repeats }: OrderArrays, allocate: Allocate): R
   out.put("repeats", repeats)
   return out.finishing(order.length, [], allocate)
 }
-/** What was made, to be laid out; whoever begins that must end it. */
+/** What was made, to be laid out; a caller that starts this must run it to the end. */
 export interface SectionToPut {
   readonly name: string
   readonly put: (allocate: Allocate) => Generator<void, Omit<DerivedSection, "id" | "name">>
 }
 const KEY = "sections"
-/** What is attached to a segment; counted with what is derived from it. */
+/** Attached to a segment; its memory counts as derived from it. */
 class AttachedSections {
   readonly byName: ReadonlyMap<string, DerivedSection>
   readonly bytes: number
@@ -48,12 +49,12 @@ class AttachedSections {
 }
 export const NO_SECTIONS: ReadonlyMap<string, DerivedSection> = new Map()
 
-/** The map is another one whenever they changed. */
+/** Returns a different map whenever they changed. */
 export const sectionsOf = (segment: Segment): ReadonlyMap<string, DerivedSection> =>
   (segment.derived.get(KEY) as AttachedSections | undefined)?.byName ?? NO_SECTIONS
 export const attachSections = (segment: Segment, sections: ReadonlyArray<DerivedSection>): void => {
   const before = sectionsOf(segment)
-  // What stays is the same object: it may have been read.
+  // Unchanged sections stay the same object: they may have been read.
   const kept = sections.map((section) => {
     const known = before.get(section.name)
     return known?.id === section.id ? known : section
@@ -65,7 +66,7 @@ export const attachSections = (segment: Segment, sections: ReadonlyArray<Derived
 }
 export const arraysOf = ({ meta, region }: DerivedSection): SectionReader => new SectionReader(meta, region)
 
-/** Memory of a segment and of what is derived from it. */
+/** Memory of a segment and of the data derived from it. */
 export const regionsOf = (segment: Segment): ReadonlyArray<Region> => [
   segment.region,
   ...graphsOf(segment).flatMap(({ region }) => region ?? []),

@@ -1,7 +1,7 @@
 /**
- * In which order the documents of a large segment lie: those with the same values of a few facet fields (a category and
- * a brand, say) next to each other, because they are found together. Then a search reads neighbours in every list and
- * column it touches instead of the whole segment. Nothing but speed depends on it: ties go by insertion numbers.
+ * The order of documents within a large segment: those with the same values of a few facet fields (such as category and
+ * brand) are stored together, because they match together. A search then reads neighbouring entries of every list and
+ * column instead of the whole segment. Only speed depends on it: ties are broken by insertion numbers.
  */
 import type { CollectionSchema } from "../schema.ts"
 import type { ValueColumn } from "./columns.ts"
@@ -9,16 +9,16 @@ import { radixOrder } from "./radix-order.ts"
 import type { Segment } from "./segment.ts"
 import { mergeTables, StringTable } from "./string-table.ts"
 
-/** Smaller segments lie near enough. */
+/** Smaller segments gain too little. */
 export const ORDERED_DOCS_MIN = 32_768
-/** A field with more values tells single models apart, and a run of so many documents is long enough. */
+/** A field with more values distinguishes single models, and a run of this many documents is long enough. */
 const VALUES_MAX = 4_096,
   RUN_DOCS = 256
-/** Fields that are looked at, and taken; documents they are judged by. */
+/** Fields that are considered, fields that are used, and documents sampled to judge them. */
 const FIELDS_LOOKED = 12,
   FIELDS_TAKEN = 3,
   SAMPLE_DOCS = 4_096
-/** A further field must say so much more about all of them, in bits a document. */
+/** Minimum gain of a further field, in bits a document over all fields. */
 const GAIN_MIN = 0.1
 const STEP_MASK = 16_383
 const GONE = 0xffffffff
@@ -37,8 +37,9 @@ const valueAt = ({ columns, numbers }: Values, s: number, doc: number): number =
 }
 
 /**
- * Places of the documents in their new order, where `placed` says which place each has in the order of the sources
- * (`GONE`: none); undefined: they may stay. Cost: O(documents) a field taken, and a look at a few thousand documents.
+ * Indexes of the documents in their new order, where `placed` gives the index of each in the order of the sources
+ * (`GONE`: none); undefined: the order may stay. Cost: O(documents) per field used, plus a sample of a few thousand
+ * documents.
  */
 export function* documentOrder(
   schema: CollectionSchema,
@@ -88,7 +89,7 @@ function* valuesOf(schema: CollectionSchema, sources: ReadonlyArray<Segment>, do
   }
   return fields
 }
-/** One after the other, the field that together with those before it says most about all of them. */
+/** Repeatedly the field that, together with those before it, says most about all fields. */
 function* choose(fields: ReadonlyArray<Values>, docs: number): Generator<void, Values[]> {
   const taken: Values[] = []
   let joint: Numbered = { of: new Uint32Array(fields[0]?.sample.length ?? 0), size: 1 },
@@ -127,7 +128,7 @@ interface Numbered {
   readonly of: Uint32Array
   readonly size: number
 }
-/** A number for each pair that is there. */
+/** A number for each pair that occurs. */
 const numbered = (a: Uint32Array, b: Uint32Array): Numbered => {
   const known = new Map<number, number>(),
     of = new Uint32Array(a.length)
@@ -140,8 +141,7 @@ const numbered = (a: Uint32Array, b: Uint32Array): Numbered => {
   return { of, size: known.size }
 }
 /**
- * Bits that `a` says about `b`; rare pairs look as if they said more than they do, which is taken off (Miller and
- * Madow).
+ * Bits that `a` gives about `b`; rare pairs appear to give more than they do, which is subtracted (Miller and Madow).
  */
 const shared = (a: Numbered, b: Uint32Array): number => {
   const own = numbered(b, new Uint32Array(b.length)),

@@ -1,6 +1,6 @@
 /**
  * Words of a vocabulary within an edit distance of a typed one. The vocabulary is sorted, so neighbours share prefixes
- * and with them rows of the distance matrix; a prefix that is already too far away skips all words behind it.
+ * and with them rows of the distance matrix; if a prefix is already too far, all words with it are skipped.
  */
 import { spend } from "../budget/cutoff.ts"
 import type { TextColumn } from "./columns.ts"
@@ -13,9 +13,9 @@ let nearest = new Uint8Array(256)
 
 /**
  * Calls `visit` with every term whose distance to `token` is exactly `cost`, in term order. An adjacent transposition
- * counts one, except of the first two letters (as recorded). With `prefix` the nearest prefix of a term counts, of
- * those not shorter than the token. Costs of 0 are plain look-ups. Ends early when the time of the search is over.
- * Cost: O(terms with a near prefix · (2·cost + 1)) plus one byte read per skipped term.
+ * counts one, except of the first two letters (as recorded). With `prefix`, the distance of a term is that of its
+ * nearest prefix that is not shorter than the token. A cost of 0 is a plain lookup. Ends early when the search's time
+ * runs out. Cost: O(terms with a near prefix · (2·cost + 1)) plus one byte read per skipped term.
  */
 export const expandTerm = (
   column: Pick<TextColumn, "terms" | "shared">,
@@ -39,7 +39,7 @@ export const expandTerm = (
   for (let c = 0; c <= columns; c++) row[c] = c
   near[0] = FAR
   const { bytes, offsets, size } = terms
-  /** Rows up to this depth belong to the word before. */ let valid = 0
+  /** Rows up to this depth are still valid from the previous word. */ let valid = 0
   for (let term = 0; term < size;) {
     const start = offsets[term]
     const length = offsets[term + 1] - start
@@ -64,7 +64,7 @@ export const expandTerm = (
     }
     if (dead > 0) {
       valid = dead - 1
-      // Nothing behind this prefix gets nearer, so all its words share what was nearest before.
+      // No word with this prefix gets nearer, so all of them share the nearest distance so far.
       const isNear = prefix && near[dead - 1] === cost
       do {
         if (isNear) visit(term)
@@ -108,7 +108,7 @@ const visitContinuations = (
 }
 
 /**
- * Cells `low` to `high` of the row at `here`, which is that of the `d`th letter of a word, at `at` in `bytes`. Answers
+ * Cells `low` to `high` of the row at `here`, which is that of the `d`th letter of a word, at `at` in `bytes`. Returns
  * the smallest of them.
  */
 const fillRow = (

@@ -1,19 +1,19 @@
 /**
- * What counting a facet field reads of a segment beside its column, as a derived section: documents per value, and the
- * first and the last of them by insertion, which ties are broken by. Made as of a moment; what is deleted later is
- * taken off by whoever reads it.
+ * What facet counting reads of a segment beside the field's column, as a derived section: documents per value, and the
+ * first and the last of them by insertion, which break ties. It reflects the moment it was made; readers subtract later
+ * deletions.
  */
 import { arraysOf, sectionsOf, type DerivedSection } from "./derived-sections.ts"
 import { SectionWriter, type Allocate } from "./sections.ts"
 import type { Segment } from "./segment.ts"
 
-/** To be raised with every change of what the arrays mean. */
+/** Must be raised with every change to the meaning of the arrays. */
 const PREFIX = "facet 1 "
 export const facetSectionOf = (field: string): string => PREFIX + JSON.stringify(field)
 
 interface FacetArrays {
-  /** Documents per ordinal, deleted ones too. */ readonly totals: Uint32Array
-  /** By ordinal: place in the order of insertion, -1 where no document was left. */ readonly born: Int32Array
+  /** Documents per ordinal, including deleted ones. */ readonly totals: Uint32Array
+  /** By ordinal: index in insertion order, -1 if no document was left. */ readonly born: Int32Array
   readonly changed: Int32Array
 }
 export const putFacet = (

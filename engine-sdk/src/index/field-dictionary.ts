@@ -1,31 +1,30 @@
 /**
  * Numbers for the values of one facet field across the segments of a reader, so that counts of several segments can be
- * added without reading a text. The segment with the most values is the base: a value that it has keeps its ordinal
- * there as its number, and nothing is kept for it. Values of other segments are looked up in the base's sorted table;
- * those that it does not have are kept as bytes: strings of a million values would be the collector's work at every
- * turn.
+ * added without decoding a text. The segment with the most values is the base: its values use their ordinals as numbers
+ * and need no entry. Values of other segments are looked up in the base's sorted table; those it lacks are stored as
+ * bytes, because a million strings would burden every garbage collection.
  */
 import { compareBytes, encodeUtf8 } from "./bytes.ts"
 import type { Segment } from "./segment.ts"
 import { StringTable } from "./string-table.ts"
 import { TokenTable } from "./token-table.ts"
 
-/** Values looked up between two chances to give way. */
+/** Values looked up between two chances to yield. */
 const STEP_MASK = 127
-/** 32 MB; beyond it room grows when it is needed. */
+/** 32 MB; beyond it, room grows on demand. */
 const EXTRAS_ROOM_MAX = 2_000_000
 const NO_TABLE = new StringTable(new Uint8Array(0), new Uint32Array(1))
 
 export class FieldDictionary {
-  /** Its bytes are read as long as this dictionary is used: a reader lets go of both together. */ readonly base:
+  /** Its bytes are read as long as this dictionary is used: a reader drops both together. */ readonly base:
     | Segment
     | undefined
   private readonly field: string
   private readonly table: StringTable
   private readonly extras: TokenTable
   private readonly maps = new WeakMap<Segment, Uint32Array>()
-  /** Mapped as a whole: whoever keeps it notes here for which state of its segments. */ version = -1
-  /** `others`: values of segments beside the base, so that there is room for them. */
+  /** For a dictionary mapped as a whole: the state of its segments for which it was mapped. */ version = -1
+  /** `others`: number of values of segments beside the base, to reserve room for them. */
   constructor(field: string, base: Segment | undefined, others = 0) {
     this.field = field
     this.extras = new TokenTable(Math.min(others, EXTRAS_ROOM_MAX))
@@ -33,14 +32,14 @@ export class FieldDictionary {
     this.table = base?.values(field)?.table ?? NO_TABLE
     if (base !== undefined) this.maps.set(base, firstNumbers(this.table.size))
   }
-  /** Numbers are below it. Grows while segments are mapped. */
+  /** All numbers are below it. Grows while segments are mapped. */
   get size(): number {
     return this.table.size + this.extras.size
   }
   text(id: number): string {
     return id < this.table.size ? this.table.text(id) : this.extras.text(id - this.table.size)
   }
-  /** Number of a value, once a segment that has it was asked for. */
+  /** Number of a value, after a segment that has it was mapped. */
   idOf(text: string): number | undefined {
     const key = encodeUtf8(text),
       at = this.table.find(key)
@@ -61,7 +60,7 @@ export class FieldDictionary {
       if (step.done === true) return step.value
     }
   }
-  /** The same in steps. Cost: O(values · log of how far apart they lie in the base's table). */
+  /** The same in steps. Cost: O(values · log of the gaps between them in the base's table). */
   *mapping(segment: Segment): Generator<void, Uint32Array | undefined> {
     const known = this.maps.get(segment)
     if (known !== undefined) return known
@@ -73,7 +72,7 @@ export class FieldDictionary {
       if ((ordinal & STEP_MASK) === STEP_MASK) yield
       const start = offsets[ordinal],
         end = offsets[ordinal + 1]
-      // Both tables are sorted: the next value lies at or behind the last one's place.
+      // Both tables are sorted: the next value is at or after the last one's index.
       from = lowerBoundFrom(this.table, from, bytes, start, end)
       if (
         from < this.table.size &&
@@ -89,7 +88,7 @@ export class FieldDictionary {
   }
 }
 
-/** First entry from `from` on that is not below the key: strides that double, then a binary search. */
+/** First entry from `from` on that is not below the key: doubling strides, then a binary search. */
 const lowerBoundFrom = (
   { bytes, offsets, size }: StringTable,
   from: number,
@@ -116,7 +115,7 @@ const lowerBoundFrom = (
 }
 
 let numbers = new Uint32Array(0)
-/** 0, 1, 2, …: one array for all bases of the process, as long as the longest of them. Not to be written. */
+/** 0, 1, 2, …: one array for all bases of the process, as long as the longest of them. Must not be written to. */
 const firstNumbers = (count: number): Uint32Array => {
   if (count > numbers.length) {
     numbers = new Uint32Array(Math.max(count, Math.min(numbers.length * 2, count * 2)))

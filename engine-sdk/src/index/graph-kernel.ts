@@ -1,14 +1,14 @@
 /**
- * Inner products of bytes with what is asked for, in 128-bit lanes of WebAssembly; plain loops where the runtime has
- * none. The bytes lie in memory that all threads share, so each graph has a WebAssembly memory of its own.
+ * Inner products of byte vectors with a query, in 128-bit lanes of WebAssembly; plain loops if the runtime has none.
+ * The bytes are in memory that all threads share, so each graph has a WebAssembly memory of its own.
  */
 import { compiled, exportsOf, PAGE_BYTES, sharedMemory } from "./compiled.ts"
 import type { Region } from "./sections.ts"
 
-/** Of the numbers at `query` (16 bits each) and the bytes at `code`; `count` is a multiple of 16. */
+/** The product of the numbers at `query` (16 bits each) and the bytes at `code`; `count` is a multiple of 16. */
 export type Product = (query: number, code: number, count: number) => number
 
-/** A run of memory that compiled code reads. Throws RangeError where the runtime gives none. */
+/** A run of memory that compiled code reads. Throws RangeError if the runtime cannot allocate it. */
 export const allocateLinear = (bytes: number): Region => {
   const linear = sharedMemory(Math.max(1, Math.ceil(bytes / PAGE_BYTES)))
   return { buffer: linear.buffer, offset: 0, length: bytes, linear }
@@ -25,7 +25,7 @@ const KERNEL =
 
 let module: object | undefined
 let isTried = false
-/** undefined where the runtime has no such lanes, or the memory is of another kind. */
+/** undefined if the runtime has no such lanes, or the memory is of another kind. */
 export const productIn = ({ linear }: Region): Product | undefined => {
   if (linear === undefined) return undefined
   if (!isTried) module = compiled(KERNEL)

@@ -1,13 +1,13 @@
 /**
- * From the library's own file to what searches read: a byte a number with what it is multiplied by, and lists of links
- * as long as they are. The library keeps room for twice M links of four bytes at every node, and 70 bytes a vector more
- * in every thread that opens its file.
+ * Converts the library's own file to what searches read: a byte a number with a scale per vector, and lists of links
+ * without slack. The library reserves room for twice M links of four bytes at every node, and 70 more bytes a vector in
+ * every thread that opens its file.
  */
 import type { VectorColumn } from "./columns.ts"
 import { LINK_BYTES, PLACES, strideOf, toBytes } from "./graph-search.ts"
 import { SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
 
-/** What the file holds before its links: a copy of the vectors, of `rows` and `bytes` each. */
+/** The file's contents before the links: a copy of the vectors, of `rows` and `bytes` each. */
 export const MATRIX_HEAD_BYTES = 8
 const HEAD_BYTES = 64,
   COUNTS_BYTES = 40,
@@ -28,8 +28,8 @@ interface Links {
   readonly entry: Uint32Array
 }
 /**
- * `bytes`: what follows the copy of the vectors. Throws where they are not as the known version of the library writes
- * them.
+ * `bytes`: what follows the copy of the vectors. Throws if the bytes are not in the format of the known library
+ * version.
  */
 export function* linksIn(bytes: Uint8Array, vectors: number): Generator<void, Links> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -91,7 +91,7 @@ const grown = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> => {
   return larger
 }
 
-/** The graph in memory of its own. Whoever begins it must end it (`SectionWriter.finishing`). */
+/** The graph in memory of its own. A caller that starts it must run it to the end (`SectionWriter.finishing`). */
 export function* layOutGraph(
   links: Links,
   column: VectorColumn,

@@ -1,24 +1,28 @@
 /**
- * A search through the graph of a segment's vectors (HNSW; Malkov and Yashunin, 2016): from the entry down to the
- * lowest level, and there to the `width` nearest by their bytes. Which of them are nearest for sure is told by the
- * vectors themselves.
+ * A search through the graph of a segment's vectors (HNSW; Malkov and Yashunin, 2016): from the entry point down to the
+ * lowest level, and there to the `width` nearest by their bytes. Only the vectors themselves decide which of them are
+ * nearest.
  */
 import { Heap } from "./heap.ts"
 import { productIn, type Product } from "./graph-kernel.ts"
 import { SectionReader, type Region, type SegmentMeta } from "./sections.ts"
 
-/** A byte a number, the largest of a vector as 127. */
+/** One byte a number; the largest number of a vector becomes 127. */
 const LARGEST = 127
-/** Numbers that the kernel takes at once. */
+/** Numbers that the kernel processes at once. */
 export const strideOf = (dimensions: number): number => (dimensions + 15) & ~15
-/** Queries that threads may have in the memory at the same time; who finds no place computes by itself. */
+/**
+ * Maximum queries of threads in the shared memory at the same time; a thread without a slot computes in plain loops.
+ */
 export const PLACES = 8
-/** More than single precision rounds a cosine by. */
+/** More than the rounding error of a cosine in single precision. */
 const ROUNDING = 1e-5
-/** Of the nodes in a list of the lowest level. */
+/** Bytes of a node in a list of the lowest level. */
 export const LINK_BYTES = 3
 
-/** Writes a vector as bytes; answers what the largest number was divided by, 0 where all are zeros or one is none. */
+/**
+ * Writes a vector as bytes; returns the scale by which they are multiplied, 0 if all numbers are zero or one is NaN.
+ */
 export const toBytes = (vector: ArrayLike<number>, into: Int8Array | Int16Array, at: number): number => {
   let most = 0
   for (let i = 0; i < vector.length; i++) most = Math.max(most, Math.abs(vector[i]))
@@ -31,7 +35,7 @@ export const toBytes = (vector: ArrayLike<number>, into: Int8Array | Int16Array,
   return 1 / factor
 }
 
-/** One of each thread: searches do not overlap. As large as the largest graph and the widest search ask for. */
+/** One per thread: searches do not overlap. As large as the largest graph and the widest search need. */
 const near = new Heap(),
   next = new Heap()
 let seen = new Uint32Array(0)
@@ -42,7 +46,7 @@ export class GraphSearch {
   /** By node. */ readonly docs: Uint32Array
   private readonly starts: Uint32Array
   private readonly links: Uint8Array
-  /** Nodes of the upper levels, ascending, where their lists begin, and the lists, lowest level first. */
+  /** Nodes of the upper levels, ascending, the start of their lists, and the lists, lowest level first. */
   private readonly upper: Uint32Array
   private readonly upperLists: Uint32Array
   private readonly upperStarts: Uint32Array
@@ -53,7 +57,7 @@ export class GraphSearch {
   private readonly places: Int16Array
   private readonly stride: number
   private readonly product: Product | undefined
-  /** The query of the search that runs: in its place of the shared memory (-1: there was none), or here. */
+  /** The query of the running search: in its slot of the shared memory (-1: none was free), or here. */
   private place = -1
   private readonly own: Int16Array
   constructor(meta: SegmentMeta, region: Region) {
@@ -86,8 +90,8 @@ export class GraphSearch {
     return found
   }
   /**
-   * Between which two the cosine of each document's vector lies: a byte is off by half of what one more would be, and
-   * so is the query's. Documents ascend; one that the graph does not have may be anything.
+   * Lower and upper bound of the cosine of each document's vector: a byte is off by up to half a unit, and so is the
+   * query's. Documents ascend; for one that is not in the graph the bounds are arbitrary.
    */
   cosines(vector: ArrayLike<number>, norm: number, docs: Uint32Array): readonly [Float32Array, Float32Array] {
     const unit = toBytes(vector, this.own, 0)
@@ -113,7 +117,7 @@ export class GraphSearch {
     })
     return [low, high]
   }
-  /** With the query where the kernel finds it. */
+  /** Runs with the query where the kernel reads it. */
   private asked(work: () => void): void {
     this.place = this.product === undefined ? -1 : this.placeTaken()
     try {
@@ -123,7 +127,7 @@ export class GraphSearch {
       if (this.place >= 0) Atomics.store(this.locks, this.place, 0)
     }
   }
-  /** A thread that ended in a search has its place for good; then the others have one less. */
+  /** A thread that ended during a search keeps its slot for good; the others then have one less. */
   private placeTaken(): number {
     for (let place = 0; place < PLACES; place++)
       if (Atomics.compareExchange(this.locks, place, 0, 1) === 0) return place

@@ -1,4 +1,4 @@
-/** Numbers in an order that is only good for taking the least one out. */
+/** A heap of numbers, ordered only enough to remove the least. */
 
 export class Heap {
   keys = new Float32Array(1_024)

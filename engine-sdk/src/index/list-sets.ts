@@ -1,26 +1,26 @@
 /**
- * Postings of common words as sets, kept with their segment: words that fill a search are asked for again by others,
- * and a set says with one look at memory whether a document has the word and where its posting lies.
+ * Postings of common words as sets, cached with their segment: words common enough to slow a search recur in other
+ * searches, and one memory access to a set shows whether a document has the word and where its posting is.
  */
 import { bitsOf, popcount32, type Bits } from "./bits.ts"
 
-/** A list is worth a set from one document in so many; below it looking through the list is as near. */
+/** A list is worth a set from one document in this many; for rarer words, searching the list is as fast. */
 const DENSE_FACTOR = 64
-/** Segments below it are read as fast without. */
+/** Smaller segments are read as fast without. */
 const DOCS_MIN = 32_768
 /**
- * Sets of a segment: three sixteenths of a byte a document each, 36 bytes a document together. More than the lists of
- * one combination of words.
+ * Bound of a segment's sets: three sixteenths of a byte a document each, 36 bytes a document together. More than the
+ * lists of one combination of words.
  */
 const SETS_MAX = 192
-/** Those that were asked for last stay whatever they cost: a search holds on to the sets of a combination. */
+/** The most recently used are kept whatever they cost: a search holds on to the sets of a combination. */
 const FRESH_SETS = 96
-/** Words of a set that share a base: 65,536 documents, so that two bytes say where a posting lies behind it. */
+/** Words of a set that share a base: 65,536 documents, so that two bytes are enough for a posting's offset from it. */
 const BASE_SHIFT = 11
 
 /**
- * Documents of a list; where the postings of every 32 of them begin (anything where there are none), behind the base of
- * their block.
+ * Documents of a list; where the postings of every 32 of them begin (undefined if there are none), relative to the base
+ * of their block.
  */
 export interface ListSet {
   readonly bits: Bits
@@ -35,12 +35,12 @@ export const postingIn = ({ bases, bits, firsts }: ListSet, doc: number): number
 
 interface KeptSet {
   readonly set: ListSet
-  /** What making it took, in postings. */ readonly cost: number
-  /** Its cost above what left last when it was asked for: the lowest leaves next. */ worth: number
+  /** Cost of making it, in postings. */ readonly cost: number
+  /** Its cost plus the priority of the last evicted set when it was used: the lowest is evicted next. */ worth: number
 }
 /**
- * The sets of a segment, least recently used first. Of the older ones that leaves which costs least to make again, aged
- * by what left since it was asked for (GreedyDual, Young 1991). A set is good until `FRESH_SETS` others were asked for.
+ * The sets of a segment, least recently used first. Of the older ones, the cheapest to recompute is evicted, aged by
+ * evictions since its last use (GreedyDual, Young 1991). A set is valid until `FRESH_SETS` others were requested.
  */
 export class ListSets {
   private readonly sets = new Map<number, KeptSet>()
@@ -60,7 +60,7 @@ export class ListSets {
     known.worth = this.age + known.cost
     return known.set
   }
-  /** Cost: the postings, and a sixteenth of a byte a document. */
+  /** Cost: the postings, plus a sixteenth of a byte a document. */
   make(key: number, postings: Uint32Array, from: number, end: number): ListSet {
     const set = this.room()
     const { bases, bits, firsts } = set
@@ -79,7 +79,7 @@ export class ListSets {
     this.sets.set(key, { set, cost: end - from, worth: this.age + end - from })
     return set
   }
-  /** Memory of a set that leaves, where there are enough. */
+  /** Reuses the memory of an evicted set once there are enough. */
   private room(): ListSet {
     if (this.sets.size < SETS_MAX) {
       const bits = bitsOf(this.docs)

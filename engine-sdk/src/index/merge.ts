@@ -1,6 +1,6 @@
 /**
- * Several segments into one, column by column and without touching a document's text again. Written as a generator:
- * whoever drives it decides how long a slice runs, so a merge never holds up a write or a search.
+ * Merges several segments into one, column by column and without reading a document's text again. Written as a
+ * generator: its driver decides how long a slice runs, so a merge never blocks a write or a search.
  */
 import type { CollectionSchema } from "../schema.ts"
 import { bitsOf, hasBit, setBit, type Bits } from "./bits.ts"
@@ -33,9 +33,9 @@ export interface Merged {
   /** Per source: new number of each document, or GONE. */ readonly moved: ReadonlyArray<Uint32Array>
 }
 
-/** Postings between two chances to give way: a common word alone has as many as there are documents. */
+/** Postings between two chances to yield: a common word alone has as many as there are documents. */
 const POSTINGS_STEP = 4_096
-/** Documents between two such chances, less one. */
+/** Documents between two chances to yield, less one. */
 const STEP_MASK = 16_383
 
 interface Plan {
@@ -44,12 +44,12 @@ interface Plan {
   readonly docs: number
   /** By new number: source of each document, and its number there. */ readonly fromSource: Uint16Array
   readonly fromDoc: Uint32Array
-  /** Documents of one source may stand in another order than there. */ readonly isReordered: boolean
+  /** Documents of one source may be in a different order than in the source. */ readonly isReordered: boolean
 }
 
 /**
- * Cost: O(postings + values of the sources), sorting the postings too where documents get a new order; yields every few
- * thousand steps. Documents keep the order of the sources in small segments (`document-order.ts`), and in one that is
+ * Cost: O(postings + values of the sources), plus sorting the postings if documents are reordered; yields every few
+ * thousand steps. Documents keep the order of the sources in small segments (`document-order.ts`) and in one that is
  * soon merged again (`isPassing`).
  */
 export function* mergeSegments(
@@ -180,7 +180,7 @@ interface TextSource {
   readonly map: Plan["moved"][number]
   readonly s: number
 }
-/** 1 for terms that a document has which stays. */
+/** 1 for terms of documents that are kept. */
 function* usedTerms({ column, map }: TextSource): Generator<void, Uint8Array> {
   const used = new Uint8Array(column.terms.size)
   for (let term = 0; term < used.length; term++) {

@@ -1,9 +1,9 @@
-/** Where tokens stand in a document: places are `element << 16 | position`, read from postings without allocation. */
+/** Token positions in a document: `element << 16 | position`, read from postings without allocation. */
 import { bitsOf, setBit, type Bits } from "./bits.ts"
 import { SPILLED, type TextColumn } from "./columns.ts"
 import { spend } from "../budget/cutoff.ts"
 
-/** True when the posting has this place. */
+/** True if the posting has this position. */
 export const hasPlace = (column: TextColumn, posting: number, place: number): boolean => {
   const loc = column.locs[posting]
   if (loc < SPILLED) return loc === place
@@ -17,7 +17,7 @@ export const hasPlace = (column: TextColumn, posting: number, place: number): bo
   spend(n >>> 2)
   return false
 }
-/** Calls `visit` per place of a posting, in order; stops when it answers true, and answers whether it did. */
+/** Calls `visit` per position of a posting, in order; stops when it returns true, and returns whether it did. */
 const somePlace = (column: TextColumn, posting: number, visit: (place: number) => boolean): boolean => {
   const loc = column.locs[posting]
   if (loc < SPILLED) return visit(loc)
@@ -26,7 +26,9 @@ const somePlace = (column: TextColumn, posting: number, visit: (place: number) =
   return false
 }
 
-/** Documents that hold all of `terms` in one column and satisfy `test`, which gets the postings in term order. */
+/**
+ * Documents that contain all of `terms` in one column and satisfy `test`, which receives the postings in term order.
+ */
 export const intersectTerms = (
   column: TextColumn,
   terms: ReadonlyArray<number>,
@@ -46,9 +48,8 @@ export const intersectTerms = (
   })
 }
 /**
- * Visits documents that hold all of `terms` in one column until a visit answers true; answers whether one did.
- * Cost: O(rarest postings · terms · log postings). Stops when the time is over: what is missing then is the caller's to
- * say.
+ * Visits documents that contain all of `terms` in one column until a visit returns true; returns whether one did. Cost:
+ * O(rarest postings · terms · log postings). Stops when time runs out; the caller must report the result as incomplete.
  */
 export const someWithAll = (
   column: TextColumn,

@@ -1,10 +1,10 @@
-/** Sorting numbers that come with something: by digits of eleven bits, in steps, equals in the order they came. */
+/** Sorts numbers with attached values: by digits of eleven bits, in steps, stable. */
 const DIGIT_BITS = 11
 const DIGITS = 1 << DIGIT_BITS
-/** Numbers between two chances to give way, less one. */
+/** Numbers between two chances to yield, less one. */
 const STEP_MASK = 16_383
 
-/** Indices of `keys` by ascending key; equals keep their order. Cost: O(keys) a digit. */
+/** Indexes of `keys` by ascending key, stable. Cost: O(keys) a digit. */
 export function* radixOrder(keys: Uint32Array): Generator<void, Uint32Array> {
   const size = keys.length
   let order = new Uint32Array(size),
@@ -36,10 +36,10 @@ export function* radixOrder(keys: Uint32Array): Generator<void, Uint32Array> {
   return order
 }
 
-/** Lists of at most so many pairs are sorted at once. */
+/** Up to this many pairs are sorted at once. */
 const AT_ONCE = 4_096
 const INSERTED = 24
-/** Pairs as numbers of 64 bits that the runtime sorts natively: the first of a pair in the upper half. */
+/** Pairs as 64-bit numbers that the runtime sorts natively: the first of a pair in the upper half. */
 const pairs = new BigUint64Array(AT_ONCE),
   halves = new Uint32Array(pairs.buffer)
 const UPPER = new Uint32Array(new BigUint64Array([1n]).buffer)[0] === 1 ? 1 : 0
@@ -79,7 +79,7 @@ export function* sortPairs(keys: Uint32Array, values: Uint32Array, from: number,
   keys.set(ownKeys, from)
   values.set(ownValues, from)
 }
-/** The same of at most `AT_ONCE` pairs. */
+/** The same for at most `AT_ONCE` pairs. */
 const sortFewPairs = (keys: Uint32Array, values: Uint32Array, from: number, end: number): void => {
   if (isAscending(keys, from, end)) return
   const size = end - from

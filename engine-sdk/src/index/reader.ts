@@ -1,6 +1,6 @@
 /**
- * What a thread searches: the published segments of one collection with their deletions, and where stored documents
- * come from. A reader changes only between searches (searches are synchronous), by applying publications of the writer.
+ * What a thread searches: the published segments of one collection with their deletions, and the source of stored
+ * documents. A reader changes only between searches (searches are synchronous), by applying the writer's publications.
  */
 import type { CollectionSchema } from "../schema.ts"
 import { bitsOf, hasBit, setBit, type Bits } from "./bits.ts"
@@ -11,7 +11,7 @@ import { Segment } from "./segment.ts"
 import { attachGraph, graphsOf, VectorGraph, type GraphRecord } from "./vector-graph.ts"
 import type { Region, SegmentMeta } from "./sections.ts"
 
-/** Stored documents as JSON text by insertion number; undefined once a document is gone. */
+/** Stored documents as JSON text by insertion number; undefined once a document no longer exists. */
 interface DocumentSource {
   text(seq: number): string | undefined
 }
@@ -22,14 +22,14 @@ export interface SegmentView {
   deletedCount: number
 }
 
-/** Smaller segments are made ready by the search that asks, in less than a millisecond a field. */
+/** Smaller segments are prepared by the search itself, in less than a millisecond a field. */
 export const PREPARED_DOCS_MIN = 1_024
 export interface PublishedSegment {
   readonly id: number
   readonly meta: SegmentMeta
   readonly region: Region
   readonly deleted?: ReadonlyArray<number> | Uint32Array
-  /** What is derived from it already. */ readonly sections?: ReadonlyArray<DerivedSection>
+  /** Sections derived from it already. */ readonly sections?: ReadonlyArray<DerivedSection>
 }
 /** One step of a collection: applied as a whole, so no search sees half of it. */
 export interface Publication {
@@ -37,14 +37,12 @@ export interface Publication {
   readonly added: ReadonlyArray<PublishedSegment>
   readonly removed: ReadonlyArray<number>
   readonly deletions: ReadonlyArray<{ readonly segment: number; readonly docs: ReadonlyArray<number> | Uint32Array }>
-  /** Graphs of segments that are there already or come in `added`. */ readonly graphs?: ReadonlyArray<PublishedGraph>
-  /** What was derived from segments that are there already. */ readonly sections?: ReadonlyArray<PublishedSections>
+  /** Graphs of segments that are published already or in `added`. */ readonly graphs?: ReadonlyArray<PublishedGraph>
+  /** Sections derived from segments that are published already. */ readonly sections?: ReadonlyArray<PublishedSections>
   readonly early?: EarlyTexts
   /** Everything up to this early batch can be read from the journal. */ readonly readable?: number
 }
-/**
- * Documents that are found before the disk has them: readers elsewhere keep the texts until `readable` names the batch.
- */
+/** Documents that match before they are on disk: other readers keep the texts until `readable` names the batch. */
 export interface EarlyTexts {
   readonly batch: number
   readonly texts: ReadonlyArray<readonly [seq: number, text: string]>
@@ -53,16 +51,16 @@ export interface PublishedGraph {
   readonly segment: number
   readonly record: GraphRecord
   readonly region: Region | undefined
-  /** Why there is none. */ readonly failure?: string
+  /** Why the segment has none. */ readonly failure?: string
 }
 
-/** Values that segments of the past left behind are dropped when a dictionary has grown by this factor. */
+/** A dictionary that has grown by this factor drops the values of removed segments. */
 const DICTIONARY_GROWTH = 2
 const DICTIONARY_SMALL = 1_024
 
 export class CollectionReader {
   private readonly dictionaries = new Map<string, FieldDictionary>()
-  /** Of the time after the next merge, while it is prepared. */ private readonly nextDictionaries = new Map<
+  /** Dictionaries for after the next merge, while it is prepared. */ private readonly nextDictionaries = new Map<
     string,
     FieldDictionary
   >()
@@ -70,7 +68,7 @@ export class CollectionReader {
   schema: CollectionSchema
   views: SegmentView[] = []
   version = 0
-  /** Derived data of the whole collection, by the name of whoever keeps it; what says its bytes is counted. */
+  /** Derived data of the whole collection, by the name of its owner; entries that report their bytes are counted. */
   readonly derived = new Map<string, unknown>()
   readonly documents: DocumentSource
   constructor(schema: CollectionSchema, documents: DocumentSource) {
@@ -121,18 +119,18 @@ export class CollectionReader {
     }
     this.version++
   }
-  /** A segment that is about to replace others: what is derived from it until it is published stays with it. */
+  /** Announces a segment that is about to replace others: data derived from it before it is published stays with it. */
   expect(upcoming: PublishedSegment): SegmentView {
     const view = viewOf(upcoming)
     this.upcoming.set(upcoming.id, view)
     return view
   }
-  /** It is not coming. */
+  /** The announced segment will not be published. */
   unexpect(id: number): void {
     this.upcoming.delete(id)
     this.nextDictionaries.clear()
   }
-  /** Dictionaries that are in use, ready for what comes instead of `replaced`. In steps. */
+  /** Prepares the dictionaries in use for the segment that replaces `replaced`. In steps. */
   *preparingDictionaries(upcoming: SegmentView, replaced: ReadonlyArray<SegmentView>): Generator<void, void> {
     for (const [field, dictionary] of [...this.dictionaries]) {
       const size = upcoming.segment.values(field)?.table.size ?? 0,
@@ -151,18 +149,18 @@ export class CollectionReader {
       this.nextDictionaries.set(field, next)
     }
   }
-  /** Maps what was published since into the dictionaries that are in use, in steps. */
+  /** Maps newly published segments into the dictionaries in use, in steps. */
   *mappingPublished(): Generator<void, void> {
     for (const field of [...this.dictionaries.keys()]) yield* this.mappingField(field)
   }
-  /** Maps every segment into the dictionary of a field, in steps. A search that comes meanwhile does the rest. */
+  /** Maps every segment into the dictionary of a field, in steps. A search in the meantime does the rest. */
   *mappingField(field: string): Generator<void, void> {
     for (const view of [...this.views]) {
       const work = this.dictionary(field).mapping(view.segment)
       while (this.views.includes(view) && work.next().done !== true) yield
     }
   }
-  /** Values that a search over this field would have to map first. O(1) until something is published. */
+  /** Number of values that a search over this field would have to map first. O(1) until the next publication. */
   unmapped(field: string): number {
     const dictionary = this.dictionary(field)
     if (dictionary.version === this.version) return 0
@@ -179,7 +177,7 @@ export class CollectionReader {
     this.dictionaries.set(field, dictionary)
     return dictionary
   }
-  /** Its base is there, and it holds not too much of the past. */
+  /** Its base still exists, and it does not hold too many old values. */
   private isUsable(field: string, { base, size }: FieldDictionary): boolean {
     if (base !== undefined && !this.views.some(({ segment }) => segment === base)) return false
     if (size <= DICTIONARY_SMALL) return true
@@ -187,7 +185,7 @@ export class CollectionReader {
     for (const { segment } of this.views) most += segment.values(field)?.table.size ?? 0
     return size <= most * DICTIONARY_GROWTH
   }
-  /** Where a live document of this id is: view and number in it. */
+  /** The live document with this id: view and number in it. */
   locate(id: string): { readonly at: number; readonly doc: number } | undefined {
     const key = encodeUtf8(id),
       hash = hashBytes(key, 0, key.length)
@@ -224,7 +222,7 @@ const largestOf = (views: ReadonlyArray<SegmentView>, field: string): Segment | 
   return best
 }
 
-/** Derived data that says how large it is counts as index. */
+/** Derived data that reports its size counts as index. */
 const bytesOf = (derived: ReadonlyMap<string, unknown>): number => {
   let total = 0
   for (const kept of derived.values())

@@ -1,7 +1,7 @@
 /**
- * Rows of numbers in a file, of which memory holds only what was read last: the vectors of a stored segment. Reads are
- * positioned and synchronous, as searches are; each thread opens what it reads, a few files at a time, and closes what
- * it has not read for a second, so that a file which is removed gives its room back.
+ * Rows of numbers in a file, of which memory holds only the last read ones: the vectors of a stored segment. Reads are
+ * positioned and synchronous, as searches are. Each thread opens the files it reads, a few at a time, and closes one
+ * that it has not read for a second, so that a removed file frees its disk space.
  */
 import { BLOCK_BYTES, RowKernel } from "./row-kernel.ts"
 
@@ -13,19 +13,19 @@ interface Files {
 interface Runtime {
   readonly getBuiltinModule?: (name: string) => unknown
 }
-/** Looked up when asked, because a static import would shut out browsers. */
+/** Loaded on use, because a static import would exclude browsers. */
 const filesHere = (): Files => {
   const files = (globalThis as { readonly process?: Runtime }).process?.getBuiltinModule?.("node:fs")
   if (files === undefined) throw new Error("Vectors in a file cannot be read here: there is no file system.")
   return files as Files
 }
 
-/** Descriptors of each thread. */
+/** Maximum descriptors per thread. */
 const OPEN_MAX = 16
 const IDLE_MS = 1_000
 class OpenFiles {
   readonly #files = filesHere()
-  /** By path; the last used stands last. */ readonly #open = new Map<
+  /** By path; the most recently used is last. */ readonly #open = new Map<
     string,
     { readonly file: number; usedAt_ms: number }
   >()
@@ -40,7 +40,7 @@ class OpenFiles {
   }
   #last: { readonly path: string; readonly file: number } | undefined
   #opened(path: string): number {
-    // Rows of one file are read one after the other.
+    // Rows of one file are usually read in sequence.
     if (this.#last?.path === path) return this.#last.file
     const known = this.#open.get(path)
     const entry = known ?? { file: this.#files.openSync(path, "r"), usedAt_ms: 0 }
@@ -64,7 +64,7 @@ class OpenFiles {
     if (this.#timer !== undefined) return
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      // Whoever reads on says so again.
+      // The caller must announce further rows again.
       this.#last = undefined
       const until_ms = performance.now() - IDLE_MS
       for (const [path, { usedAt_ms }] of this.#open) if (usedAt_ms <= until_ms) this.#close(path)
@@ -75,7 +75,7 @@ class OpenFiles {
 }
 let open: OpenFiles | undefined
 
-/** Rows that are read along rather than begin a new block: as long as reading takes to begin. */
+/** Gap of rows that is read along rather than starting a new read: as long as starting a read takes. */
 const GAP_ROWS = 8
 /** One of each thread. */
 let kernel: RowKernel | undefined
@@ -98,14 +98,14 @@ export class RowFile {
     this.#width = width
     this.#rows = rows
   }
-  /** Ascending rows that are asked for next: those that lie near each other are read together. */
+  /** Ascending rows that will be requested next: rows close to each other are read together. */
   #ahead: Uint32Array = NO_ROWS
   #next = 0
   expect(rows: Uint32Array): void {
     this.#ahead = rows
     this.#next = 0
   }
-  /** Rows to read together with this one, as far as anybody said which follow. */
+  /** Rows to read together with this one, as far as the next ones were announced. */
   #together(row: number, most: number): number {
     const ahead = this.#ahead
     while (this.#next < ahead.length && ahead[this.#next] < row) this.#next++
@@ -118,17 +118,15 @@ export class RowFile {
     }
     return last - row + 1
   }
-  /** Of what `find` found, as `RowKernel.sumsOf`. */
+  /** For the row that `find` returned, as `RowKernel.sumsOf`. */
   sumsOf(query: ArrayLike<number>, at: number): Float64Array | undefined {
     return kernel?.sumsOf(query, at, this.#width)
   }
-  /** What the last `find` read. */
+  /** The numbers that the last `find` read. */
   get numbers(): Float32Array {
     return block
   }
-  /**
-   * Where the row begins in `numbers`, until the next call for any file. Rows one after the other are read in blocks.
-   */
+  /** Index of the row in `numbers`, until the next call for any file. Consecutive rows are read in blocks. */
   find(row: number): number {
     const width = this.#width
     if (blockOf === this && row >= blockFrom && row < blockTo) return (row - blockFrom) * width
@@ -140,11 +138,11 @@ export class RowFile {
       block = kernel?.block ?? new Float32Array(BLOCK_BYTES / 4)
     }
     if (block.length < width) {
-      // Rows as wide as that are multiplied by plain loops.
+      // Rows of this width are multiplied by plain loops.
       kernel = undefined
       block = new Float32Array(width)
     }
-    // Nothing that is read halfway may be found later.
+    // A partial read must not be reused later.
     blockOf = undefined
     open.read(
       this.#path,

@@ -1,21 +1,21 @@
 /**
- * Products of rows with a query in double precision, four lanes at a time, where the runtime has them: what is read
- * from a file is multiplied where it is read to. Each lane adds up in the order of a plain loop, so sums are the same
- * to the last bit.
+ * Products of rows with a query in double precision, four lanes at a time, if the runtime has them: rows are multiplied
+ * in the buffer they were read into. Each lane adds up in the order of a plain loop, so sums are identical to the last
+ * bit.
  */
 import { compiled, exportsOf } from "./compiled.ts"
 
-/** Memory: the eight sums, then the query, then rows. */
+/** Memory layout: the eight sums, then the query, then rows. */
 const QUERY_AT = 64
 const QUERY_MAX = 8_192
 const ROWS_at = QUERY_AT + 8 * QUERY_MAX
-/** Read at once where rows follow each other: from there on a larger block is no faster. */
+/** Bytes read at once for consecutive rows: beyond this, a larger block is no faster. */
 export const BLOCK_BYTES = 98_304
 
 /**
  * (module (memory (export "m") 3) (func (export "r") (param $row i32) (param $query i32) (param $sums i32) (param
- * $groups i32))): over groups of four numbers, by `f64x2.promote_low_f32x4`, `f64x2.mul` and `f64x2.add`, what query
- * times row is in each lane, and row times row; $groups is at least 1. In base 64.
+ * $groups i32))): over groups of four numbers, by `f64x2.promote_low_f32x4`, `f64x2.mul` and `f64x2.add`, the sums per
+ * lane of query times row and of row times row; $groups is at least 1. In base 64.
  */
 const KERNEL =
   "AGFzbQEAAAABCAFgBH9/f38AAwIBAAUDAQADBwkCAW0CAAFyAAAKpwEBpAEBBnsDQCAA/QACACIF/V8hBCAFIAX9DQgJCgsMDQ4P" +
@@ -37,7 +37,7 @@ export class RowKernel {
     this.block = new Float32Array(memory, ROWS_at, BLOCK_BYTES / 4)
     this.multiply = multiply
   }
-  /** undefined where the runtime has no such lanes. */
+  /** undefined if the runtime has no such lanes. */
   static make(): RowKernel | undefined {
     const module = compiled(KERNEL)
     if (module === undefined) return undefined
@@ -45,13 +45,13 @@ export class RowKernel {
     return new RowKernel(m.buffer, r)
   }
   /**
-   * Sums of four lanes each, of query times row and row times row, over whole groups of four; undefined where the query
-   * is too long or too short. `at`: in `block`.
+   * Sums of four lanes each, of query times row and row times row, over whole groups of four; undefined if the query is
+   * too long or too short. `at`: in `block`.
    */
   sumsOf(query: ArrayLike<number>, at: number, width: number): Float64Array | undefined {
     const groups = width >>> 2
     if (groups === 0 || width > QUERY_MAX || query.length !== width) return undefined
-    // The same for all rows of a search, and nobody changes it.
+    // The same array for all rows of a search, never modified.
     if (this.of !== query) {
       this.query.set(query)
       this.of = query

@@ -17,8 +17,7 @@ type SectionArray =
   | BigInt64Array
 export type Ordinals = Uint8Array | Uint16Array | Uint32Array
 /**
- * The narrowest array for numbers up to `most`: facets read these at random, so every byte less stays in a nearer
- * cache.
+ * The narrowest array for numbers up to `most`: facets read these at random, and fewer bytes fit into a nearer cache.
  */
 export const ordinalArray = (size: number, most: number): Ordinals =>
   most < 0x100 ? new Uint8Array(size) : most < 0x10000 ? new Uint16Array(size) : new Uint32Array(size)
@@ -28,27 +27,27 @@ interface SectionEntry {
   readonly type: SectionType
   readonly offset: number
   readonly count: number
-  /** In the file beside the segment, where `offset` counts from its beginning. */ readonly outside?: true
+  /** In the file beside the segment; `offset` counts from its beginning. */ readonly outside?: true
 }
-/** What the bytes hold; plain JSON, so it travels in messages and file headers. */
+/** Describes what the bytes hold; plain JSON, so it can be sent in messages and file headers. */
 export interface SegmentMeta {
   readonly docs: number
   readonly fields: ReadonlyArray<string>
   readonly sections: ReadonlyArray<SectionEntry>
   /** In memory. */ readonly bytes: number
-  /** What lies in a file of its own. */ readonly outside?: { readonly name: string; readonly bytes: number }
+  /** The part that is in a file of its own. */ readonly outside?: { readonly name: string; readonly bytes: number }
 }
 /** A run of memory. `buffer` may be shared and may hold other segments beside it. */
 export interface Region {
   readonly buffer: ArrayBufferLike
   readonly offset: number
   readonly length: number
-  /** Set where compiled code can read it: its `buffer` is this one's. */ readonly linear?: LinearMemory
-  /** The file with what the segment does not keep in memory. */ readonly outside?: string
+  /** Set if compiled code can read it: its `buffer` is this one's. */ readonly linear?: LinearMemory
+  /** The file with the part of the segment that is not kept in memory. */ readonly outside?: string
 }
 /** Where sections go that are not kept in memory. */
 export interface Outside {
-  /** A new file for so many bytes; undefined where they are too few to be worth one. Throws what the disk says. */
+  /** A new file for this many bytes; undefined if they are too few to be worth one. Throws disk errors. */
   create(bytes: number): OutsideFile | undefined
 }
 export interface OutsideFile {
@@ -58,11 +57,11 @@ export interface OutsideFile {
   done(): void
   /** Removes it. */ giveUp(): void
 }
-/** Numbers that are made piece by piece, in order, so that nobody holds all of them. */
+/** Numbers that are produced piece by piece, in order, so that they are never all in memory. */
 interface Rows {
   readonly width: number
   readonly count: number
-  /** Fills `piece`, which has zeros, with whole rows from this one on. */
+  /** Fills `piece`, which is zeroed, with whole rows from this one on. */
   readonly fill: (piece: Float32Array, from: number) => void
 }
 export type Allocate = (bytes: number) => Region
@@ -87,7 +86,7 @@ const typeOf = (array: SectionArray): SectionType => {
 }
 
 const COPY_BYTES = 524_288
-/** Of rows on their way to a file or into memory. */
+/** Bytes of rows that are written to a file or to memory at a time. */
 const PIECE_BYTES = 131_072
 
 export class SectionWriter {
@@ -96,7 +95,7 @@ export class SectionWriter {
   put(name: string, array: SectionArray): void {
     this.parts.push({ name, array })
   }
-  /** Numbers that may lie in a file; all of a segment's are in the same place. */
+  /** Numbers that may be in a file; all of a segment's are in the same place. */
   putRows(name: string, rows: Rows): void {
     this.rows.push({ name, ...rows })
   }
@@ -109,8 +108,8 @@ export class SectionWriter {
     }
   }
   /**
-   * The same, giving way after every half megabyte. Whoever begins it must end it: memory and file are its own from the
-   * first step on. Where the disk refuses the file, everything is in memory.
+   * The same, yielding after every half megabyte. A caller that starts it must run it to the end: memory and file are
+   * reserved from the first step on. If the file cannot be written, everything is in memory.
    */
   *finishing(
     docs: number,
@@ -133,7 +132,7 @@ export class SectionWriter {
       }
     const region = allocate(Math.max(8, at))
     const bytes = new Uint8Array(region.buffer as ArrayBuffer, region.offset, region.length)
-    // Over all parts: a merge has hundreds of some hundred kilobytes each.
+    // Counted over all parts: a merge has hundreds of some hundred kilobytes each.
     let copied = 0
     for (let i = 0; i < this.parts.length; i++) {
       const { array } = this.parts[i]
@@ -199,7 +198,7 @@ export class SectionWriter {
     }
   }
 }
-/** Each holds until the next one is asked for. */
+/** Each piece is valid until the next one is requested. */
 function* piecesOf({ count, fill, width }: Rows): Generator<Uint8Array, void> {
   const rows = Math.max(1, Math.floor(PIECE_BYTES / (4 * width))),
     piece = new Float32Array(Math.min(rows, count) * width)
@@ -227,7 +226,7 @@ export class SectionReader {
   isOfShorts(name: string): boolean {
     return this.entries.get(name)?.type === "u16"
   }
-  /** Numbers in the file beside the segment: where they begin, and how many; undefined where they are in memory. */
+  /** Numbers in the file beside the segment: where they begin, and how many; undefined if they are in memory. */
   outside(name: string): { readonly path: string; readonly start_bytes: number; readonly count: number } | undefined {
     const entry = this.entries.get(name)
     if (entry?.outside !== true) return undefined
@@ -276,12 +275,12 @@ export class SectionReader {
   i64(name: string): BigInt64Array {
     return this.view(name, "i64", BigInt64Array)
   }
-  /** Of whatever type it was put as. */
+  /** In the type it was written with. */
   array(name: string): SectionArray {
     const type = this.entries.get(name)?.type ?? "u8"
     return this.view<SectionArray>(name, type, ARRAYS.get(type)!)
   }
-  /** Ordinals of the width that their number asked for. */
+  /** Ordinals of the width that their count needed. */
   ordinals(name: string): Ordinals {
     const type = this.entries.get(name)?.type
     return type === "u8" ? this.u8(name) : type === "u16" ? this.u16(name) : this.u32(name)

@@ -1,6 +1,6 @@
 /**
- * An immutable segment: documents numbered 0..docs-1 with their insertion numbers, ids and columns. What changes later
- * (deletions) lies beside it in the reader, so that one segment can be read by several threads.
+ * An immutable segment: documents numbered 0..docs-1 with their insertion numbers, ids and columns. Later changes
+ * (deletions) are kept beside it in the reader, so that several threads can read one segment.
  */
 import { decodeUtf8, encodeUtf8, hashBytes } from "./bytes.ts"
 import { GeoColumn, NumberColumn, SortColumn, TextColumn, ValueColumn, VectorColumn } from "./columns.ts"
@@ -25,7 +25,7 @@ export class Segment {
   private bySeq: Uint32Array | undefined
   private repeats: Uint8Array | undefined
   private readonly lists: ListSets
-  /** Derived data that lives as long as the segment (join keys, cached counts), by the name of whoever keeps it. */
+  /** Derived data that lives as long as the segment (join keys, cached counts), by the name of its owner. */
   readonly derived = new Map<string, unknown>()
   constructor(id: number, meta: SegmentMeta, region: Region) {
     this.id = id
@@ -48,7 +48,7 @@ export class Segment {
     const key = encodeUtf8(id)
     return this.docsOfKey(key, hashBytes(key, 0, key.length))
   }
-  /** The same with the id's bytes and hash at hand: many segments are asked for one id. */
+  /** The same with the id's bytes and hash precomputed: one id is looked up in many segments. */
   docsOfKey(key: Uint8Array, hash: number): number[] {
     const mask = this.idSlots.length - 1
     if (this.docs === 0 || this.idSlots[hash & mask] === 0) return NONE
@@ -67,7 +67,7 @@ export class Segment {
     }
     return found
   }
-  /** Of a document's id, as `docsOfKey` takes it. */
+  /** Hash of a document's id, as `docsOfKey` takes it. */
   idHash(doc: number): number {
     return hashBytes(this.idBytes, this.idOffsets[doc], this.idOffsets[doc + 1])
   }
@@ -80,7 +80,10 @@ export class Segment {
       if (step.done === true) return step.value
     }
   }
-  /** It was computed elsewhere, with which fields hold a value twice in a document (`derived-sections.ts`). */
+  /**
+   * Adopts the order, computed elsewhere, with which fields contain a value twice in a document
+   * (`derived-sections.ts`).
+   */
   useOrder(order: Uint32Array, repeats: Uint8Array): void {
     this.bySeq = order
     this.repeats = repeats

@@ -1,6 +1,6 @@
 /**
- * Sorted distinct texts of a segment, as bytes and offsets: terms of a field, verbatim facet values, sort keys. Looking
- * one up is a binary search over bytes; a text becomes a string only when it is shown.
+ * Sorted distinct texts of a segment, as bytes and offsets: terms of a field, verbatim facet values, sort keys. A
+ * lookup is a binary search over bytes; a text becomes a string only when it is shown.
  */
 import { compareBytes, decodeUtf8, encodeUtf8, ByteLog, WordLog } from "./bytes.ts"
 import type { SectionReader } from "./sections.ts"
@@ -58,8 +58,9 @@ export class StringTable {
 }
 
 /**
- * Merges sorted tables, keeping only entries that `keep` says are used (undefined: all). Answers the merged table and,
- * per source, where each entry went (0xffffffff: nowhere). Cost: O(total entries · sources) comparisons of numbers.
+ * Merges sorted tables, keeping only entries that `keep` marks as used (undefined: all). Returns the merged table and,
+ * per source, the new index of each entry (0xffffffff: dropped). Cost: O(total entries · sources) comparisons of
+ * numbers.
  */
 export function* mergeTables(
   tables: ReadonlyArray<StringTable>,
@@ -71,10 +72,7 @@ export function* mergeTables(
   const count = tables.length
   const moved = tables.map((table) => new Uint32Array(table.size).fill(0xffffffff))
   const heads = new Uint32Array(count)
-  /**
-   * The first bytes of every head as one number, so that most comparisons need nothing else; past the last entry
-   * infinity.
-   */
+  /** The first bytes of every head as one number, which decides most comparisons; infinity past the last entry. */
   const leads = new Float64Array(count)
   const advance = (t: number, from: number): void => {
     const table = tables[t],

@@ -1,4 +1,4 @@
-/** Words of a text field, as they are written: token numbers, documents, positions; sorted into postings at the end. */
+/** Words of a text field, in writing order: token numbers, documents, positions; sorted into postings at the end. */
 import { type Analyzer } from "../analysis/tokens.ts"
 import type { IndexValue } from "../documents/mod.ts"
 import { AsciiTokens } from "../analysis/ascii-tokens.ts"
@@ -12,7 +12,7 @@ const POSITION_MAX = 0xffff
 const ELEMENT_MAX = 0x7fff
 
 const SHARED_STEP = 8_192
-/** Bytes that a term shares with the one before it. Yields every few thousand. */
+/** Number of bytes that a term shares with the one before it. Yields every few thousand. */
 export function* sharing(bytes: Uint8Array, offsets: Uint32Array): Generator<void, Uint8Array> {
   const shared = new Uint8Array(Math.max(0, offsets.length - 1))
   for (let term = 1; term < shared.length; term++) {
@@ -26,7 +26,7 @@ export function* sharing(bytes: Uint8Array, offsets: Uint32Array): Generator<voi
   }
   return shared
 }
-/** The same at once, for tables that are small or made aside. */
+/** The same at once, for tables that are small or made outside a sliced build. */
 export const sharedPrefixes = (bytes: Uint8Array, offsets: Uint32Array): Uint8Array => {
   const work = sharing(bytes, offsets)
   for (;;) {
@@ -34,7 +34,7 @@ export const sharedPrefixes = (bytes: Uint8Array, offsets: Uint32Array): Uint8Ar
     if (step.done === true) return step.value
   }
 }
-/** What follows the terms of a text column, in the order the column reads it. */
+/** What follows the terms of a text column, in the order in which the column reads it. */
 export function* putPostings(
   out: SectionWriter,
   prefix: string,
@@ -55,7 +55,7 @@ export function* putPostings(
   out.put(prefix + "spill", postings.spill)
 }
 
-/** Builders fill one at a time. */
+/** Shared, because builders fill one at a time. */
 export const ascii = new AsciiTokens()
 export class TextBuilder implements ColumnBuilder {
   private readonly ids = new TokenTable()
@@ -65,9 +65,7 @@ export class TextBuilder implements ColumnBuilder {
   private readonly analyzer: Analyzer
   private readonly isArray: boolean
   private readonly scores: NumberLog | undefined
-  /**
-   * The same field's verbatim values, filled from here: a facet's few texts are numbered once and read for words once.
-   */
+  /** The same field's verbatim values, filled from here: a facet's few texts are numbered and tokenized once. */
   private readonly values: ValueBuilder | undefined
   /** Where the word numbers of each value begin in `known`. */ private readonly knownStarts = new WordLog()
   private readonly known = new WordLog()
@@ -140,7 +138,7 @@ export class TextBuilder implements ColumnBuilder {
       size = rank.length
     const entries = this.log.length / 3
     const words = this.log.words
-    // Counting sort by term; entries arrive in document order and stay in it.
+    // Counting sort by term, stable: entries stay in document order.
     const begin = new Uint32Array(size + 1)
     for (let e = 0; e < entries; e++) begin[rank[words[e * 3]] + 1]++
     for (let t = 0; t < size; t++) begin[t + 1] += begin[t]
@@ -154,7 +152,7 @@ export class TextBuilder implements ColumnBuilder {
     }
     yield
     const starts = new Uint32Array(size + 1)
-    // Postings are written over the sorted entries that they are made of: there are never more of them.
+    // Postings overwrite the sorted entries that they are made from: there are never more of them.
     const docsOut = sortedDocs,
       locs = sortedPlaces,
       spill = new WordLog(16)

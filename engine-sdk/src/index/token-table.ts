@@ -1,6 +1,6 @@
 /**
- * Numbers for words, in the order they come: UTF-8 bytes behind an open-addressed table, so that a word that is known
- * costs neither a string nor an allocation.
+ * Numbers for words, in order of arrival: UTF-8 bytes behind an open-addressing table, so that a known word costs
+ * neither a string nor an allocation.
  */
 import { HASH_PRIME, HASH_SEED } from "../analysis/ascii-tokens.ts"
 import { byteOrder } from "./byte-order.ts"
@@ -8,15 +8,15 @@ import { compareBytes, decodeUtf8, writeUtf8 } from "./bytes.ts"
 import type { SectionWriter } from "./sections.ts"
 
 let scratch = new Uint8Array(4_096)
-/** Larger tables move into their next room a little with every new word: all at once takes 10 ms for half a million. */
+/** Larger tables move to a larger array a little with every new word: moving half a million at once takes 10 ms. */
 const MOVED_AT_ONCE_MAX = 16_384
-/** Moving begins at three quarters of the room, so four suffice to be through when it is full. */
+/** Moving begins at three quarters of the capacity, so four per word suffice to finish before it is full. */
 const MOVED_PER_WORD = 8
 interface Room {
   readonly starts: Uint32Array
   readonly hashes: Uint32Array
   readonly slots: Uint32Array
-  /** Words that are there already. */ moved: number
+  /** Number of words moved so far. */ moved: number
 }
 
 export class TokenTable {
@@ -29,8 +29,8 @@ export class TokenTable {
   private copiedBytes = 0
   size = 0
   /**
-   * Room for so many words at once. Small unless it is known: a single upsert makes some thirty of these, an import
-   * doubles them a few times.
+   * Reserves room for this many words. Small unless the number is known: a single upsert makes some thirty of these
+   * tables, an import doubles them a few times.
    */
   constructor(words = 31) {
     let room = 32
@@ -42,11 +42,11 @@ export class TokenTable {
   text(id: number): string {
     return decodeUtf8(this.bytes, this.starts[id], this.starts[id + 1])
   }
-  /** The same as `idOf`, hashed here. */
+  /** The same as `idOf`, but hashed here. */
   idOfBytes(source: Uint8Array, start: number, end: number): number {
     return this.idOf(source, start, end, hashOf(source, start, end))
   }
-  /** Number of a word that may not be there, else -1. */
+  /** Number of a word that may be absent, else -1. */
   find(word: Uint8Array): number {
     const hash = hashOf(word, 0, word.length),
       mask = this.slots.length - 1
@@ -94,8 +94,8 @@ export class TokenTable {
     return this.idOfBytes(scratch, 0, writeUtf8(text, scratch, 0))
   }
   /**
-   * Puts every word in byte order, as `StringTable` reads them. Answers the table and the rank of each number.
-   * Cost: sorting their bytes; no word becomes a string.
+   * Sorts the words in byte order, as `StringTable` reads them. Returns the table and the rank of each number. Cost:
+   * sorting their bytes; no word becomes a string.
    */
   put(
     out: SectionWriter,
@@ -130,7 +130,9 @@ export class TokenTable {
     if (this.size * 8 > this.slots.length * 3) this.grow()
     return id
   }
-  /** Bytes go on into twice their room, copied piece by piece where they are many; all of `to` has room then. */
+  /**
+   * The bytes move to an array of twice the size, piece by piece if they are many; afterwards all of `to` is allocated.
+   */
   private widen(to: number): void {
     const { bytes } = this
     if (this.size > MOVED_AT_ONCE_MAX && to <= bytes.length) {
@@ -184,5 +186,5 @@ const hashOf = (bytes: Uint8Array, start: number, end: number): number => {
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i], HASH_PRIME)
   return hash >>> 0
 }
-/** The low bits pick the slot; those of FNV alone lie close together for short words. */
+/** The low bits select the slot; those of FNV alone cluster for short words. */
 const spread = (hash: number): number => Math.imul(hash ^ (hash >>> 15), 0x45d9f3b) >>> 0

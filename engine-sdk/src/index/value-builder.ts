@@ -1,4 +1,4 @@
-/** Values of a field, each once, as they are written. */
+/** Values of a field, each once, in writing order. */
 import type { Field } from "../schema.ts"
 import type { IndexValue } from "../documents/mod.ts"
 import { WordLog } from "./bytes.ts"
@@ -10,7 +10,7 @@ export interface ColumnBuilder {
   finish(out: SectionWriter, at: number, docs: number): void | Generator<void, void>
 }
 
-/** Shortest decimal text of a number that is kept in 32-bit precision. */
+/** Shortest decimal text of a number that is stored in 32-bit precision. */
 export const floatText = (value: number): string => {
   const kept = Math.fround(value)
   // Prices and ratings: two decimals within the six digits that single precision always keeps.
@@ -56,7 +56,7 @@ export class ValueBuilder implements ColumnBuilder {
     this.log.push(doc)
     this.log.push(known)
   }
-  /** Answers the text's number, in the order in which texts came. */
+  /** Returns the text's number, in the order in which texts arrived. */
   text(doc: number, text: string): number {
     const id = this.ids.idOfText(text)
     this.log.push(doc)

@@ -1,7 +1,7 @@
 /**
- * The approximate index of one vector field in one segment: an HNSW graph whose links the optional library `usearch`
- * finds. Here a graph is built and measured; how it lies in memory is `graph-layout.ts`, how it is walked through
- * `graph-search.ts`, when one is built is decided in `store/vector-graphs.ts`, and how a search uses it in
+ * The approximate index of one vector field in one segment: an HNSW graph whose links are computed by the optional
+ * library `usearch`. This file builds and measures a graph. Its memory layout is in `graph-layout.ts`, its traversal in
+ * `graph-search.ts`, the decision when to build one in `store/vector-graphs.ts`, and its use by a search in
  * `search/vector/nearest.ts`.
  */
 import { hasOptionalPackage, optionalPackage } from "../optional-package.ts"
@@ -13,11 +13,11 @@ import { GraphSearch } from "./graph-search.ts"
 import type { Allocate, Region, SegmentMeta } from "./sections.ts"
 import type { Segment } from "./segment.ts"
 
-/** What we use of the library's index. Keys are document numbers of the segment. */
+/** The parts of the library's index that are used here. Keys are document numbers of the segment. */
 interface NativeIndex {
   add(key: bigint, vector: Float32Array, threads: number): void
   save(path: string): void
-  /** In the place of what it holds, whose memory is given back. */ load(path: string): void
+  /** Replaces its contents and frees their memory. */ load(path: string): void
 }
 interface NativeOptions {
   readonly dimensions: number
@@ -32,7 +32,7 @@ interface Library {
   readonly Index: new (options: NativeOptions) => NativeIndex
 }
 
-/** What is known of a graph beside its bytes; plain JSON, so it travels in messages and manifests. */
+/** What is known about a graph beside its bytes; plain JSON, so it can be sent in messages and stored in manifests. */
 export interface GraphRecord {
   readonly field: string
   readonly dimensions: number
@@ -40,17 +40,21 @@ export interface GraphRecord {
   readonly M: number
   readonly ef_construction: number
   readonly vectors: number
-  /** In memory, for all threads together. */ readonly bytes: number
-  /** Candidates a search must take for the recall below; 0 = no width tried reached it, so the segment stays exact. */
+  /** Memory for all threads together. */ readonly bytes: number
+  /**
+   * Candidates that a search must take to reach the recall below; 0 = no width tried reached it, so the segment stays
+   * exact.
+   */
   readonly ef: number
-  /** Share of the true ten nearest that were among them, measured when the graph was built. */ readonly recall: number
-  /** Of the file in the journal's folder; "" where nothing is kept on disk. */ readonly name: string
-  /** How it is laid out; absent where there is none, and in what older versions wrote. */ readonly meta?: SegmentMeta
+  /** Share of the true ten nearest that were among the candidates, measured when the graph was built. */
+  readonly recall: number
+  /** Name of the file in the journal's folder; "" if nothing is kept on disk. */ readonly name: string
+  /** Memory layout; absent if there is no graph, and in records of older versions. */ readonly meta?: SegmentMeta
   /** SHA-1 of its file. */ readonly hash?: string
 }
 export class VectorGraph {
   readonly record: GraphRecord
-  /** undefined where there is none to use. */ readonly region: Region | undefined
+  /** undefined if there is no usable graph. */ readonly region: Region | undefined
   readonly failure: string | undefined
   #search: GraphSearch | undefined
   constructor(record: GraphRecord, region: Region | undefined, failure?: string) {
@@ -58,7 +62,7 @@ export class VectorGraph {
     this.region = region
     this.failure = failure
   }
-  /** Made when a search of this thread first asks for it. */
+  /** Created when a search of this thread first uses it. */
   get index(): GraphSearch | undefined {
     const { meta } = this.record
     if (this.region === undefined || meta === undefined) return undefined
@@ -67,7 +71,7 @@ export class VectorGraph {
 }
 
 let loaded: { readonly library: Library | undefined; readonly reason: string } | undefined
-/** The library, loaded when first asked for. Without it searches stay exact and `reason` says why. */
+/** The library, loaded on first use. Without it searches stay exact and `reason` explains why. */
 export const vectorLibrary = (): { readonly library: Library | undefined; readonly reason: string } => {
   if (loaded !== undefined) return loaded
   try {
@@ -107,8 +111,8 @@ export const normOf = (vector: ArrayLike<number>): number => {
   return Math.sqrt(sum)
 }
 /**
- * Distance of a document's vector, in single precision (`docs/contract/vectors.md`). The four sums let the processor
- * overlap them.
+ * Distance of a document's vector, in single precision (`docs/contract/vectors.md`). Four sums, so that the processor
+ * can overlap them.
  */
 export const distanceTo = (
   vector: ArrayLike<number>,
@@ -172,7 +176,7 @@ const paramsOf = (field: Field, dimensions: number): GraphShape => ({
   M: field.hnsw_params?.M ?? 16,
   ef_construction: field.hnsw_params?.ef_construction ?? 200
 })
-/** Stands for a graph that could not be made, so that it is not tried again and again. */
+/** Marks a graph that could not be built, so that the build is not repeated. */
 export const failedGraph = (field: Field, failure: string): VectorGraph =>
   new VectorGraph(
     { field: field.name, ...paramsOf(field, field.num_dim), vectors: 0, bytes: 0, ef: 0, recall: 0, name: "" },
@@ -181,44 +185,44 @@ export const failedGraph = (field: Field, failure: string): VectorGraph =>
   )
 
 /**
- * How many of the nearest are looked at again exactly: enough that what bytes lack pushes none out. Each is a read from
- * the file.
+ * How many of the nearest are rescored exactly: enough that the loss of precision in bytes excludes none. Each is a
+ * read from the file.
  */
 export const rescoredOf = (wanted: number): number => wanted + (wanted >>> 2) + 16
 
-/** Candidates that a walk for so many takes at least: the last of them are found less surely than the first. */
+/** Minimum candidates of a walk for this many neighbours: the last of them are found less reliably than the first. */
 export const widthOf = (wanted: number): number => wanted * 2 + 16
 
-/** Widths tried, smallest first, until the graph finds what it should. */
+/** Widths tried, smallest first, until the graph reaches the target recall. */
 const WIDTHS = [64, 96, 128, 192, 256, 384, 512, 768, 1_024, 1_536, 2_048, 4_096]
 const RECALL_AIM = 0.98
-/** Above the 0.95 that is promised: real queries may lie a little farther off than the samples. */
+/** Above the promised 0.95: real queries may be a little farther off than the samples. */
 const RECALL_MIN = 0.97
 const SAMPLES = 64
 const NEAREST = 10
 /**
- * A width beyond this share of the vectors saves little against looking at all of them. Data without any structure
- * (uniform, hundreds of dimensions) needs more and stays exact, which is then both faster and better.
+ * A width beyond this share of the vectors saves little over a full scan. Data without any structure (uniform, hundreds
+ * of dimensions) needs more and stays exact, which is then both faster and better.
  */
 const WIDTH_SHARE_MAX = 1 / 64
 /**
- * Length of the deviation of a sample query from the document it is made of: real queries are near documents, not on
+ * Length of a sample query's deviation from the document it is derived from: real queries are near documents, not on
  * them.
  */
 const DEVIATION = 0.5
-/** Each is compared with every sample. */
+/** Vectors per step: each is compared with every sample. */
 const SCAN_STEP = 8
 
-/** A graph as the library holds it, until its links are read. */
+/** A graph as the library holds it, until its links are extracted. */
 export interface NativeGraph {
   readonly index: NativeIndex
-  /** Without a vector: what an index is given in the place of what it held. */ readonly empty: NativeIndex
+  /** An empty index file, which replaces the contents of an index. */ readonly empty: NativeIndex
   readonly vectors: number
 }
 /**
  * Inserts every live vector in document order, so equal segments give equal graphs. Yields after each insertion. Cost:
- * 0.3 to 0.5 ms per vector of 384 dimensions. The library compares directions by a byte a number, and by half precision
- * where lengths count, which a byte of its own does not keep.
+ * 0.3 to 0.5 ms per vector of 384 dimensions. The library compares directions with one byte a number, and uses half
+ * precision where lengths count, because its bytes lose them.
  */
 export function* insertVectors(
   segment: Segment,
@@ -248,7 +252,10 @@ export function* insertVectors(
   }
   return { index, empty: new library.Index(options), vectors }
 }
-/** `bytes`: the links as the library's file has them. Whoever begins it must end it: the memory is its own. */
+/**
+ * `bytes`: the links in the library's file format. A caller that starts it must run it to the end, because it reserves
+ * memory.
+ */
 export function* placedGraph(
   bytes: Uint8Array,
   vectors: number,
@@ -265,7 +272,7 @@ export function* placedGraph(
   )
 }
 /**
- * With the width that searches need: how wide depends on the data, and a fixed one would be wasteful for some and poor
+ * Measures the width that searches need: it depends on the data, and a fixed one would be wasteful for some and too low
  * for others. Cost: 64 exact searches in one pass over the vectors.
  */
 export function* measuredGraph(
@@ -314,7 +321,7 @@ interface Sample {
   readonly norm: number
   /** Nearest first. */ readonly best: Array<{ readonly doc: number; readonly distance: number }>
 }
-/** The document's vector moved in a direction that its insertion number decides. */
+/** The document's vector moved in a direction derived from its insertion number. */
 const sampleQuery = (column: VectorColumn, doc: number, seq: number): Float32Array => {
   const own = column.vector(doc)
   const direction = new Float32Array(column.dimensions)
@@ -326,7 +333,7 @@ const sampleQuery = (column: VectorColumn, doc: number, seq: number): Float32Arr
   const scale = (DEVIATION * normOf(own)) / (normOf(direction) || 1)
   return direction.map((part, i) => own[i] + part * scale)
 }
-/** Of every sample, in one pass: each vector is read once. */
+/** For every sample, in one pass: each vector is read once. */
 function* trueNearest(
   column: VectorColumn,
   docs: ArrayLike<number>,

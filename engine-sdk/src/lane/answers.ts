@@ -1,9 +1,9 @@
-/** Answers of another thread, as the engine gives them on. Apart from what starts threads: not every engine does. */
+/** Answers of another thread, as the engine returns them. Separate from what starts threads: not every engine does. */
 import type { Result } from "../errors.ts"
 import type { SearchAnswer } from "../plan.ts"
 import type { LaneDone } from "./job.ts"
 import { unpacked } from "./portable.ts"
 
-/** Answers of the searches that a thread did, in their order. */
+/** Answers of the searches that a thread ran, in order. */
 export const answersOf = ({ done, texts }: LaneDone): Array<Result<SearchAnswer>> =>
   done.kind === "search" || done.kind === "gave_way" ? done.answers.map((answer) => unpacked(answer, texts)) : []

@@ -1,11 +1,12 @@
 /**
- * Chooses whose search runs next where a few workers serve everyone: start-time fair queueing by the time that each
- * namespace's searches took, over its weight. The namespace that has used least since others began to wait goes next: a
- * tenant with one search passes a tenant with two thousand, and one with cheap searches does not wait until one with
- * expensive ones has had as many. A search is charged its expected time when it starts, and the difference when it is
- * over. Pure.
+ * Chooses whose search runs next when a few workers serve all namespaces: start-time fair queueing by the time that
+ * each namespace's searches took, divided by its weight. The namespace that has used least since others began to wait
+ * is next: a tenant with one search passes a tenant with two thousand, and a tenant with cheap searches does not wait
+ * until one with expensive searches has had as many. A search is charged its expected time when it starts, and the
+ * difference when it ends. Pure.
  *
- * Bound: what waits, and a namespace for each that waits or has used more than the others since something waited last.
+ * Bound: the waiting searches, and an entry for each namespace that waits or has used more than the others since
+ * something last waited.
  */
 import type { Namespace } from "../engine.ts"
 
@@ -33,7 +34,7 @@ export class FairLines<A extends Charged> {
   put(one: A): void {
     let line = this.lines.get(one.namespace)
     if (line === undefined) this.lines.set(one.namespace, (line = { waiting: [], used: this.virtual }))
-    // A namespace does not save up credit while it is idle.
+    // A namespace does not accumulate credit while it is idle.
     if (line.waiting.length === 0) line.used = Math.max(line.used, this.virtual)
     line.waiting.push(one)
     this.size_++
@@ -50,9 +51,9 @@ export class FairLines<A extends Charged> {
     next.used += one.expected_ms / one.weight
     return one
   }
-  /** Corrects the charge to what the search really took. */
+  /** Corrects the charge to the time that the search took. */
   took({ expected_ms, namespace, weight }: Charged, took_ms: number): void {
-    // When nobody waits, nobody is ahead.
+    // If nothing waits, no namespace is ahead.
     if (this.size_ === 0) {
       this.lines.clear()
       return
@@ -62,7 +63,7 @@ export class FairLines<A extends Charged> {
     for (const [name, { used, waiting }] of this.lines)
       if (waiting.length === 0 && used <= this.virtual) this.lines.delete(name)
   }
-  /** All that wait, which wait no more. */
+  /** Removes and returns all waiting searches. */
   clear(): A[] {
     const all = [...this.lines.values()].flatMap(({ waiting }) => waiting)
     this.lines.clear()

@@ -9,24 +9,25 @@ import { sealed } from "./sealed.ts"
 import type { SearchPlan } from "../plan.ts"
 import type { ThreadContents } from "./search-thread.ts"
 
-/** The collections a job needs, taken at the moment it begins, and its namespace. */
+/** The collections a job needs, captured when it begins, and its namespace. */
 export interface LaneJob {
   readonly namespace: Namespace
   readonly work: Work
   readonly left_ms: () => number
-  /** The request's memory; what the search holds is added when it is done. */ readonly answer: AnswerBudget | undefined
-  /** Whether the caller has gone. */ readonly isGivenUp: () => boolean
+  /** The request's memory; the search's own memory is added when it is done. */
+  readonly answer: AnswerBudget | undefined
+  /** Whether the caller has disconnected. */ readonly isGivenUp: () => boolean
   /** `known`: collections the thread already has; updated, and reduced to `known_max` collections. */
   readonly shared: (known: ThreadContents, known_max: number) => Result<SharedNow>
 }
 export interface SharedNow {
   readonly names: ReadonlyArray<readonly [name: string, key: number]>
-  /** undefined where the thread knows all of it. */ readonly shared: Shared | undefined
+  /** undefined if the thread has all of it. */ readonly shared: Shared | undefined
 }
 export interface LaneDone {
   readonly done: Done
   readonly used_ms: number
-  /** The text of its pages, read by its answers one after another. */ readonly texts: TextReader
+  /** The text of its pages, read by its answers in sequence. */ readonly texts: TextReader
 }
 export interface PendingJob {
   readonly job: LaneJob
@@ -35,11 +36,11 @@ export interface PendingJob {
 }
 export const CLOSED: EngineError = { kind: "Unavailable", message: "The engine is closed." }
 
-/** The searches of a piece of work; none of what is none. */
+/** The searches of a piece of work; empty for work that has none. */
 export const plansOf = (work: Work): ReadonlyArray<SearchPlan> =>
   work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : []
 
-/** The message that begins a job; a failure where its collections are not what they were. */
+/** The message that starts a job; a failure if its collections have changed. */
 export const messageOf = (
   { answer, namespace, shared, work }: LaneJob,
   known: ThreadContents,

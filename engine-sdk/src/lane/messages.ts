@@ -12,27 +12,27 @@ import type { Sealed } from "./sealed.ts"
 
 export interface SharedView {
   readonly id: number
-  /** Sent where the other thread does not have the segment yet. */ readonly segment?: {
+  /** Sent if the other thread does not have the segment yet. */ readonly segment?: {
     readonly meta: SegmentMeta
     readonly buffer: SharedArrayBuffer
     readonly offset: number
     readonly length: number
     readonly outside?: string
   }
-  /** Sent where it changed since the last message: a copy. */ readonly deleted?: {
+  /** Sent if it changed since the last message: a copy. */ readonly deleted?: {
     readonly bits: ArrayBuffer
     readonly count: number
   }
-  /** All of them; those that the other thread has already, too. */ readonly graphs: ReadonlyArray<{
+  /** All of them, including those that the other thread has already. */ readonly graphs: ReadonlyArray<{
     readonly record: GraphRecord
     readonly region: Region
   }>
-  /** All that is derived from it, where that changed. */ readonly sections?: ReadonlyArray<DerivedSection>
+  /** Everything derived from it, if that changed. */ readonly sections?: ReadonlyArray<DerivedSection>
 }
-/** A collection as it is at this moment, where the other thread does not know it so. */
+/** The current state of a collection, if the other thread does not have it. */
 export interface SharedCollection {
   readonly key: number
-  /** Nothing of what the thread may have of it is of use: it was opened again. */ readonly isNew: boolean
+  /** Whatever the thread has of it is obsolete: it was reopened. */ readonly isNew: boolean
   readonly schema?: CollectionSchema
   readonly views: ReadonlyArray<SharedView>
   readonly early: EarlyTexts["texts"]
@@ -40,7 +40,7 @@ export interface SharedCollection {
 /** What a thread needs before it begins and does not have yet. */
 export interface Shared {
   readonly collections: ReadonlyArray<SharedCollection>
-  /** Keys of collections whose room is wanted. */ readonly forgotten: ReadonlyArray<number>
+  /** Keys of collections whose memory is to be freed. */ readonly forgotten: ReadonlyArray<number>
   readonly dictionaries: ReadonlyArray<{
     readonly namespace: string
     readonly name: string
@@ -51,28 +51,28 @@ export type Work =
   | { readonly kind: "search"; readonly plans: ReadonlyArray<SearchPlan> }
   | { readonly kind: "union"; readonly plan: UnionPlan }
   | { readonly kind: "scan"; readonly request: ScanRequest }
-  /** A few milliseconds of making ready what searches of the collection would derive first. */
+  /** A few milliseconds of preparing what searches of the collection would otherwise derive on first use. */
   | { readonly kind: "prepare"; readonly collection: string }
 export interface Task {
   readonly id: number
   readonly namespace: string
-  /** Collections to be searched, all of which the thread has by then. */ readonly names: ReadonlyArray<
+  /** Collections to be searched; the thread has received all of them. */ readonly names: ReadonlyArray<
     readonly [name: string, key: number]
   >
   readonly work: Work
   /** Time left on the thread for the whole job. */ readonly left_ms: number
-  /** Beyond it the work is broken off and answered `gave_way`. */ readonly quantum_ms?: number
+  /** Beyond it the work is interrupted and answered `gave_way`. */ readonly quantum_ms?: number
   /** The bound of the answer, and what the request already holds. */ readonly answer?: {
     readonly bytes_max: number
     readonly held: number
   }
 }
-/** Only the text of a task where nothing else is to be sent. */
+/** Only the text of a task, if nothing else is to be sent. */
 export type ToLane = string | TaskMessage
 export interface TaskMessage {
   readonly task: Sealed<Task>
   readonly shared?: Shared
-  /** Set to 1 once the caller has gone. */ readonly givenUp?: SharedArrayBuffer
+  /** Set to 1 once the caller has disconnected. */ readonly givenUp?: SharedArrayBuffer
 }
 export type Done =
   | { readonly kind: "search"; readonly answers: ReadonlyArray<PortableResult<SearchAnswer>> }
@@ -84,7 +84,7 @@ export type Done =
         | { readonly ok: false; readonly error: EngineError }
     }
   | { readonly kind: "prepared"; readonly isDone: boolean }
-  /** The quantum is used: the first searches that were done, the others are to be asked again. */
+  /** The quantum is used up: the first searches that were done; the others must be requested again. */
   | { readonly kind: "gave_way"; readonly answers: ReadonlyArray<PortableResult<SearchAnswer>> }
 export interface Finished {
   readonly id: number
@@ -92,11 +92,11 @@ export interface Finished {
   readonly used_ms: number
   readonly held: number
   readonly refusal?: EngineError
-  /** Keys of collections for which something is to be prepared: others search what is ready meanwhile. */
+  /** Keys of collections with something to prepare: others search what is ready in the meantime. */
   readonly wants?: ReadonlyArray<number>
-  /** Memory of this thread beside the shared index; reported now and then. */ readonly own_bytes?: number
+  /** Memory of this thread beside the shared index, reported occasionally. */ readonly own_bytes?: number
 }
-/** The finished answers and the texts of their pages one behind another; a single text where that is enough. */
+/** The finished answers and the texts of their pages in sequence; a single text if that suffices. */
 export type FromLane =
   | string
   | { readonly kind: "ready" }

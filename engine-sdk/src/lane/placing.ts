@@ -1,5 +1,5 @@
 /**
- * Decides where a search runs: on the thread where it arrived, or on one of the workers. Pure but for the record of
+ * Decides where a search runs: on the thread where it arrived, or on one of the workers. Pure except for its record of
  * past costs.
  */
 import { BoundedMap } from "../bounded-map.ts"
@@ -7,11 +7,14 @@ import { BoundedMap } from "../bounded-map.ts"
 /** Which searches are sent to workers, and to how many. */
 export interface SearchWorkers {
   /** 0 to 16. */ readonly count: number
-  /** Documents from which on a collection is worth it; below, its searches run where they arrive. Default: 1,000. */
+  /**
+   * From this many documents on, a collection's searches may be sent to workers; below, they run where they arrive.
+   * Default: 1,000.
+   */
   readonly documents_min?: number
   /**
-   * The least average duration of a collection's searches for sending them to a worker. Default: 0.25 ms. Sending one
-   * and reading its answer takes the calling thread about 0.1 ms and adds twice that to the latency.
+   * Minimum average duration of a collection's searches for sending them to a worker. Default: 0.25 ms. Sending one and
+   * reading its answer takes the calling thread about 0.1 ms and adds twice that to the latency.
    */
   readonly cost_min_ms?: number
   /**
@@ -27,7 +30,7 @@ export const workersOf = ({
   documents_min = 1_000,
   here_share = 0.5
 }: SearchWorkers): Required<SearchWorkers> => ({ count, documents_min, cost_min_ms, here_share })
-/** Weight of the last search among those before it. */
+/** Weight of the last search in the moving average. */
 const LAST_SHARE = 0.1
 /** Assumed duration in a collection that has not been searched. */
 const UNKNOWN_MS = 0.5
@@ -56,12 +59,12 @@ export class Costs {
     return this.costs.get(key)?.average_ms ?? UNKNOWN_MS
   }
 }
-/** A search expected to take longer is sent even when there is time for it: here it would make others wait. */
+/** A search expected to take longer is sent even if there is time for it: here it would make others wait. */
 const HERE_MAX_MS = 2,
-  /** Of searches waiting in one turn, before the share is used up. */ BURST_MS = 2
+  /** Total of searches waiting in one turn, before the share is used up. */ BURST_MS = 2
 /**
  * Time that quick searches took where they arrive. Sending one costs more than half of what a usual one takes, and its
- * asker waits twice as long: the thread that would only send is a worker as well, for a share of its time.
+ * caller waits twice as long, so the thread that would only send also works as a worker for a share of its time.
  */
 export class TimeHere {
   readonly #share: number
@@ -89,14 +92,14 @@ export const isWorthSending = (
   expected_ms: number
 ): boolean => documents >= documents_min && expected_ms >= cost_min_ms
 
-/** Searches that are with one worker: what it runs, and enough behind it that it need not wait for this thread. */
+/** Maximum searches at one worker: the running one, and enough in its queue that it need not wait for this thread. */
 const BEHIND_MS = 2,
   BEHIND_MAX = 16
 export interface Load {
   readonly searches: number
   /** Their expected duration. */ readonly expected_ms: number
 }
-/** Which takes the next one: the least loaded by expected work; -1 while all have enough. */
+/** Which worker takes the next one: the least loaded by expected work; -1 if all have enough. */
 export const leastLoaded = (loads: ReadonlyArray<Load>): number => {
   let best = -1
   for (let i = 0; i < loads.length; i++) {
@@ -107,23 +110,23 @@ export const leastLoaded = (loads: ReadonlyArray<Load>): number => {
   return best
 }
 
-/** Memory of a worker beyond which it drops the collections that have not been searched there lately. */
+/** Memory of a worker beyond which it drops collections that were not searched there recently. */
 const OWN_BYTES_MAX = 50_000_000
 const KNOWN_MAX = 1_000
-/** Without a search, until a collection is one that may go. */
+/** Time without a search before a collection may be dropped. */
 export const IDLE_MS = 60_000
 /** How many collections a worker may keep, beside the one it is about to search. */
 export const collectionsToKeep = (known: number, idle: number, own_bytes: number): number =>
   own_bytes > OWN_BYTES_MAX ? known - idle + 1 : KNOWN_MAX
 
-/** Time until a worker is started again: at once where the last one came up, ever longer where none does. */
+/** Time until a worker is restarted: at once if the last one came up, increasing as long as none does. */
 const AGAIN_MS = 500,
   AGAIN_MAX_MS = 30_000
 /**
  * A worker that ends sooner than this may do so again: starting one takes the main thread some hundred milliseconds.
  */
 const STEADY_MS = 10_000
-/** Failures in a row before this one; `lived_ms`: since it came up, undefined where it did not. */
+/** Failures in a row before this one; `lived_ms`: time since it came up, undefined if it did not. */
 export const failuresBefore = (failures: number, lived_ms: number | undefined): number =>
   lived_ms === undefined ? failures + 1 : lived_ms >= STEADY_MS ? 0 : failures
 export const restartAfter_ms = (failures: number): number =>

@@ -1,4 +1,4 @@
-/** Messages of a thread as what they say of a job. */
+/** Messages of a thread as reports on a job. */
 import type { Finished, FromLane } from "./messages.ts"
 import { parted } from "./sealed.ts"
 
@@ -7,7 +7,7 @@ export type ThreadReport = { readonly id: number } & (
   | { readonly finished: Finished; readonly texts: string }
   | Extract<FromLane, { readonly kind: "failed" }>
 )
-/** undefined where it only came up. */
+/** undefined if it only reported that it came up. */
 export const saidOf = (message: FromLane): ThreadReport | undefined => {
   if (typeof message === "string") {
     const { rest, text } = parted(message)

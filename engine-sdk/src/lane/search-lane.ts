@@ -1,10 +1,10 @@
 /**
  * A lane for long searches. The main thread gives each search a quantum; one that uses it up is interrupted and runs
  * again here, from the beginning and with its full time, in a thread of its own over the same segments. Most searches
- * never come here and pay nothing for it; one that does costs the others its quantum.
+ * never get here and pay nothing for it; one that does costs the others its quantum.
  *
- * A namespace has one place at a time, so that no tenant's slow searches hold up another's, and waits in its own line;
- * namespaces take turns. A thread that does not come back in time is ended: its search is answered as timed out, and
+ * A namespace has one place at a time, so that no tenant's slow searches delay another's, and waits in its own line;
+ * namespaces take turns. A thread that does not answer in time is terminated: its search is answered as timed out, and
  * the next one gets a new thread.
  */
 import type { Namespace } from "../engine.ts"
@@ -13,11 +13,11 @@ import { warn } from "../warning.ts"
 import { CLOSED, messageOf, plansOf, settleJob, type LaneDone, type LaneJob, type PendingJob } from "./job.ts"
 import { SearchThread } from "./search-thread.ts"
 
-/** Searches at a time, of different namespaces. */
+/** Concurrent searches, of different namespaces. */
 const THREADS = 2
 const WAITING_MAX = 2_000,
   WAITING_OF_NAMESPACE_MAX = 200
-/** Beside what a search may take of processor time: waiting for a processor, a relevance index that is made first. */
+/** Time beyond a search's processor time: waiting for a processor, or for a relevance index that is made first. */
 const GRACE_MS = 20_000,
   GRACE_FACTOR = 4,
   BUILDING_MS = 120_000
@@ -26,9 +26,9 @@ const HEAP_MB = 1_024
 const RETRY_AFTER_S = 10
 /** Collections that a thread keeps, beside those it is searching. */
 const KNOWN_MAX = 8
-/** Between two looks at whether somebody still waits for what is running. */
+/** Interval of checking whether a caller still waits for what is running. */
 const WATCH_MS = 20
-/** After there was something to search. */
+/** Delay after there is something to search. */
 const START_MS = 1_000
 interface Place {
   readonly thread: SearchThread
@@ -44,7 +44,7 @@ interface Place {
     | undefined
 }
 
-/** Not "timed out", which would suggest that the engine is away, while it is there for everybody else. */
+/** Not "timed out", which would suggest that the engine is down, while it serves all others. */
 const timedOut: EngineError = {
   kind: "Overloaded",
   message: "The search took longer than it may.",
@@ -67,11 +67,11 @@ export class SearchLane {
   constructor(path: string) {
     this.path = path
   }
-  /** There is enough to search that it may take long: the threads come up, one after another. */
+  /** Enough is stored that a search may take long: the threads are started, one after another. */
   expect(): void {
     if (this.isExpecting) return
     this.isExpecting = true
-    // Starting a thread takes this one some hundred milliseconds in one piece: not when somebody searches.
+    // Starting a thread blocks this one for some hundred milliseconds: not while a search waits.
     for (let n = 1; n <= THREADS; n++)
       (
         setTimeout(() => {
@@ -80,7 +80,7 @@ export class SearchLane {
       ).unref?.()
   }
 
-  /** Never rejects, but for a defect. */
+  /** Never rejects, except on a defect. */
   run(job: LaneJob): Promise<Result<LaneDone>> {
     const line = this.lines.get(job.namespace) ?? []
     if (this.isClosed) return Promise.resolve(fail(CLOSED))
@@ -92,7 +92,7 @@ export class SearchLane {
       this.dispatch()
     })
   }
-  /** At every thread that is up and idle; resolves when all are done, whatever came of it. */
+  /** Runs on every thread that is up and idle; resolves when all are done, whatever the outcome. */
   async practise(job: LaneJob): Promise<void> {
     const idle = this.places.filter(({ running, thread }) => running === undefined && thread.isReady)
     await Promise.all(
@@ -101,11 +101,11 @@ export class SearchLane {
       )
     )
   }
-  /** The collection was closed or is gone. */
+  /** The collection was closed or dropped. */
   forget(key: number): void {
     for (const { thread } of this.places) thread.forget(key)
   }
-  /** Resolves when the searches running at this call have ended; undefined where none are. */
+  /** Resolves when the searches running at this call have ended; undefined if none are. */
   unread(): Promise<void> | undefined {
     const running = this.places.flatMap(({ running }) => (running === undefined ? [] : [running.ended]))
     return running.length === 0 ? undefined : Promise.all(running).then(() => undefined)
@@ -133,12 +133,12 @@ export class SearchLane {
       const found = [...this.lines].find(([namespace]) => !busy.has(namespace))
       if (found === undefined) return
       const idle = this.places.find(({ running }) => running === undefined)
-      // A warming-up thread is free in a moment, and can be told here.
+      // A thread that is warming up is free in a moment, and can be notified here.
       if (idle === undefined && this.places.length >= THREADS) return
       const [namespace, line] = found
       const one = line.shift()!
       this.waiting--
-      // Behind the others from now on.
+      // After the others from now on.
       this.lines.delete(namespace)
       if (line.length > 0) this.lines.set(namespace, line)
       if (one.job.isGivenUp()) one.resolve(fail(timedOut))
@@ -171,7 +171,7 @@ export class SearchLane {
       try {
         place.thread.post(message.value)
       } catch (error) {
-        // The message cannot be sent, so the thread's known state is stale.
+        // The message cannot be sent, so the thread's recorded state is stale.
         this.settle(place)
         waiting.reject(error as Error)
         this.lost(place, overloaded)

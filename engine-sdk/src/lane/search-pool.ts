@@ -1,11 +1,11 @@
 /**
- * Workers for quick searches: each search goes to the least loaded worker and gets the quantum that the main thread
+ * Workers for quick searches: each search is sent to the least loaded worker and gets the quantum that the main thread
  * would give it; one that uses it up is reported back and runs again elsewhere. A worker has a few searches at a time,
  * so that it never waits for the main thread; the others wait here in the order of `fair-lines.ts`.
  *
- * A worker that dies is replaced. Nobody knows which of its searches was the cause, so all of them run again where a
- * search is alone. While no worker is left, waiting searches run on the thread where they arrived, one a turn: all at
- * once would hold that thread up for their whole duration.
+ * A worker that dies is replaced. Which of its searches was the cause is unknown, so all of them run again, each alone
+ * on its thread. While no worker is left, waiting searches run on the thread where they arrived, one a turn: all at
+ * once would block that thread for their whole duration.
  */
 import type { Namespace } from "../engine.ts"
 import { fail, type EngineError, type Result } from "../errors.ts"
@@ -26,11 +26,11 @@ import { SearchThread } from "./search-thread.ts"
 
 const WAITING_MAX = 10_000,
   WAITING_OF_NAMESPACE_MAX = 2_000
-/** For quick searches; what one of them may hold is bounded by its quantum. */
+/** For quick searches; the memory of one is bounded by its quantum. */
 const HEAP = { old_mb: 512 }
 /** Pause after there is something to search, and between starting two workers. */
 const START_MS = 300
-/** A worker that does not answer for this long is ended. Its searches stop themselves long before. */
+/** A worker that does not answer for this long is terminated. Its searches stop themselves long before. */
 const STUCK_MS = 30_000
 const RETRY_AFTER_S = 10
 
@@ -39,7 +39,7 @@ export interface QuickJob extends LaneJob {
   readonly expected_ms: number
   /** The namespace's weight among those that wait. */ readonly weight: number
 }
-/** Why it is to be asked again: it `waited` and was not begun, or a worker ended that had it. */
+/** Why it must be requested again: it `waited` and was not begun, or its worker ended. */
 export type Elsewhere = "waited" | "lost"
 interface Quick extends PendingJob {
   readonly job: QuickJob
@@ -75,8 +75,8 @@ const overloaded: EngineError = {
 }
 
 /**
- * How many collections it may keep, according to the memory it last reported; the effect of dropping some shows in its
- * next report.
+ * How many collections it may keep, according to the memory it last reported; the effect of dropping some appears in
+ * its next report.
  */
 const keepsOf = (worker: Worker): number => {
   const { collections } = worker.thread.known
@@ -103,18 +103,18 @@ export class SearchPool {
   private readonly readers = new Set<Reader>()
   private next = 1
   private sent = 0
-  /** In a row, without one that came up and stayed. */ private failures = 0
+  /** Consecutive failures: no worker came up and stayed up in between. */ private failures = 0
   private isClosed = false
   private isExpecting = false
   private isEmptying = false
   private watch: ReturnType<typeof setInterval> | undefined
-  /** `preparing`: what makes a collection ready at a worker; undefined where it is gone. */
+  /** `preparing`: the work that prepares a collection on a worker; undefined if the collection no longer exists. */
   constructor(path: string, count: number, preparing: (key: number) => QuickJob | undefined) {
     this.path = path
     this.count = count
     this.preparing = preparing
   }
-  /** There is enough to search: workers come up, one after another. */
+  /** Enough is stored to search: workers are started, one after another. */
   expect(): void {
     if (this.isExpecting || this.isClosed) return
     this.isExpecting = true
@@ -133,7 +133,7 @@ export class SearchPool {
   get isReady(): boolean {
     return this.workers.some(({ thread }) => thread.isReady)
   }
-  /** Never rejects, but for a defect. */
+  /** Never rejects, except on a defect. */
   run(job: QuickJob): Promise<Result<LaneDone> | Elsewhere> {
     if (this.isClosed) return Promise.resolve(fail(CLOSED))
     const { expected_ms, namespace, weight } = job
@@ -144,7 +144,7 @@ export class SearchPool {
       this.dispatch()
     })
   }
-  /** When nothing reads any more what was searched when this was called. */
+  /** Resolves when nothing reads any more what was searched at this call. */
   unread(): Promise<void> | undefined {
     const left = new Set<Running>()
     for (const { running } of this.workers) for (const one of running.values()) left.add(one)
@@ -180,7 +180,7 @@ export class SearchPool {
       return
     }
     const message = messageOf(job, worker.thread.known, keepsOf(worker), { id, left_ms, quantum_ms: job.quantum_ms })
-    // Its collections are not what they were: the thread where it arrived knows what to say.
+    // Its collections have changed: the thread where it arrived decides what to answer.
     if (!message.ok) {
       quick.elsewhere("waited")
       return
@@ -192,7 +192,7 @@ export class SearchPool {
     try {
       worker.thread.post(message.value)
     } catch (error) {
-      // The message cannot be sent, so the thread's known state is stale.
+      // The message cannot be sent, so the thread's recorded state is stale.
       this.over(worker, id)
       quick.reject(error as Error)
       this.lost(worker, "It could not be told what it is to know.")
@@ -202,7 +202,7 @@ export class SearchPool {
   forget(key: number): void {
     for (const { thread } of this.workers) thread.forget(key)
   }
-  /** At every worker that is up, behind what it has; resolves when all are done, whatever came of it. */
+  /** Runs on every worker that is up, after its queue; resolves when all are done, whatever the outcome. */
   async practise(job: QuickJob): Promise<void> {
     const { expected_ms, namespace, weight } = job
     await Promise.all(
@@ -221,7 +221,7 @@ export class SearchPool {
   prepareEverywhere(key: number): void {
     for (const worker of this.workers) if (worker.thread.isReady) this.prepare(worker, [key])
   }
-  /** Piece by piece, one at a time, behind the searches that it has: they wait for a piece at most. */
+  /** Piece by piece, one at a time, after its queued searches: a search waits for one piece at most. */
   private prepare(worker: Worker, wants: ReadonlyArray<number>): void {
     if (worker.isPreparing || worker.thread.isGone || this.isClosed) return
     for (const key of wants) {

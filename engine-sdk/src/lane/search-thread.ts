@@ -1,5 +1,5 @@
 /**
- * One thread that searches over the shared segments: what it has been sent, and how its jobs end. The caller
+ * One thread that searches over the shared segments: what it was sent, and how its jobs end. The caller
  * (`search-pool.ts`, `search-lane.ts`) decides how much to send at a time.
  */
 import { Worker } from "node:worker_threads"
@@ -8,10 +8,10 @@ import type { CollectionSchema } from "../schema.ts"
 import { saidOf, type ThreadReport } from "./said.ts"
 import type { FromLane, ToLane } from "./messages.ts"
 
-/** Time for a thread to come up before it is ended. */
+/** Time for a thread to come up before it is terminated. */
 const STOP_MS = 10_000
 
-/** The thread's collections, least recently used first: schema and segments with the deletions it knows of. */
+/** The thread's collections, least recently used first: schema and segments with the deletions it knows. */
 export interface ThreadContents {
   readonly collections: Map<number, KnownCollection>
   /** Keys of collections that it is to drop with the next message. */ readonly gone: number[]
@@ -39,7 +39,7 @@ interface ThreadHeap {
 interface Side {
   readonly receive: (said: ThreadReport) => void
   readonly ready?: () => void
-  /** Once; `reason` where it ended with an error. */ readonly lost: (reason: string | undefined) => void
+  /** Called once; `reason` if it ended with an error. */ readonly lost: (reason: string | undefined) => void
 }
 
 export class SearchThread {
@@ -85,7 +85,7 @@ export class SearchThread {
   forget(key: number): void {
     if (this.known.collections.delete(key)) this.known.gone.push(key)
   }
-  /** The program stays while somebody waits for it. */
+  /** The process stays alive as long as a caller waits for it. */
   hold(): void {
     this.worker.ref()
   }
@@ -99,8 +99,9 @@ export class SearchThread {
     await this.worker.terminate()
   }
   /**
-   * Ending a thread does not always wait until it has ended. One that comes up would open the documents, to read, after
-   * the writer has let go of them, and the next engine of this process share that and could not write.
+   * Terminating a thread does not always wait until it has ended. One that is starting would open the documents,
+   * read-only, after the writer has released them, and the next engine of this process would share that and could not
+   * write.
    */
   async end(): Promise<void> {
     this.worker.ref()

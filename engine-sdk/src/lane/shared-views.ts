@@ -13,7 +13,7 @@ import type { ThreadContents, KnownCollection, KnownSegment } from "./search-thr
 
 /** Stemming dictionaries that a thread keeps, beside those it needs. */
 const DICTIONARIES_MAX = 64
-/** Segments come again with the numbers that they had, in other memory, when a collection is opened again. */
+/** When a collection is reopened, segments have the same numbers in other memory. */
 const numberOf = new WeakMap<CollectionReader, number>()
 let lastNumber = 0
 const readerNumber = (reader: CollectionReader): number => {
@@ -68,8 +68,8 @@ export class SharedViews {
   }
 
   /**
-   * At the moment at which the thread begins; `known` is what it has then, of which the least recently used collections
-   * beyond `known_max` are forgotten. Unavailable where a collection of the search is not as it was.
+   * Computed when the thread begins; `known` is what it has then, of which the least recently used collections beyond
+   * `known_max` are dropped. Unavailable if a collection of the search has changed.
    */
   forThread(known: ThreadContents, known_max: number): Result<SharedNow> {
     if (!this.isAsItWas()) return fail(NOT_NOW)
@@ -78,7 +78,7 @@ export class SharedViews {
     for (const name of this.names) {
       const entry = this.entryOf(name),
         reader = entry?.reader
-      // A joined collection that is not there is none for a search here either.
+      // A joined collection that does not exist does not exist for a search here either.
       if (entry === undefined || reader === undefined) continue
       const { key } = entry.record
       names.push([name, key])
@@ -121,7 +121,7 @@ export class SharedViews {
     }
     return told
   }
-  /** Every collection that is searched is open, with the fields that its plan names. */
+  /** Every searched collection is open, with the fields that its plan names. */
   private isAsItWas(): boolean {
     const { work } = this
     const plans = work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : []
@@ -139,7 +139,7 @@ const hasField = (schema: CollectionSchema, name: string): boolean => schema.fie
 
 const dictionaryKey = (namespace: string, name: string): string => JSON.stringify([namespace, name])
 
-/** undefined where the thread knows the collection as it is now. */
+/** undefined if the thread has the collection's current state. */
 const changeOf = (
   key: number,
   reader: CollectionReader,
@@ -183,7 +183,7 @@ const changeOf = (
     early
   }
 }
-/** `before`: what the thread knows of it; undefined where it does not have the segment. */
+/** `before`: what the thread has of it; undefined if it does not have the segment. */
 const sharedView = ({ deleted, deletedCount, segment }: SegmentView, before: KnownSegment | undefined): SharedView => {
   const { buffer, length, offset, outside } = segment.region,
     sections = sectionsOf(segment)
@@ -207,7 +207,7 @@ const sharedView = ({ deleted, deletedCount, segment }: SegmentView, before: Kno
     graphs: graphsOf(segment).flatMap(({ record, region }) => (region === undefined ? [] : [{ record, region }]))
   }
 }
-/** The least recently used ones that the thread is to let go of. */
+/** The least recently used ones, which the thread is to drop. */
 const forgotten = ({ collections }: ThreadContents, needed: ReadonlySet<number>, known_max: number): number[] => {
   const keys: number[] = []
   for (const key of collections.keys()) {

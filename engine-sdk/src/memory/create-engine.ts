@@ -1,4 +1,4 @@
-/** An engine without a disk: everything lives in this process and ends with it. */
+/** An engine without a disk: everything is in this process and ends with it. */
 import { MemoryJournal } from "../store/journal.ts"
 import { APPROXIMATE_FROM } from "../store/vector-graphs.ts"
 import { Writer } from "../store/writer.ts"

@@ -1,5 +1,5 @@
 /**
- * Documents that the writer has published before the disk has them: kept here until it says that they can be read.
+ * Documents that the writer has published before they are on disk: kept here until it reports that they can be read.
  * Bounded by writes that wait for their answer, because each is answered only after that.
  */
 import type { EarlyTexts } from "../index/reader.ts"

@@ -1,4 +1,4 @@
-/** What the in-process engine says of itself, and small decisions about its answers. */
+/** What the in-process engine reports about itself, and small decisions about its answers. */
 import type { Capabilities } from "../capabilities.ts"
 import type { Awaitable, SearchBudget } from "../engine.ts"
 import { type EngineError, type Result } from "../errors.ts"
@@ -20,10 +20,10 @@ export interface DocumentReads {
   text(key: number, seq: number): string | undefined
   bytes(key: number): number
   /** Makes commits from elsewhere readable. */ refresh(): void
-  /** Texts that the disk does not have yet. */ keep?(key: number, texts: EarlyTexts): void
-  /** It has those up to this batch. */ readable?(key: number, batch: number): void
+  /** Keeps texts that are not on disk yet. */ keep?(key: number, texts: EarlyTexts): void
+  /** Texts up to this batch are on disk. */ readable?(key: number, batch: number): void
   forget?(key: number): void
-  /** Those that it keeps. */ earlyTexts?(key: number): EarlyTexts["texts"]
+  /** The texts that it keeps. */ earlyTexts?(key: number): EarlyTexts["texts"]
 }
 
 export const EXACT: Capabilities["grades"] = {
@@ -54,13 +54,13 @@ export const APPROXIMATE: Capabilities["grades"] = {
   radial_vector: "approximate",
   hybrid: "approximate"
 }
-/** Plans of one call share the longest time among them. */
+/** Plans of one call share the longest time limit among them. */
 export const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({
   limit_ms: plans.reduce((most, { cutoff_ms }) => Math.max(most, cutoff_ms), 0),
   used_ms: 0
 })
 export const isLong = (plans: ReadonlyArray<SearchPlan>): boolean => plans.some((plan) => plan.isLong === true)
-/** How many of the first answers can be kept for later; the next one takes too long for that here. */
+/** How many of the first answers can be kept; the next one takes too long for this thread. */
 export const keptOf = (answers: ReadonlyArray<Result<SearchAnswer>>): number => {
   const first = answers.findIndex((answer) => {
     if (answer.ok) answer.value.window?.keep()
@@ -74,7 +74,7 @@ export const unionOf = (laned: Result<LaneDone>): Result<UnionAnswer> =>
   laned.ok && laned.value.done.kind === "union"
     ? unpacked(laned.value.done.answer, laned.value.texts)
     : (laned as Result<never>)
-/** Runs; what could not be opened is answered instead of thrown. */
+/** Runs; a collection that could not be opened is answered instead of thrown. */
 export const answering = <A>(failed: (error: EngineError) => A, run: () => Awaitable<A>): Awaitable<A> => {
   const answer = run()
   return answer instanceof Promise

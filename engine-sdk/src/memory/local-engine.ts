@@ -1,6 +1,6 @@
 /**
  * The in-process engine: readers on the calling thread over a writer that may run elsewhere. Searches are synchronous;
- * a caller waits only for a collection that is not open yet and for what its search is the first to need.
+ * a caller waits only for a collection that is not open yet and for data that its search is the first to need.
  */
 import type { Dictionaries } from "../analysis/tokens.ts"
 import type { Capabilities } from "../capabilities.ts"
@@ -60,29 +60,29 @@ import {
 interface Entry {
   record: CollectionRecord
   reader: CollectionReader | undefined
-  /** Filled by publications until the writer says that it is whole. */ staged: CollectionReader | undefined
-  /** Let go of; publications of the closing writer are of no use. */ isClosing: boolean
+  /** Filled by publications until the writer reports that it is complete. */ staged: CollectionReader | undefined
+  /** Released; publications of the closing writer are ignored. */ isClosing: boolean
   /** Live documents, as far as known while closed. */ documents: number
   lastUse: number
   opening: Promise<void> | undefined
   isMapping: boolean
-  /** Until nothing was published for a while. */ quiet: ReturnType<typeof setTimeout> | undefined
+  /** Runs until nothing was published for a while. */ quiet: ReturnType<typeof setTimeout> | undefined
   /** Why it could not be opened. */ damage: string | undefined
   /** Searches elsewhere that read it. */ pins: number
 }
 const CLOSED: EngineError = { kind: "Unavailable", message: "The engine is closed." }
 const MEBIBYTE = 1_048_576
-/** Of background work between searches. */
+/** Duration of background work between searches. */
 const SLICE_MS = 0.5
-/** For one page of a list by a filter. */
+/** Time for one page of a list by a filter. */
 const SCAN_MS = 10_000
-/** For looking words up. */
+/** Time for looking words up. */
 const WORDS_MS = 50
-/** Time on this thread for one warm-up search, for which nobody waits. */
+/** Time on this thread for one warm-up search, which no caller waits for. */
 const PRACTICE_MS = 8
-/** Without publications, until what they lack is made ready: sooner than the writer makes one segment of them. */
+/** Time without publications before what they lack is prepared: sooner than the writer merges them into one segment. */
 const QUIET_MS = 300
-/** New segments whose facet values are worth a turn of their own. */
+/** Number of new segments whose facet values are worth a turn of their own. */
 const MAPPED_DOCS_MIN = 128
 
 /**
@@ -112,7 +112,7 @@ export class LocalEngine implements SearchEngine {
   private failure: string | undefined
   private afterClose: (() => Promise<void>) | undefined
   private readonly threads: OtherThreads | undefined
-  /** `threads`: where searches go on that take long, and quick ones where it has workers; else all run here. */
+  /** `threads`: where long searches continue, and quick ones if it has workers; else all run here. */
   constructor(
     kind: string,
     reads: DocumentReads,
@@ -135,11 +135,11 @@ export class LocalEngine implements SearchEngine {
     this.budget_bytes = budget_bytes
     this.isApproximate = approximateFrom < Infinity
   }
-  /** The writer is made after the engine, because it announces what it holds to it. */
+  /** The writer is made after the engine, because it announces its collections to it. */
   attach(port: WriterPort): void {
     this.port = port
   }
-  /** The writer can no longer be reached; reads go on. */
+  /** The writer can no longer be reached; reads continue. */
   failed(message: string): void {
     this.failure = message
   }
@@ -225,8 +225,8 @@ export class LocalEngine implements SearchEngine {
     }
   }
   /**
-   * Makes a segment ready that is about to replace others, between searches; resolves when it is, or when nobody would
-   * search it. Nothing reads its memory afterwards unless it is published.
+   * Prepares a segment that is about to replace others, between searches; resolves when it is ready, or when no search
+   * would use it. Nothing reads its memory afterwards unless it is published.
    */
   async prepare(key: number, upcoming: PublishedSegment, replaced: ReadonlyArray<number>): Promise<void> {
     const entry = this.entries.get(key),
@@ -235,8 +235,8 @@ export class LocalEngine implements SearchEngine {
     if (!(await this.between(entry, reader, prepareSuccessor(reader, upcoming, replaced)))) reader.unexpect(upcoming.id)
   }
   /**
-   * Runs work in slices; gives it up (false) as soon as the reader is no longer the collection's, or when it fails: it
-   * makes ready what a search else does itself, and that search has somebody to tell it to.
+   * Runs work in slices; abandons it (false) as soon as the reader is no longer the collection's, or when it fails: it
+   * prepares what a search would otherwise do itself, and that search can report the failure to its caller.
    */
   private between(entry: Entry, reader: CollectionReader, work: Generator<void, void>): Promise<boolean> {
     const isCurrent = (): boolean => this.isCurrent(entry, reader)
@@ -258,7 +258,7 @@ export class LocalEngine implements SearchEngine {
   private isCurrent(entry: Entry, reader: CollectionReader): boolean {
     return entry.reader === reader && this.entries.get(entry.record.key) === entry && !this.isClosed
   }
-  /** At most one at a time; what comes meanwhile is mapped by it or by the next. */
+  /** One at a time; segments published in the meantime are mapped by it or by the next. */
   private mapPublished(entry: Entry, reader: CollectionReader): void {
     if (entry.isMapping) return
     entry.isMapping = true
@@ -266,7 +266,7 @@ export class LocalEngine implements SearchEngine {
       entry.isMapping = false
     })
   }
-  /** What is published next begins the wait anew: what an import's segments lack, those that they become lack too. */
+  /** The next publication restarts the wait: what an import's segments lack, their merged segments lack too. */
   private whenQuiet(entry: Entry): void {
     clearTimeout(entry.quiet)
     if (this.isClosed) return
@@ -293,7 +293,7 @@ export class LocalEngine implements SearchEngine {
     return new CollectionReader(record.schema, { text: (seq) => this.reads.text(record.key, seq) })
   }
 
-  /** Search workers that are up, and searches that were sent to them; none where the engine was opened without. */
+  /** Search workers that are up, and searches that were sent to them; none if the engine was opened without. */
   searchWorkers(): WorkersNow {
     return this.threads?.workersNow ?? NO_WORKERS
   }
@@ -333,7 +333,7 @@ export class LocalEngine implements SearchEngine {
   dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> {
     return this.asked(() => this.writer.drop(namespace, name))
   }
-  /** A writer that is gone is an answer, not a defect; everything else it throws is one. */
+  /** A lost writer is an answer, not a defect; everything else it throws is a defect. */
   private async asked<A>(ask: () => Promise<Result<A>>): Promise<Result<A>> {
     if (this.isClosed) return fail(CLOSED)
     if (this.failure !== undefined) return fail({ kind: "Unavailable", message: this.failure })
@@ -348,7 +348,7 @@ export class LocalEngine implements SearchEngine {
     }
   }
   listCollections(namespace: Namespace): ReadonlyArray<CollectionInfo> {
-    // Newest first: the number of a collection only grows.
+    // Newest first: numbers of collections only increase.
     return [...(this.byName.get(namespace)?.values() ?? [])]
       .sort((a, b) => b - a)
       .map((key) => infoOf(this.entries.get(key)!))
@@ -406,7 +406,7 @@ export class LocalEngine implements SearchEngine {
     if (!quick.ok) return plans.map(() => quick)
     const { done, used_ms } = quick.value,
       answers = answersOf(quick.value)
-    // One that took nothing was not begun: what it reads is being made ready.
+    // One that returned nothing was not begun: the data it reads is being prepared.
     return done.kind === "gave_way" ? this.searchedInLane(namespace, plans, answers, budget, used_ms > 0) : answers
   }
   private searched(
@@ -433,7 +433,7 @@ export class LocalEngine implements SearchEngine {
     }
     return answers
   }
-  /** The rest, behind those already answered. */
+  /** The rest, after those already answered. */
   private async searchedInLane(
     namespace: Namespace,
     plans: ReadonlyArray<SearchPlan>,
@@ -513,7 +513,7 @@ export class LocalEngine implements SearchEngine {
 
   /**
    * Runs one plan after another, with a pause after each so that other searches can run between them. A relevance
-   * search is left out while its index does not exist, because it would have it built.
+   * search is skipped while its index does not exist, because it would have it built.
    */
   async practise(
     namespace: Namespace,
@@ -550,8 +550,8 @@ export class LocalEngine implements SearchEngine {
   // ---------------------------------------------------------------------------------------
 
   /**
-   * A quantum of this thread, a small one where the namespace's searches take long at the moment anyway; none where
-   * there is no other thread.
+   * A quantum of this thread, a small one if the namespace's searches currently take long; none if there is no other
+   * thread.
    */
   private allowanceOf(namespace: Namespace): Allowance {
     const { threads } = this
@@ -621,7 +621,7 @@ export class LocalEngine implements SearchEngine {
   }
   /**
    * Ends the writer for good: when it resolves nothing is acknowledged or stored any more, so another engine may open
-   * the folder. Writes answer that the engine is unavailable; searches go on over what was published.
+   * the folder. Writes answer that the engine is unavailable; searches continue over what was published.
    */
   async stopWriting(): Promise<void> {
     this.failure ??= "The engine's writer was stopped."
@@ -666,7 +666,7 @@ export class LocalEngine implements SearchEngine {
     entry.lastUse = ++this.clock
   }
 
-  /** Runs at once when everything it may read is open, else after opening it. */
+  /** Runs at once if everything it may read is open, else after opening it. */
   private whenOpen<A>(namespace: Namespace, names: ReadonlyArray<string>, run: () => Awaitable<A>): Awaitable<A> {
     const closed: Entry[] = []
     for (const name of names) {
@@ -686,8 +686,8 @@ export class LocalEngine implements SearchEngine {
     })()
   }
   /**
-   * When open, and when what named rankings read beside the index is there too: the first such search of a collection
-   * waits for it.
+   * Runs when the collection is open and what named rankings read beside the index is ready: the first such search of a
+   * collection waits for it.
    */
   private whenAsked<A>(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, run: () => Awaitable<A>): Awaitable<A> {
     const names = collectionsOf(plans)
@@ -704,7 +704,7 @@ export class LocalEngine implements SearchEngine {
       return answer
     })()
   }
-  /** The same where the search runs on this thread, whose facets have numbers of their own. */
+  /** The same if the search runs on this thread, whose facets have numbers of their own. */
   private whenIndexed<A>(
     namespace: Namespace,
     plans: ReadonlyArray<SearchPlan>,
@@ -712,7 +712,7 @@ export class LocalEngine implements SearchEngine {
   ): Awaitable<A> {
     return this.whenAsked(namespace, plans, () => this.whenMapped(namespace, plans, collectionsOf(plans), run))
   }
-  /** Tells the writer what relevance searches read; undefined where nothing is to be waited for. */
+  /** Requests from the writer what relevance searches read; undefined if there is nothing to wait for. */
   private askForUnits(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): Promise<void> | undefined {
     if (this.failure !== undefined || this.isClosed) return undefined
     const waits: Promise<void>[] = []
@@ -720,7 +720,7 @@ export class LocalEngine implements SearchEngine {
       const { key } = this.entryOf(namespace, asked.collection)!.record
       const made = this.writer.makeUnits(key, asked.units).catch((error: unknown) => {
         if (this.isClosed) throw new NotOpened(CLOSED)
-        // The search reads them itself, as far as its time goes.
+        // The search reads them itself, as far as its time allows.
         warn(`a relevance index of collection ${key} was not made`, error)
       })
       if (asked.waits) waits.push(made)
@@ -733,8 +733,8 @@ export class LocalEngine implements SearchEngine {
         })
   }
   /**
-   * When open, and when values of its facets have numbers: who asks first for a facet of many values waits, others go
-   * on.
+   * Runs when the collection is open and the values of its facets have numbers: the first request for a facet of many
+   * values waits, others do not.
    */
   private whenMapped<A>(
     namespace: Namespace,
@@ -793,7 +793,7 @@ export class LocalEngine implements SearchEngine {
         entry.opening = undefined
       }))
   }
-  /** Closes collections by least recent use until the open ones fit the budget. The one just used stays. */
+  /** Closes the least recently used collections until the open ones fit the budget. The one just used stays. */
   private makeRoom(keep: number): void {
     let total = 0
     for (const { reader } of this.entries.values()) total += reader?.indexBytes ?? 0

@@ -10,16 +10,16 @@ import { OtherThreads } from "./other-threads.ts"
 import { WORKERS_MAX, type SearchWorkers } from "../lane/placing.ts"
 
 export interface OpenEngineOptions {
-  /** A folder that belongs to this engine alone; created where missing. */ readonly path: string
+  /** A folder that belongs to this engine alone; created if missing. */ readonly path: string
   /**
-   * Builds the index in a worker thread, so that searches never wait for an import; searches that take long run in
-   * threads of their own.
+   * Builds the index in a worker thread, so that searches never wait for an import; long searches run in threads of
+   * their own.
    */
   readonly worker?: boolean
   /**
    * With `worker`: threads that run searches over the same index, so that several run at once and this thread only
-   * sends and receives them. A number, or when searches are sent to them. Searches whose hits are ordered again run on
-   * this thread all the same. Each has up to 60 MB of its own. Default: 0.
+   * sends and receives them. A number, or the conditions under which searches are sent to them. Searches whose hits are
+   * reordered run on this thread all the same. Each thread has up to 60 MB of its own. Default: 0.
    */
   readonly searchWorkers?: number | SearchWorkers
   /** Index memory of open collections; beyond it the least recently used are closed. Default: no limit. */
@@ -47,8 +47,8 @@ const checked = (workers: SearchWorkers, isThreaded: boolean): SearchWorkers => 
 }
 
 /**
- * Fails (rejects) with a RangeError that names every wrong option, and when the folder cannot be opened or belongs to
- * another version. Nothing is loaded before it is used.
+ * Rejects with a RangeError that names every invalid option, and when the folder cannot be opened or belongs to another
+ * version. Collections are loaded on first use.
  *
  * @example
  * ```ts

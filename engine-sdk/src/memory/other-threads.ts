@@ -1,7 +1,7 @@
 /**
  * The threads that search for the main thread: workers for quick searches (`lane/search-pool.ts`), if any, and the lane
- * for long ones (`lane/search-lane.ts`). Common to both, and here: where a search goes, how long it may take there, and
- * keeping its collections open meanwhile.
+ * for long ones (`lane/search-lane.ts`). This file decides for both where a search runs and how long it may take there,
+ * and keeps its collections open in the meantime.
  */
 import type { Namespace, SearchBudget } from "../engine.ts"
 import type { Result } from "../errors.ts"
@@ -23,18 +23,18 @@ import { SharedViews } from "../lane/shared-views.ts"
 import type { SearchPlan } from "../plan.ts"
 
 /**
- * Of a thread that is not the lane's, for one search; for one of a namespace that has just had one which took longer,
- * so long. A usual search takes a hundredth of it.
+ * Quantum of a search outside the lane; the second for a namespace whose recent search took longer. A usual search
+ * takes a hundredth of it.
  */
 const QUANTUM_MS = 15,
   QUANTUM_AGAIN_MS = 3,
   SLOW_MS = 30_000
 const SLOW_MAX = 10_000
-/** Of one piece of preparation. */
+/** Duration of one piece of preparation. */
 const PREPARING_MS = 4
-/** Of a warm-up search. A search that arrives meanwhile waits for it. */
+/** Duration of a warm-up search. A search that arrives in the meantime waits for it. */
 const PRACTICE_MS = 250
-/** Documents of one collection from which on searches that take long are to be expected. */
+/** Documents of one collection from which on long searches are to be expected. */
 const LONG_DOCS_MIN = 1_000
 
 /** A searched collection, as the engine has it. */
@@ -52,14 +52,14 @@ interface Index {
   readonly dictionariesOf: (namespace: Namespace) => ReadonlyMap<string, ReadonlyMap<string, string>> | undefined
 }
 const unbudgeted = ({ budget: _budget, ...plan }: SearchPlan): SearchPlan => plan
-/** The request's account stays in its thread. */
+/** The request's memory budget stays in its thread. */
 const withoutBudget = (work: Work): Work =>
   work.kind === "search"
     ? { ...work, plans: work.plans.map(unbudgeted) }
     : work.kind === "union"
       ? { ...work, plan: { ...work.plan, plans: work.plan.plans.map(unbudgeted) } }
       : work
-/** Hits that are built late are answered where their data is. */
+/** Hits that are built lazily are answered where their data is. */
 const canTravel = ({ isLong, window }: SearchPlan): boolean => isLong !== true && window === undefined
 
 export class OtherThreads {
@@ -69,7 +69,7 @@ export class OtherThreads {
   private readonly costs = new Costs()
   private readonly here: TimeHere
   private index: Index | undefined
-  /** Namespaces with a search that used up its quantum lately, and when. */ private readonly slow = new Map<
+  /** Namespaces with a search that recently used up its quantum, and when. */ private readonly slow = new Map<
     Namespace,
     number
   >()
@@ -82,7 +82,7 @@ export class OtherThreads {
   attach(index: Index): void {
     this.index = index
   }
-  /** A thread more is some 20 MB: an engine with little in it gets none before a search wants one. */
+  /** Each thread is some 20 MB: an engine with little in it starts none before a search needs one. */
   expect(documents: number): void {
     if (documents >= LONG_DOCS_MIN) this.lane.expect()
     if (documents >= this.workers.documents_min) this.pool?.expect()
@@ -99,7 +99,7 @@ export class OtherThreads {
     this.slow.delete(namespace)
     return QUANTUM_MS
   }
-  /** Searches of one call ran here, and took so long. */
+  /** Searches of one call ran here, and took this long. */
   ranHere(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, used_ms: number): void {
     if (this.pool === undefined) return
     this.here.took(used_ms, performance.now())
@@ -111,14 +111,14 @@ export class OtherThreads {
       if (entry !== undefined) this.costs.note(entry.record.key, used_ms / plans.length)
     }
   }
-  /** Whether a worker is to run them: there is one, it costs less to send them away, and there is no time here. */
+  /** Whether a worker is to run them: there is one, sending them costs less, and there is no time here. */
   takesQuick(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, budget: SearchBudget): boolean {
     if (this.pool === undefined || budget.isSlow === true || !this.pool.isReady || !plans.every(canTravel)) return false
     let isWorth = false,
       expected_ms = 0
     for (const { collection } of plans) {
       const entry = this.index?.entryOf(namespace, collection)
-      // What is not there is told here.
+      // A missing collection is reported here.
       if (entry === undefined) return false
       const own_ms = this.costs.expected_ms(entry.record.key)
       expected_ms += own_ms
@@ -126,7 +126,7 @@ export class OtherThreads {
     }
     return isWorth && !this.here.hasRoom(expected_ms, performance.now())
   }
-  /** The collections of `work` are open. What it used counts against the budget. */
+  /** The collections of `work` are open. The memory it used counts against the budget. */
   async quick(namespace: Namespace, work: Work, budget: SearchBudget): Promise<Result<LaneDone> | Elsewhere> {
     const plans = plansOf(work)
     let expected_ms = 0
@@ -150,8 +150,8 @@ export class OtherThreads {
     return laned
   }
   /**
-   * In the lane, with all the time that is left. `isSlow`: it was seen to take long. One whose worker ended beside
-   * another's search was not, and its namespace is not to have less for it.
+   * Runs in the lane, with all the time that is left. `isSlow`: it was observed to take long. A search whose worker
+   * ended during another's was not, and its namespace must not get less for it.
    */
   async long(namespace: Namespace, work: Work, budget: SearchBudget, isSlow = true): Promise<Result<LaneDone>> {
     if (isSlow) {
@@ -170,12 +170,14 @@ export class OtherThreads {
       await Promise.all([this.lane.practise(job), this.pool?.practise(quick)])
     })
   }
-  /** The collection was closed or is gone: what other threads derived from it goes with what they are told next. */
+  /**
+   * The collection was closed or dropped: data that other threads derived from it is dropped with their next message.
+   */
   forget(key: number): void {
     this.lane.forget(key)
     this.pool?.forget(key)
   }
-  /** Workers make ready what they would derive first of a collection that changed, or was opened. */
+  /** Workers prepare what they would derive on first use of a collection that changed, or was opened. */
   prepare(key: number, documents: number): void {
     if (documents >= this.workers.documents_min) this.pool?.prepareEverywhere(key)
   }
@@ -183,10 +185,10 @@ export class OtherThreads {
     const { dictionariesOf, earlyOf, entryOf } = this.index!
     return new SharedViews(namespace, work, (name) => entryOf(namespace, name), earlyOf, dictionariesOf(namespace))
   }
-  /** For a worker that wants to make a collection ready. */
+  /** For a worker that requests the preparation of a collection. */
   private preparing(key: number): QuickJob | undefined {
     const place = this.index?.nameOf(key)
-    // What is closed is made ready when it is open again; what else is wanted must not wait for that.
+    // A closed collection is prepared when it is open again; other preparations must not wait for it.
     if (place === undefined || this.index?.entryOf(place.namespace, place.name)?.reader === undefined) return undefined
     const work: Work = { kind: "prepare", collection: place.name }
     const shared = this.sharedFor(place.namespace, work)
@@ -224,7 +226,7 @@ export class OtherThreads {
       for (const entry of entries) entry.pins--
     }
   }
-  /** When none of them reads any more what was searched when this was called; undefined = none does. */
+  /** Resolves when none of the threads reads any more what was searched at this call; undefined = none does. */
   unread(): Promise<void> | undefined {
     const waits = [this.lane.unread(), this.pool?.unread()].filter((wait) => wait !== undefined)
     return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined)

@@ -11,7 +11,7 @@ const refusalOf = (error: unknown): Result<never> => {
   if (error instanceof AnswerRefused) return fail(error.error)
   throw error
 }
-/** An answer that grew too large fails the request, wherever that was found. */
+/** An answer that became too large fails the request, whichever step noticed it. */
 export const refusable = async <A>(run: () => Promise<Result<A>>): Promise<Result<A>> => {
   try {
     return await run()
@@ -19,7 +19,7 @@ export const refusable = async <A>(run: () => Promise<Result<A>>): Promise<Resul
     return refusalOf(error)
   }
 }
-/** The same of what is made at once. */
+/** The same for synchronous work. */
 export const refusableNow = <A>(run: () => Result<A>): Result<A> => {
   try {
     return run()

@@ -11,7 +11,7 @@ import { resolveCollection, type OperationContext } from "./operation.ts"
 export type ForcedFilters = Readonly<Record<string, string>>
 type Names = Pick<OperationContext, "engine" | "namespace" | "resources">
 
-/** Whole-name match of names, `*` and patterns with `.*`; linear in the name, so no pattern can be made to hang. */
+/** Whole-name match of names, `*` and patterns with `.*`; linear in the name, so no pattern can cause a long search. */
 export const collectionMatches = (name: string, patterns: ReadonlyArray<string>): boolean =>
   patterns.some((pattern) => {
     if (pattern === "*" || pattern === ".*" || pattern === name) return true
@@ -39,7 +39,7 @@ const fits = (names: Names, entry: string, name: string): boolean => {
 }
 
 /**
- * The texts forced on a collection by its own name, as they were written; `*` holds where no other entry does.
+ * The texts forced on a collection by its own name, as they were written; `*` applies if no other entry does.
  * O(entries), with patterns O(entries × aliases).
  */
 export const forcedTextsOf = (names: Names, filters: ForcedFilters, name: string): ReadonlyArray<string> => {
@@ -49,7 +49,10 @@ export const forcedTextsOf = (names: Names, filters: ForcedFilters, name: string
   return fitting.length > 0 || !Object.hasOwn(filters, "*") ? fitting : [filters["*"]!]
 }
 
-/** Whether the table reaches a collection by this name, be it there or not; an empty one reaches everything. */
+/**
+ * Whether the table gives access to a collection by this name, whether or not it exists; an empty table gives access to
+ * everything.
+ */
 export const filtersReach = (names: Names, filters: ForcedFilters, name: string): boolean => {
   const entries = Object.keys(filters)
   if (entries.length === 0 || Object.hasOwn(filters, "*")) return true

@@ -19,7 +19,7 @@ import {
 } from "./operation.ts"
 
 const COPY_PAGE = 1_000
-/** Number of models that one body may name: each is a server to be asked. */
+/** Number of models that one body may name: each is a server to be called. */
 const MODELS_ASKED_MAX = 250
 const schemaContext = (context: OperationContext): SchemaContext => ({
   hasSynonymSet: (name) => context.resources.get(context.namespace, "synonym_set", name) !== undefined,
@@ -27,7 +27,9 @@ const schemaContext = (context: OperationContext): SchemaContext => ({
   modelDimensions: context.embedder?.dimensionsOf,
   modelKind: context.embedder?.kindOf
 })
-/** Whether the models of its fields can be used, as their host finds out; a body that is no schema asks nothing. */
+/**
+ * Whether the models of its fields can be used, as their host determines; a body that is not a schema calls nothing.
+ */
 const learnModels = async (context: OperationContext, body: unknown): Promise<EngineError | undefined> => {
   const { embedder, namespace } = context
   if (embedder?.learn === undefined || !isObject(body) || !Array.isArray(body.fields)) return undefined
@@ -41,7 +43,7 @@ const learnModels = async (context: OperationContext, body: unknown): Promise<En
 }
 
 const everything = (): boolean => true
-/** Newest first, then paged. `isShown`: by the collection's name, what the caller may know of. */
+/** Newest first, then paged. `isShown`: by the collection's name, whether the caller may know of it. */
 export const listCollections = (
   context: OperationContext,
   parameters: QueryParameters,
@@ -120,7 +122,7 @@ const copyDocuments = async (context: OperationContext, from: string, to: string
   }
   return answer(200, {})
 }
-/** Answers the whole collection (`docs/contract/collections.md#shape`). */
+/** Returns the whole collection (`docs/contract/collections.md#shape`). */
 export const updateCollection = async (
   context: OperationContext,
   name: string,
@@ -142,7 +144,7 @@ export const updateCollection = async (
   )
   return altered.ok ? answer(200, renderCollection(altered.value)) : altered
 }
-/** Schema changes in progress, of the collections that a caller has access to (all where absent). */
+/** Schema changes in progress, for the collections that a caller has access to (all if absent). */
 export const listSchemaChanges = async (
   context: OperationContext,
   isReached: (name: string) => boolean = () => true
@@ -153,7 +155,7 @@ export const listSchemaChanges = async (
     200,
     changes.value
       .filter(({ collection }) => isReached(collection))
-      // Each is checked when it is rewritten.
+      // Each document is validated when it is rewritten.
       .map(({ altered, collection, documents }) => ({
         collection,
         num_documents: documents,
@@ -163,7 +165,7 @@ export const listSchemaChanges = async (
   )
 }
 /**
- * The collection as such a body would make it, before any document is looked at; undefined where the body is refused or
+ * The collection as this body would make it, before any document is validated; undefined if the body is refused or
  * there is no such collection. Changes nothing.
  */
 export const alteredCollection = (context: OperationContext, name: string, sent: Body): CollectionInfo | undefined => {
@@ -191,7 +193,7 @@ export const getAlias = (context: OperationContext, name: string): OperationResu
   const alias = context.resources.get(context.namespace, "alias", name)
   return alias === undefined ? fail(COLLECTION_NOT_FOUND) : answer(200, alias)
 }
-/** The target need not exist. A name that a collection has answers 500, as stock clients know it. */
+/** The target need not exist. The name of an existing collection answers 500, as stock clients expect. */
 export const upsertAlias = async (context: OperationContext, name: string, sent: Body): Promise<OperationResult> => {
   const body = parseBody(sent)
   if (!body.ok) return body

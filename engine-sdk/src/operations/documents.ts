@@ -68,8 +68,8 @@ export const documentFieldContext = (
     4
   )
 /**
- * The filter of a by-filter operation with those that the caller's restrictions force. undefined: the text was empty,
- * nothing is meant. Fails with Closed where it joins what the caller does not reach.
+ * The filter of a by-filter operation, combined with those that the caller's restrictions force. undefined: the text
+ * was empty and selects nothing. Fails with Closed if it joins a collection that the caller cannot access.
  */
 export const filterOf = (
   context: OperationContext,
@@ -209,7 +209,7 @@ const requireFilter = (parameters: QueryParameters): Result<string> =>
     ? fail(invalid("Parameter `filter_by` must be provided.", "filter_by"))
     : ok(parameters.filter_by)
 
-/** A partial document onto every match; `*` means every document. Documents that refuse it are not counted. */
+/** Applies a partial document to every match; `*` means every document. Documents that refuse it are not counted. */
 export const updateDocuments = (
   context: OperationContext,
   collection: string,

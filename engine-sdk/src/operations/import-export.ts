@@ -1,6 +1,6 @@
 /**
- * Documents as JSON Lines in and out (`docs/contract/documents.md#imports`), in memory that does not grow with the
- * stream: lines go to the engine in batches, and one result line per input line comes back in order.
+ * Imports and exports documents as JSON Lines (`docs/contract/documents.md#imports`), in memory that does not grow with
+ * the stream: lines are sent to the engine in batches, and one result line per input line is returned in order.
  */
 import { isObject, parseBounded, stringifyJson } from "../documents/json.ts"
 import { boundedText } from "../error-text.ts"
@@ -22,8 +22,8 @@ import { Reach, type Restrictions, UNRESTRICTED } from "./restrictions.ts"
 const BATCH_LINES_MAX = 4_096
 const BATCH_CHARACTERS_MAX = 4 * 1024 * 1024
 /**
- * Decoded at once: a megabyte held the searching thread for 5-9 ms, and its lines kept all of its text until the last
- * of them was written.
+ * Characters decoded at once: a megabyte blocked the searching thread for 5-9 ms, and its lines kept all of its text
+ * until the last of them was written.
  */
 const PIECE_BYTES = 64 * 1024
 const LINE_BYTES_MAX = 32 * 1024 * 1024
@@ -35,13 +35,13 @@ export interface ImportMemory {
   /** This import now holds `bytes`. False: that is too much, and it keeps its former amount. */ readonly reserve: (
     bytes: number
   ) => boolean
-  /** The same as soon as there is room; false when there was none for too long. */ readonly reserveOrWait: (
+  /** The same as soon as there is room; false if there was none for too long. */ readonly reserveOrWait: (
     bytes: number
   ) => Promise<boolean>
 }
 const UNBOUNDED: ImportMemory = { reserve: () => true, reserveOrWait: async () => true }
 
-/** A line, or the code of its refusal: longer than a line may be (400), or more than there was memory for (429). */
+/** A line, or the code of its refusal: longer than a line may be (400), or more than the available memory (429). */
 type Line = string | 400 | 429
 const refusalOf = {
   400: `Bad JSON: a line may have at most ${LINE_BYTES_MAX} bytes.`,
@@ -51,7 +51,7 @@ const refusalOf = {
 /** Lines of a byte stream without their newline; blank lines are skipped. Invalid UTF-8 becomes U+FFFD. */
 class Lines {
   readonly #decoder = new TextDecoder()
-  /** The line that is not complete yet, or why it will be none. */
+  /** The incomplete last line, or why it is refused. */
   #open: Line = ""
   #openBytes = 0
 
@@ -74,7 +74,7 @@ class Lines {
     if (this.#openBytes > LINE_BYTES_MAX) this.#open = 400
     return lines
   }
-  /** The open line is not held any more; its end is read over. Blanks are nothing that would be missing. */
+  /** Discards the open line and skips its remainder; a line that is blank so far loses nothing. */
   drop(): void {
     if (typeof this.#open !== "string") return
     this.#open = isBlank(this.#open) ? "" : 429
@@ -100,8 +100,8 @@ interface ImportSettings {
   readonly returnDoc: boolean
 }
 /**
- * Fails before reading where a parameter or the collection is wrong; afterwards every line has its own verdict. Where
- * `memory` gives no more, lines are written as they come instead of in batches, and a line that alone is too much is
+ * Fails before reading if a parameter or the collection is invalid; afterwards every line has its own verdict. If
+ * `memory` is exhausted, lines are written as they arrive instead of in batches, and a line that alone is too much is
  * refused.
  */
 export const importDocuments = (
@@ -165,13 +165,15 @@ async function* importLines(
     }
   } finally {
     await iterator.return?.()
-    // The reader has gone: writes in progress are still awaited, so that closing the engine does not cut them off.
+    // The reader has disconnected: writes in progress are still awaited, so that closing the engine does not cut them
+    // off.
     if (!isRead) await batches.settled()
   }
-  // A stream that broke off may have left half a line.
+  // A stream that was aborted may have left half a line.
   if (reason === undefined) for (const line of lines.end()) batches.add(line)
   yield* batches.end()
-  // The status has been sent by then: complete lines have their verdicts, and the last line says why there are no more.
+  // The status has been sent by then: complete lines have their verdicts, and the last line explains why there are no
+  // more.
   if (reason !== undefined)
     yield `${batches.isFirst ? "" : "\n"}${failureLine(400, `The body could not be read: ${reason}`, undefined, undefined)}`
 }
@@ -189,7 +191,7 @@ class Batches {
   #lineCharacters = 0
   /** The batch whose answer is not known yet. */
   #written: { readonly text: Promise<string>; readonly characters: number } | undefined
-  /** No result line has been given out. */
+  /** No result line has been returned yet. */
   isFirst = true
   constructor(context: OperationContext, info: CollectionInfo, settings: ImportSettings) {
     this.#context = context
@@ -207,7 +209,7 @@ class Batches {
     this.#lines.push(line)
     if (typeof line === "string") this.#lineCharacters += line.length
   }
-  /** Begins to write what was added; gives the results of the batch before. */
+  /** Starts writing what was added; returns the results of the batch before. */
   async *flush(): AsyncGenerator<string> {
     const lines = this.#lines,
       characters = this.#lineCharacters
@@ -224,7 +226,7 @@ class Batches {
     if (before !== undefined) yield this.#next(await before.text)
     await Promise.race([taken, text])
   }
-  /** Writes what was added; gives every result that is left. */
+  /** Writes what was added; returns all remaining results. */
   async *end(): AsyncGenerator<string> {
     if (this.#lines.length > 0) yield* this.flush()
     const last = this.#written
@@ -287,7 +289,7 @@ const failureLine = (code: number, error: string, document: string | undefined, 
     ...(id === undefined ? {} : { id }),
     success: false
   })
-/** The id of a refused line, where it has one that can be read. */
+/** The id of a refused line, if it has a readable one. */
 const idOf = (line: string): string | undefined => {
   const parsed = parseBounded(line)
   return typeof parsed === "object" && isObject(parsed.value) && typeof parsed.value.id === "string"
@@ -328,7 +330,7 @@ async function* exportLines(
   let first = true
   for (let after: number | undefined = undefined, done = false; !done;) {
     const page = await context.engine.scan(context.namespace, { ...request, after })
-    // The status is sent by now; the stream breaks off so that the reader sees an incomplete answer.
+    // The status has been sent; the stream is aborted so that the reader sees an incomplete answer.
     if (!page.ok) throw new Error(page.error.message)
     if (page.value.documents.length > 0) {
       yield (first ? "" : "\n") + page.value.documents.map(stringifyJson).join("\n")

@@ -1,6 +1,6 @@
 /**
- * Sets of items under a name, with the same routes for synonyms and curations (`docs/contract/curation.md#sets`): what
- * differs is the item and the words for a missing set. Items are kept and evaluated in the order of their ids.
+ * Sets of items under a name, with the same routes for synonyms and curations (`docs/contract/curation.md#sets`): they
+ * differ in the item and in the message for a missing set. Items are kept and evaluated in the order of their ids.
  */
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, notFound, type Result } from "../errors.ts"
@@ -21,7 +21,7 @@ type ItemOf<K extends SetKind> = ResourceKinds[K]["items"][number]
 export interface NamedSetOperations {
   readonly list: (context: OperationContext) => OperationResult
   readonly get: (context: OperationContext, name: string) => OperationResult
-  /** Replaces every item; of two items with one id the later stays. */ readonly upsert: (
+  /** Replaces every item; of two items with one id the later is kept. */ readonly upsert: (
     context: OperationContext,
     name: string,
     body: Body
@@ -29,7 +29,7 @@ export interface NamedSetOperations {
   readonly delete: (context: OperationContext, name: string) => Promise<OperationResult>
   readonly listItems: (context: OperationContext, name: string, parameters: QueryParameters) => OperationResult
   readonly getItem: (context: OperationContext, name: string, id: string) => OperationResult
-  /** Answers the body as sent, with the id of the path. */ readonly upsertItem: (
+  /** Returns the body as sent, with the id of the path. */ readonly upsertItem: (
     context: OperationContext,
     name: string,
     id: string,
@@ -54,7 +54,7 @@ export const namedSets = <K extends SetKind>(
     context.resources.get(context.namespace, kind, name) as Set | undefined
   const put = (context: OperationContext, set: Set): Promise<void> =>
     context.resources.put(context.namespace, kind, set.name, set as unknown as ResourceKinds[K])
-  /** False where the set is gone, or `change` answers undefined. */
+  /** False if the set does not exist, or `change` returns undefined. */
   const change = async (
     context: OperationContext,
     name: string,

@@ -1,5 +1,5 @@
 /**
- * The input and output of every engine-plane operation. An operation authenticates nobody and renders no error: it
+ * The input and output of every engine-plane operation. An operation authenticates no caller and renders no error: it
  * returns a status with a body, or a failure whose message is for the caller.
  */
 import { holdsTooLarge, parseBounded, TOO_LARGE_TEXT } from "../documents/json.ts"
@@ -18,20 +18,20 @@ export interface OperationContext {
   readonly namespace: Namespace
   /** Unix seconds of this request. */ readonly now_s: number
   readonly limits?: Partial<QueryLimits> & { readonly multi_searches_max?: number }
-  /** Shared by the request's answers where it makes several; otherwise each search has its own by the limits. */
+  /** Shared by the request's answers if it makes several; otherwise each search has its own by the limits. */
   readonly budget?: AnswerBudget
   /** What the namespace may store; beyond it, CapReached. Default: no limit. */ readonly keeps?: KeepLimits
-  /** Makes vectors of texts; without it no field may have `embed`. */ readonly embedder?: Embedder | undefined
+  /** Embeds texts; without it no field may have `embed`. */ readonly embedder?: Embedder | undefined
 }
 /** `text` is JSON ready to send; otherwise `body` is to be written as JSON (bigints as digits, see `stringifyJson`). */
 export interface Answer {
   readonly status: number
   readonly body?: unknown
   readonly text?: string
-  /** Failed searches within an answer of 200; for a union, the one failure that stands for all of it. */
+  /** Failed searches within an answer of 200; for a union, the one failure that represents all of it. */
   readonly failures?: ReadonlyArray<EngineError>
 }
-/** A streamed answer: JSON Lines in chunks of any size, joined as they come. */
+/** A streamed answer: JSON Lines in chunks of any size, to be concatenated. */
 export interface StreamAnswer {
   readonly status: number
   readonly lines: AsyncIterable<string>
@@ -59,7 +59,9 @@ export const withCollection = async <A>(
   const collection = resolveCollection(context, name)
   return collection === undefined ? fail(COLLECTION_NOT_FOUND) : run(collection)
 }
-/** A body that its host has parsed already, or failed to; so that one is parsed once, however many look at it. */
+/**
+ * A body that its host has already parsed, or failed to parse, so that it is parsed once, however many readers it has.
+ */
 export class ParsedBody {
   readonly result: Result<unknown>
   constructor(result: Result<unknown>) {

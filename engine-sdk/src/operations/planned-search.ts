@@ -11,11 +11,11 @@ import type { Stage } from "../stage/stage.ts"
 /** A host's rules and stages for one search. */
 export interface SearchMerchandise {
   readonly rules: CompiledRules | undefined
-  /** Asked by the request, where no active rule asks for a rerank. */
+  /** Requested by the caller; used if no active rule requests a rerank. */
   readonly rerank?: RerankSettings
   /** The host's own stages: after a rerank, before diversity. */
   readonly stages?: ReadonlyArray<Stage>
-  /** Whom a model recommends to where nothing is found. */
+  /** The visitor for whom a model recommends documents if nothing is found. */
   readonly visitor?: SearchVisitor
   /** Context of the request, for rules. */
   readonly request: Omit<RuleRequest, "q" | "filter_by">
@@ -29,7 +29,7 @@ export interface PlannedSearch {
   readonly parameters: Parameters
   /** The caller's restrictions, if any. */
   readonly fields?: FieldList
-  /** Rules and stages that its host has for it; undefined: the engine's answer passes unchanged. */
+  /** The host's rules and stages for it; undefined: the engine's answer is passed on unchanged. */
   readonly merchandise?: SearchMerchandise | undefined
 }
 /** One ranked list over several searches. */

@@ -1,7 +1,7 @@
 /**
- * `prepare`: from typed requests to plans, which are all that `run` needs. The steps are named below in their order:
- * restrictions, plan, what the plan asks the engine (placeholders, examples), embedding. A failure is the search's own;
- * one of the caller's restrictions refuses the request whole (`isRestriction`).
+ * `prepare`: from typed requests to plans, which are all that `run` needs. The steps are, in order: restrictions, plan,
+ * the plan's lookups in the engine (placeholders, examples), embedding. A failure belongs to its search; one of the
+ * caller's restrictions refuses the whole request (`isRestriction`).
  */
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import type { SearchPlan } from "../plan.ts"
@@ -32,7 +32,7 @@ interface Shared {
   readonly filters: KnownFilters
 }
 
-/** One search. NotFound where the collection is not there. */
+/** One search. NotFound if the collection does not exist. */
 export const prepareSearch = (
   context: OperationContext,
   request: SearchRequest,
@@ -41,7 +41,7 @@ export const prepareSearch = (
   refusable(() => planned(context, request, { reach, budget: budgetOf(context), filters: new Map() }))
 
 /**
- * Several searches, each with its own plan or failure. Fails where a restriction refuses the request. Compiling fifty
+ * Several searches, each with its own plan or failure. Fails if a restriction refuses the request. Compiling fifty
  * searches takes a while: other work runs in between.
  */
 export const prepareSearches = (
@@ -62,7 +62,7 @@ export const prepareSearches = (
     return ok(plans)
   })
 
-/** The searches of a union: the first failure is that of all. */
+/** The searches of a union: the first failure fails all of them. */
 export const prepareUnion = (
   context: OperationContext,
   requests: ReadonlyArray<SearchRequest>,
@@ -102,9 +102,9 @@ const planned = async (
 }
 
 /**
- * The plan of one search over a collection (name or alias). Placeholders of curation rules ask the engine; an engine
- * that answers later makes this compile again with what it learned. Query texts are embedded here too. `bound`: the
- * host's filter (`SearchBounds`).
+ * The plan of one search over a collection (name or alias). Placeholders of curation rules query the engine; an engine
+ * that answers later makes this compile again with the result. Query texts are embedded here, too. `bound`: the host's
+ * filter (`SearchBounds`).
  */
 export const planSearch = async (
   context: OperationContext,
@@ -129,7 +129,8 @@ export const planSearch = async (
     const plan = compileParameters(parameters, own)
     const refused = refusalOf(plan, forced, reach, parameters)
     if (refused !== undefined) return fail(refused)
-    // Hardly any search asks or embeds: each step that could wait is a turn of the queue even where it does not.
+    // Hardly any search has lookups or embeds: each asynchronous step costs a turn of the queue even if it does not
+    // wait.
     if (lookups.isOpen && (await lookups.settle()) && round < PLACEHOLDER_ROUNDS_MAX) continue
     const known = plan.ok && hasExample(plan.value) ? await lookups.knowsExample(plan.value) : plan
     return known.ok && known.value.vector?.embed !== undefined ? withVector(context, collection, known.value) : known

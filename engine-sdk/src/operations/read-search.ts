@@ -1,6 +1,6 @@
 /**
- * The first half of `prepare`: what a request says, read and merged (request, scoped key, preset), with its collection
- * looked up. Nothing is planned yet, so that a host can look at what is asked and refuse it.
+ * The first half of `prepare`: reads and merges the request (request, scoped key, preset) and looks its collection up.
+ * Nothing is planned yet, so that a host can inspect the request and refuse it.
  */
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
@@ -15,9 +15,9 @@ const MULTI_SEARCHES_MAX = 50
 /** The most to which a scoped key may raise the limit. */
 const MULTI_SEARCHES_CEILING = 1_000
 
-/** What a host adds to a search outside of its parameters, so that no parameter can get around it. */
+/** What a host adds to a search outside its parameters, so that no parameter can get around it. */
 export interface SearchBounds {
-  /** AND-ed as a tree, as the caller's own restrictions are: also to what is pinned or injected. */
+  /** AND-ed as a tree, like the caller's own restrictions; it also applies to pinned and injected documents. */
   readonly filter?: Filter | undefined
 }
 /** One search as requested, with its parameters merged. */
@@ -26,14 +26,14 @@ export interface SearchRequest {
   readonly name: string
   readonly collection: CollectionInfo | undefined
   readonly parameters: Parameters
-  /** The preset that it names, which is merged already where it exists. */ readonly preset?: string | undefined
+  /** The preset that it names, which is merged already if it exists. */ readonly preset?: string | undefined
   readonly bounds?: SearchBounds | undefined
 }
 
 /**
- * Parameters of one search as the compiler gets them: the request's, a scoped key's over them, a preset under them. The
- * `filter_by` of a scoped key is not among them: it is parsed on its own and AND-ed as a tree (`Reach.forcedFilter`),
- * so that no text of the request can reach around it.
+ * Parameters of one search as the compiler receives them: the request's, overridden by a scoped key's, with a preset's
+ * as defaults. The `filter_by` of a scoped key is not among them: it is parsed separately and AND-ed as a tree
+ * (`Reach.forcedFilter`), so that no text of the request can get around it.
  */
 export const mergeSearchParameters = (
   context: OperationContext,
@@ -72,8 +72,8 @@ const mergeSources = (
 }
 
 /**
- * What a request shows of what a scoped key shows: the key's fields are bounds (`field-bounds.ts`), within which the
- * request chooses.
+ * The request's field selection within a scoped key's: the key's fields are bounds (`field-bounds.ts`), within which
+ * the request chooses.
  */
 const narrowed = (asked: Parameters, { exclude_fields: hidden, include_fields: shown }: Parameters): Parameters => ({
   ...(shown === undefined || (asked.include_fields ?? "").trim() === ""
@@ -84,7 +84,7 @@ const narrowed = (asked: Parameters, { exclude_fields: hidden, include_fields: s
     : { exclude_fields: `${hidden},${asked.exclude_fields}` })
 })
 
-/** One search. Invalid where a parameter is no scalar, too long, or `q` is missing. */
+/** One search. Invalid if a parameter is not a scalar or is too long, or if `q` is missing. */
 export const readSearch = (
   context: OperationContext,
   name: string,
@@ -102,8 +102,8 @@ export const readSearch = (
 }
 
 /**
- * How many searches one request may hold: as the scoped key says, else the host; what the request says itself can only
- * be less. Fails (400) on a limit that is no number.
+ * How many searches one request may hold: set by the scoped key, else by the host; the request itself can only lower
+ * it. Fails (400) on a limit that is not a number.
  */
 export const multiSearchesLimit = (
   context: OperationContext,
@@ -125,7 +125,7 @@ export const multiSearchesLimit = (
   )
 }
 
-/** A request for several searches, read and counted. */
+/** A request for several searches, parsed and counted. */
 export interface MultiSearch {
   readonly searches: ReadonlyArray<{ readonly [name: string]: unknown }>
   readonly union: boolean
@@ -160,7 +160,7 @@ export const readMultiSearch = (
     removeDuplicates: body.remove_duplicates !== false && body.remove_duplicates !== "false"
   })
 }
-/** The searches of the request, merged with its query string; a value that is no scalar fails the whole request. */
+/** The searches of the request, merged with its query string; a value that is not a scalar fails the whole request. */
 export const readSearches = (
   context: OperationContext,
   request: MultiSearch,

@@ -1,5 +1,5 @@
 /**
- * Named resources of a namespace that engines know nothing of: aliases, presets, synonym and curation sets, stopwords,
+ * Named resources of a namespace that engines do not know: aliases, presets, synonym and curation sets, stop words,
  * stemming dictionaries. Reads are synchronous, because every search needs several; writes settle when they are
  * durable.
  */
@@ -24,18 +24,15 @@ export interface ResourceKinds {
 }
 export type ResourceKind = keyof ResourceKinds
 export interface Resources {
-  /**
-   * The value as it was put: the same object as long as it is not replaced, so that compiled forms can be cached by it.
-   */
+  /** The value as it was put: the same object until it is replaced, so that compiled forms can be cached by it. */
   get<K extends ResourceKind>(namespace: Namespace, kind: K, name: string): ResourceKinds[K] | undefined
   /** In the order of names. */
   list<K extends ResourceKind>(namespace: Namespace, kind: K): ReadonlyArray<ResourceKinds[K]>
   /** Creates or replaces; visible to reads when it settles. */
   put<K extends ResourceKind>(namespace: Namespace, kind: K, name: string, value: ResourceKinds[K]): Promise<void>
   /**
-   * Reads and writes as one step: of two changes at the same moment the later gets what the earlier made. `make` is
-   * called once with the value as it is stored; what it answers is put, undefined leaves everything as it is. Answers
-   * what was put.
+   * Reads and writes in one step: of two concurrent changes the later gets the result of the earlier. `make` is called
+   * once with the stored value; its result is put, and undefined changes nothing. Returns what was put.
    */
   change<K extends ResourceKind>(
     namespace: Namespace,
@@ -43,12 +40,12 @@ export interface Resources {
     name: string,
     make: (value: ResourceKinds[K] | undefined) => ResourceKinds[K] | undefined
   ): Promise<ResourceKinds[K] | undefined>
-  /** Settles even where there was nothing. */
+  /** Settles even if the resource did not exist. */
   remove(namespace: Namespace, kind: ResourceKind, name: string): Promise<void>
 }
 
 /**
- * Resources in memory: tests, and programs that keep them elsewhere.
+ * Resources in memory: for tests, and for programs that keep them elsewhere.
  *
  * @example
  * ```ts
@@ -93,7 +90,7 @@ export const memoryResources = (): Resources => {
     }
   }
 }
-/** The view a compiler takes. */
+/** The view that a compiler takes. */
 export const searchResourcesOf = (resources: Resources, namespace: Namespace): SearchResources => ({
   preset: (name) => resources.get(namespace, "preset", name),
   stopwords: (name) => resources.get(namespace, "stopwords", name),

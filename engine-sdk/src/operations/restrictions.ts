@@ -1,6 +1,6 @@
 /**
  * What a caller may access, name and see, as values: a plan is a function of a request and its restrictions, and
- * planning calls nothing of the host. `Reach` reads them for one request.
+ * planning calls nothing in the host. `Reach` evaluates them for one request.
  */
 import { fail, ok, type EngineError, type Result } from "../errors.ts"
 import type { Filter } from "../filter.ts"
@@ -20,13 +20,11 @@ export interface Restrictions {
    * name of its own. Default: all.
    */
   readonly collections?: ReadonlyArray<string>
-  /** The one name that may be asked, where there is one. */
+  /** The only name that may be searched, if set. */
   readonly only?: string | undefined
-  /**
-   * Filter texts, AND-ed as trees to whatever is asked of the collections they name. A non-empty table closes the rest.
-   */
+  /** Filter texts, AND-ed as trees to every search of the collections they name. A non-empty table closes the rest. */
   readonly filters?: ForcedFilters
-  /** Fields that may be named and seen, of every collection. Default, and empty: all. */
+  /** Fields that may be named and seen, in every collection. Default, and if empty: all. */
   readonly fields?: FieldNames
   /**
    * Parameters inside a scoped key: they overwrite the request's; `filter_by` is AND-ed, `include_fields` and
@@ -38,13 +36,16 @@ export const UNRESTRICTED: Restrictions = {}
 
 export const CLOSED: EngineError = { kind: "Closed", message: "The caller does not reach the collection." }
 const notApplicable = (message: string): Result<never> => fail({ kind: "RestrictionNotApplicable", message })
-/** Failures of a caller's restrictions: they refuse a request whole, be they those of one entry of many. */
+/** Failures of a caller's restrictions: they refuse a request whole, even if they concern one entry of many. */
 export const isRestriction = ({ kind }: EngineError): boolean =>
   kind === "Closed" || kind === "RestrictionNotApplicable"
 
-/** Parameters in which a text may join collections. */
+/** Parameters whose text may join collections. */
 const JOINING = ["filter_by", "include_fields", "exclude_fields", "sort_by", "facet_by", "facet_query"] as const
-/** Whether a request's own texts join something by that name; not all that is joined is: a curation may, too. */
+/**
+ * Whether a request's own texts join a collection by that name; not every join comes from them: a curation may join,
+ * too.
+ */
 const joins = (parameters: Parameters, name: string): boolean => {
   const joined = `$${name}`.replace(/\s+/g, "")
   return JOINING.some((parameter) => parameters[parameter]?.replace(/\s+/g, "").includes(joined) === true)
@@ -55,12 +56,12 @@ interface Bounds {
   readonly mayJoin?: (name: string) => boolean
 }
 
-/** The restrictions of one request, asked while it is planned. */
+/** The restrictions of one request, evaluated while it is planned. */
 export class Reach {
   readonly restrictions: Restrictions
   readonly #context: OperationContext
   readonly #seen: SeenFields
-  /** Closed collections that something wanted to join. */
+  /** Closed collections that something tried to join. */
   readonly #closed = new Set<string>()
   readonly #realNameOf = (name: string): string | undefined => resolveCollection(this.#context, name)?.schema.name
 
@@ -69,11 +70,11 @@ export class Reach {
     this.#context = context
     this.#seen = seenFieldsOf(restrictions, this.#realNameOf)
   }
-  /** Fields of every collection that may be named and seen; undefined = all. One object for one restriction. */
+  /** Fields of every collection that may be named and seen; undefined = all. One object per restriction. */
   get fields(): FieldList | undefined {
     return this.#seen.fields
   }
-  /** Whether a collection may be asked by this name, be it there or not. */
+  /** Whether a collection may be searched by this name, whether or not it exists. */
   reaches(name: string): boolean {
     const { collections, filters, only } = this.restrictions
     return (
@@ -82,12 +83,12 @@ export class Reach {
       (filters === undefined || filtersReach(this.#context, filters, name))
     )
   }
-  /** A collection that may be joined, asked by the name that was written and by its own. */
+  /** A collection that may be joined, checked by the written name and by its own. */
   joinable = (name: string): CollectionInfo | undefined => this.#joinable(name, (each) => this.#mayJoin(each))
 
   /**
-   * Whether something that the request itself wrote, or anything where it has no parameters of a search, joins a
-   * collection that is closed to the caller. Until the next `forget`.
+   * Whether the request's own text, or anything if it has no search parameters, joins a collection that is closed to
+   * the caller. Until the next `forget`.
    */
   joinsClosed(parameters?: Parameters): boolean {
     return [...this.#closed].some((name) => parameters === undefined || joins(parameters, name))
@@ -97,15 +98,15 @@ export class Reach {
   }
 
   /**
-   * The filters that hold for a collection, whoever asks what, as one tree. Fails with RestrictionNotApplicable where
-   * they do not fit it: then the caller did nothing wrong and gets nothing.
+   * The filters that apply to a collection, whatever the search, as one tree. Fails with RestrictionNotApplicable if
+   * they do not fit it: then the caller made no mistake and gets nothing.
    */
   forcedFilter(collection: CollectionInfo): Result<Filter | undefined> {
     const { filters = {} } = this.restrictions
     const signed = this.restrictions.embedded?.filter_by
     if (signed === undefined && Object.keys(filters).length === 0) return ok(undefined)
     const texts = forcedTextsOf(this.#context, filters, collection.schema.name)
-    // Refused before, where a caller names it; what comes here by itself is refused too.
+    // A caller that names it was refused before; names from elsewhere are refused, too.
     if (texts.length === 0 && Object.keys(filters).length > 0)
       return notApplicable("The caller's filters do not reach the collection.")
     let forced: Filter | undefined
@@ -119,7 +120,7 @@ export class Reach {
     return narrowed.ok ? ok(allOf(forced, narrowed.value)) : narrowed
   }
 
-  /** Of the key itself: filters signed with it may use fields that the signed parameters hide. */
+  /** For the key itself: filters signed with it may use fields that the signed parameters hide. */
   #ownBounds(): Bounds {
     const { fields } = this.restrictions
     return {
@@ -131,8 +132,8 @@ export class Reach {
     return this.#mayJoinBySelf(name) && !this.#seen.hides(this.#realNameOf(name) ?? name)
   }
   /**
-   * A joined collection with a filter of its own would be shown unfiltered, so it cannot be joined. A signed filter
-   * applies to every collection that it fits, among them the searched one, to which a second join may lead back.
+   * A joined collection with its own forced filter would be shown unfiltered, so it cannot be joined. A signed filter
+   * applies to every collection that it fits, including the searched one, to which a second join may lead back.
    */
   #mayJoinBySelf(name: string): boolean {
     if (!this.reaches(name) || !this.reaches(this.#realNameOf(name) ?? name)) {
@@ -165,7 +166,7 @@ export class Reach {
   }
   #restricting(text: unknown, collection: CollectionInfo, bounds: Bounds): Result<Filter | undefined> {
     const filter = typeof text === "string" ? this.#parsed(text, collection, bounds) : undefined
-    // An empty filter would restrict nothing: it cannot be what was meant.
+    // An empty filter would restrict nothing, which cannot be intended.
     if (filter?.ok === true && filter.value !== undefined) return filter
     return notApplicable("The caller's filter cannot be applied to the collection.")
   }

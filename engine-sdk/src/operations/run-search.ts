@@ -1,6 +1,6 @@
 /**
- * `run`: planned searches go through the engine, and through their host's rules and stages. A search without any costs
- * one call: its plan goes to the engine unchanged and the engine's answer comes back.
+ * `run`: planned searches are sent to the engine, and through their host's rules and stages. A search without either
+ * costs one call: its plan is sent to the engine unchanged and the engine's answer is returned.
  */
 import type { Awaitable } from "../engine.ts"
 import { fail, ok, type EngineError, type Result } from "../errors.ts"
@@ -20,8 +20,8 @@ import { budgetOf, refusable } from "./answer-bound.ts"
 import type { PlannedSearch, PlannedUnion } from "./planned-search.ts"
 
 /**
- * What rules and stages need from their host: its clock, its rerankers, popular and recommended documents, whether it
- * still wants an answer.
+ * What rules and stages need from their host: its clock, its rerankers, popular and recommended documents, and whether
+ * the caller still waits for the answer.
  */
 export type Environment = Pick<
   MerchandiseEnvironment,
@@ -35,7 +35,7 @@ export interface FoundAnswer<Answer = SearchAnswer> {
   readonly trace?: Trace
   /** False for a redirect: no search was made. */
   readonly asked: boolean
-  /** Where the plan asked for them and there are any. */ readonly corrections?: ReadonlyArray<WordCorrection>
+  /** If the plan requested them and there are any. */ readonly corrections?: ReadonlyArray<WordCorrection>
 }
 
 /** One search: its answer, or why there is none. */
@@ -45,13 +45,13 @@ export const runSearch = (
   environment?: Environment
 ): Promise<Result<FoundAnswer>> => refusable(async () => (await answersOf(context, [search], environment))[0]!)
 
-/** The engine's trouble, not the request's. */
+/** A failure of the engine, not of the request. */
 export const isAway = ({ kind }: EngineError): boolean =>
   kind === "Unavailable" || kind === "Overloaded" || kind === "TimedOut"
 
 /**
- * One answer or one failure a search, in order. Fails where all of them together weigh too much, and with the engine's
- * failure where it answers none of them: that is no answer to the request.
+ * One answer or one failure per search, in order. Fails if all of them together are too large, and with the engine's
+ * failure if it answers none of them: then the request has no answer.
  */
 export const runSearches = (
   context: OperationContext,
@@ -67,7 +67,7 @@ export const runSearches = (
     return isNone ? first : ok(answers)
   })
 
-/** Invalid where the searches do not fit together (`compileUnion`). */
+/** Invalid if the searches do not fit together (`compileUnion`). */
 export const runUnion = (
   context: OperationContext,
   { paging, removeDuplicates, searches }: PlannedUnion,
@@ -119,7 +119,7 @@ const apart = (result: Result<FoundAnswer>): Result<FoundAnswer> => {
   return ok({ ...result.value, corrections })
 }
 
-/** undefined where no search has any merchandise. */
+/** undefined if no search has any merchandise. */
 const environmentOf = (
   { engine, namespace }: OperationContext,
   searches: ReadonlyArray<PlannedSearch>,
@@ -144,7 +144,7 @@ const engineAnswers = (
     : after(trip, (first) => after(engineAnswers(context, plans.slice(perTrip)), (rest) => [...first, ...rest]))
 }
 
-/** A search without merchandise beside others that have some passes unchanged. */
+/** A search without merchandise, among others that have some, is passed on unchanged. */
 const merchandisedOf = ({ fields, merchandise: own, parameters, plan }: PlannedSearch): MerchandisedSearch => ({
   plan,
   ...(fields === undefined ? {} : { fields }),

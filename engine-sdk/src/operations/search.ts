@@ -1,7 +1,8 @@
 /**
  * Search, multi-search and union (`docs/contract/search.md`) in three steps: `prepare` reads, restricts and plans,
- * `run` asks the engine, `write` makes the text once. A host that has more to do (accounts, caches, rules) calls the
- * steps itself; these are the steps in a row. Engines see plans only, and several plans go to the engine in one call.
+ * `run` queries the engine, `write` makes the text once. A host that does more (accounts, caches, rules) calls the
+ * steps itself; this file calls them in sequence. Engines see only plans, and several plans are sent to the engine in
+ * one call.
  */
 import { fail, ok, type EngineError } from "../errors.ts"
 import { givingWay } from "../turns.ts"
@@ -13,7 +14,7 @@ import { isRestriction, Reach, type Restrictions, UNRESTRICTED } from "./restric
 import { isAway, runSearch, runSearches, runUnion } from "./run-search.ts"
 import { closed, resultsText, writeAnswer, writeFailure } from "./write-answer.ts"
 
-/** One search. The answer is JSON text; Invalid where it would be larger than the limits allow. */
+/** One search. The answer is JSON text; Invalid if it would be larger than the limits allow. */
 export const search = async (
   asked: OperationContext,
   collectionName: string,
@@ -33,7 +34,7 @@ export const search = async (
 
 /**
  * Several searches; each has its own result or failure. With `union` one ranked list. The answer is JSON text; Invalid
- * where all of it together would be larger than the limits allow.
+ * if all of it together would be larger than the limits allow.
  */
 export const multiSearch = async (
   asked: OperationContext,
@@ -82,8 +83,10 @@ const separateSearches = async (
   return ok({ status: 200, text: resultsText(texts), ...(failures.length === 0 ? {} : { failures }) })
 }
 
-/** A failed union is an answer of 200 that says so, but where the engine failed it, the caller is
- * restricted or the answer would be too large. */
+/**
+ * A failed union is an answer of 200 with the failure, unless the engine failed, the caller is restricted or the answer
+ * would be too large.
+ */
 const unionFailure = (context: OperationContext, error: EngineError): OperationResult =>
   isAway(error) || isRestriction(error) || context.budget?.refusal !== undefined
     ? fail(error)
@@ -99,7 +102,7 @@ const unionSearch = async (
   if (!union.ok) return unionFailure(context, union.error)
   const found = await runUnion(context, union.value)
   if (!found.ok) return unionFailure(context, found.error)
-  // One answer is one event: the first entry's query over its collection stands for all.
+  // One answer is one event: the first entry's query over its collection represents all.
   const open = writeAnswer(union.value.searches[0]!, found.value)
   return open.ok ? ok({ status: 200, text: closed(open.value) }) : open
 }

@@ -31,7 +31,7 @@ const wordsOf = (documents: ReadonlyArray<Document>, fields: ReadonlyArray<strin
 /** An engine of this process, whose own threads search. */
 export interface PractisingEngine extends SearchEngine {
   /**
-   * Runs searches whose answers are discarded, on every thread that searches. `undefined` for a plan that was left out,
+   * Runs searches whose answers are discarded, on every thread that searches. `undefined` for a plan that was skipped,
    * or did not end within the few milliseconds it has on the calling thread.
    */
   readonly practise: (
@@ -39,10 +39,10 @@ export interface PractisingEngine extends SearchEngine {
     plans: ReadonlyArray<SearchPlan>
   ) => Promise<ReadonlyArray<Result<SearchAnswer> | undefined>>
 }
-/** Two letters of a word in each other's place. */
+/** Swaps two letters of a word. */
 const misspelt = (word: string): string => `${word[0]}${word[2]}${word[1]}${word.slice(3)}`
 
-/** Typical searches of a collection: words, beginnings, errors, facets, ranges, an order, relevance. Pure. */
+/** Typical searches of a collection: words, prefixes, typos, facets, ranges, a sort order, relevance. Pure. */
 export const practiceSearches = (
   schema: CollectionSchema,
   documents: ReadonlyArray<Document>
@@ -76,7 +76,7 @@ export const practiceSearches = (
 
 /**
  * Runs them this many times, one after another with pauses. Cost: opening the collection, then a few milliseconds of
- * each search thread per search, never more than some at a time. Does nothing where the collection is gone.
+ * each search thread per search, in short runs. Does nothing if the collection does not exist.
  */
 export const warmUp = async (
   context: OperationContext & { readonly engine: PractisingEngine },

@@ -1,6 +1,6 @@
 /**
- * `write`: answers as JSON text, made once. An object's end is left open, so that a host can add members of its own
- * (`closed`) without writing, or parsing, the hits a second time.
+ * `write`: answers as JSON text, made once. An object's end is left open, so that a host can add its own members
+ * (`closed`) without writing or parsing the hits a second time.
  */
 import { stringifyJson } from "../documents/json.ts"
 import { boundedText } from "../error-text.ts"
@@ -16,7 +16,7 @@ export type OpenObject = string
 /** `members`: JSON text of further members, without braces. */
 export const closed = (open: OpenObject, members = ""): string => (members === "" ? `${open}}` : `${open},${members}}`)
 
-/** One envelope with what the rules add to it. Fails where the answer weighs more than its request may. */
+/** One envelope with the members that rules add. Fails if the answer exceeds the request's bound. */
 export const writeAnswer = (
   { plan: { budget } }: Pick<PlannedSearch, "plan">,
   { answer, extras }: FoundAnswer | FoundAnswer<UnionAnswer>

@@ -1,6 +1,6 @@
 /**
- * Compiles search parameters into a checked plan. Validation follows `docs/contract/search.md#order-of-validation`, and
- * the first failure is the one reported. Nothing is executed here, except that curation placeholders may ask the engine
+ * Compiles search parameters into a validated plan. Validation follows `docs/contract/search.md#order-of-validation`,
+ * and the first failure is reported. Nothing is executed here, except that curation placeholders may ask the engine
  * whether a value exists.
  */
 import { type Analyzer, analyzerOf } from "../analysis/mod.ts"
@@ -66,7 +66,7 @@ import {
 } from "./compiled-parts.ts"
 
 const HYBRID_NEIGHBOURS_MIN = 100
-/** Decision: a facet shows at most so many values, whatever is asked; a megabyte of values is for nobody to look at. */
+/** Decision: a facet shows at most this many values, whatever the request says; a megabyte of values is of no use. */
 const FACET_VALUES_MAX = 10_000
 
 /**
@@ -98,7 +98,7 @@ export const compileParameters = (parameters: Parameters, context: SearchContext
   if (key !== undefined && compilation.template !== undefined) templates.put(key, compilation.template)
   return context.budget === undefined ? plan : ok({ ...plan.value, budget: context.budget })
 }
-/** What compiling with other words gives again. */
+/** What compiling other words of the same parameters would produce again. */
 interface Template {
   readonly integers: Integers
   readonly parts: Parts
@@ -113,19 +113,19 @@ interface Paging {
   readonly echoOffset: number | undefined
 }
 type Checked<A> = Result<A>
-/** Characters from which on reading a filter costs more than looking whether it was read. */
+/** From this many characters on, parsing a filter costs more than checking the cache of parsed ones. */
 const LONG_FILTER = 200
 
 class Compilation {
   readonly #parameters: Parameters
   readonly #context: SearchContext
   readonly #schema: CollectionSchema
-  /** The schema as the caller may name it; the same where all fields are open. */ readonly #visible: CollectionSchema
+  /** The schema as the caller may name it; the same if all are visible. */ readonly #visible: CollectionSchema
   readonly #limits: QueryLimits
   readonly #validateNames: boolean
   #integers!: Integers
   #fields!: FieldContext
-  /** For what the tenant's own configuration says, which may name every field. */ #owned!: FieldContext
+  /** For the tenant's own configuration, which may name every field. */ #owned!: FieldContext
   constructor(parameters: Parameters, context: SearchContext) {
     this.#parameters = parameters
     this.#context = context
@@ -135,11 +135,9 @@ class Compilation {
     this.#validateNames = context.fields !== undefined || booleanOf(parameters, "validate_field_names", true)
   }
 
-  /** Set where the plan is one of words and fields alone, so that the words may be others. */
+  /** Set if the plan depends only on words and fields, so that the words may be replaced. */
   template: Template | undefined
-  /**
-   * The plan that `run` would make, out of the template of the same parameters; undefined where these words need more.
-   */
+  /** `run` from the template of the same parameters; undefined if these words need a full compilation. */
   again({ integers, parts, plan }: Template): SearchPlan | undefined {
     const q = this.#parameters.q
     if (q === undefined || isEverything(q)) return undefined
@@ -240,7 +238,7 @@ class Compilation {
       namesErrors: this.#context.fields !== undefined
     }
     const ownedSort: SortContext = { ...sortContext, ...this.#owned }
-    // Joins of the filter decide what is included, but include errors come first.
+    // Joins of the filter determine what is included, but include errors come first.
     const early = parseSelection(p.include_fields ?? "", p.exclude_fields ?? "", undefined, sortContext)
     if (!early.ok) return early
     const filter = this.#filter(p.filter_by ?? "")
@@ -364,8 +362,8 @@ class Compilation {
     return Math.min(cutoff_ms_max, search_cutoff_ms < 0 ? cutoff_ms_default : search_cutoff_ms)
   }
   /**
-   * A name that is not there: for a caller with a list of fields that is a refusal of the parameter, whether the field
-   * exists or not.
+   * A name that is not visible: for a caller with a list of fields this refuses the parameter, whether the field exists
+   * or not.
    */
   #named<A>(parameter: string, result: Checked<A>): Checked<A> {
     return result.ok || this.#context.fields === undefined || result.error.kind !== "NotFound"
@@ -375,7 +373,7 @@ class Compilation {
   #idsNamed(isNamed: boolean, parameter = "vector_query"): Checked<undefined> {
     return isNamed && this.#fields.hidesIds === true ? fail(notAllowed("id", parameter)) : ok(undefined)
   }
-  /** Names that no grammar looks up in the schema. */
+  /** Names that no grammar resolves against the schema. */
   #shownNames(): Checked<undefined> {
     const { fields } = this.#context
     if (fields === undefined) return ok(undefined)
@@ -448,7 +446,7 @@ class Compilation {
     if (!strategies.ok) return strategies
     const parents = listParameter(this.#parameters, "facet_return_parent")
     const { fields } = this.#context
-    // What holds the value is shown whole: the object around a nested field, the document around another.
+    // What contains the value is shown whole: the object around a nested field, the document around any other.
     const mayShowParent = (name: string): boolean =>
       fields === undefined || covers(fields, name.slice(0, Math.max(0, name.lastIndexOf("."))))
     const hidden = parents.find((name) => !name.endsWith("*") && !mayShowParent(name))
@@ -547,7 +545,7 @@ class Compilation {
     return ok(enabled ? sets : [])
   }
 
-  /** `known`: of the same parameters with other words. */
+  /** `known`: from the same parameters with other words. */
   #text(
     parts: Parts,
     q: string,

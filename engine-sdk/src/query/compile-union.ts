@@ -1,13 +1,13 @@
 /**
- * Several searches as one ranked list (`docs/contract/search.md#union`): shared paging, the same sort shape for all,
- * all grouped or none. The plans come from `compileSearch`; this file only compares and combines them.
+ * Several searches as one ranked list (`docs/contract/search.md#union`): shared paging, the same sort structure for
+ * all, and all grouped or none. The plans come from `compileSearch`; this file only compares and combines them.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { SearchPlan, SortKey, UnionPlan } from "../plan.ts"
 import { readIntegers, type Parameters } from "./parameters.ts"
 import { DEFAULT_LIMITS, type QueryLimits } from "./query-context.ts"
 
-/** Parameters that only count in the query string of a union. */
+/** Parameters that a union reads only from its query string. */
 export const SHARED_PAGING: ReadonlyArray<string> = ["page", "per_page", "offset", "limit", "limit_hits"]
 export interface UnionPaging {
   readonly offset: number
@@ -17,7 +17,7 @@ export interface UnionPaging {
   readonly echoOffset?: number
 }
 
-/** Paging of the whole list from the query string. */
+/** Paging of the whole list, from the query string. */
 export const unionPaging = (shared: Parameters, limits: Partial<QueryLimits> = {}): Result<UnionPaging> => {
   const only: Record<string, string> = {}
   for (const name of SHARED_PAGING) if (shared[name] !== undefined) only[name] = shared[name]
@@ -34,7 +34,7 @@ export const unionPaging = (shared: Parameters, limits: Partial<QueryLimits> = {
     : ok({ offset: 0, limit: size, hits_max: limit_hits, page: 1 })
 }
 
-/** Combines plans that were compiled without paging of their own. O(plans). */
+/** Combines plans that were compiled without their own paging. O(plans). */
 export const compileUnion = (
   plans: ReadonlyArray<SearchPlan>,
   paging: UnionPaging,
@@ -61,7 +61,7 @@ export const compileUnion = (
   return ok({ plans: shared, removeDuplicates: removeDuplicates && grouped === 0, ...paging })
 }
 
-/** A key as explanations write it. */
+/** The name of a key in explanations. */
 export const sortKeyName = (key: SortKey): string => {
   switch (key.kind) {
     case "text_match":

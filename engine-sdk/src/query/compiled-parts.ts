@@ -1,4 +1,4 @@
-/** Parts of a compiled search that need nothing of the others. */
+/** Parts of a compiled search that are independent of the others. */
 import { type Analyzer, createAnalyzer } from "../analysis/mod.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { SearchPlan, SortKey, TextQuery } from "../plan.ts"
@@ -7,7 +7,7 @@ import { type CurationOutcome } from "./curation.ts"
 import { fieldNamed, type StopwordSet } from "./query-context.ts"
 import { listOf } from "./text-scanner.ts"
 
-/** Of variants that several searches have in common; both are made anew when dictionaries or synonyms change. */
+/** Cached variants, shared by several searches; dropped when dictionaries or synonyms change. */
 const stemmed = new WeakMap<ReadonlyArray<ReadonlyArray<string>>, WeakMap<Analyzer, TextQuery["synonyms"]>>()
 export const stemmedOf = (
   variants: ReadonlyArray<ReadonlyArray<string>>,
@@ -22,10 +22,10 @@ export const stemmedOf = (
   return made
 }
 
-/** What holds for other callers as well. */
+/** The part of a plan that does not depend on the caller. */
 export const withoutCaller = ({ pinnedFilter: _own, ...plan }: SearchPlan): SearchPlan => plan
 const stopwordCache = new WeakMap<StopwordSet, ReadonlyArray<string>>()
-/** The words of a set, tokenised by its locale. */
+/** The words of a set, tokenized by its locale. */
 export const stopwordTokens = (set: StopwordSet): ReadonlyArray<string> => {
   const known = stopwordCache.get(set)
   if (known !== undefined) return known
@@ -50,7 +50,7 @@ export const expandNames = (names: ReadonlyArray<string>, schema: CollectionSche
 ]
 
 /**
- * `*`, or nothing at all. A text without words is another thing: a text search that matches everything with score 100.
+ * `*` or an empty text. A text without words is different: it is a text search that matches everything with score 100.
  */
 export const isEverything = (q: string): boolean => q === "" || q.trim() === "*"
 export const splitJoinOf = (text: string | undefined): TextQuery["splitJoinTokens"] =>
@@ -64,7 +64,7 @@ export const dropModeOf = (text: string | undefined): Result<TextQuery["dropToke
     ? fail(invalid("Invalid format for drop tokens mode.", "drop_tokens_mode"))
     : ok({ kind: "both_sides", tokens_max: Number(both[1]) })
 }
-/** `id:position` lists; the position stands after the last colon. */
+/** `id:position` lists; the position follows the last colon. */
 export const pinnedHits = (text: string): Result<ReadonlyArray<{ readonly id: string; readonly position: number }>> => {
   const pins: Array<{ id: string; position: number }> = []
   for (const item of listOf(text)) {
@@ -78,7 +78,9 @@ export const pinnedHits = (text: string): Result<ReadonlyArray<{ readonly id: st
   }
   return ok(pins)
 }
-/** Rule includes before a request's pins, so that they hold a contested position; hidden documents are never pinned. */
+/**
+ * Rule includes precede a request's pins, so that they keep a contested position; hidden documents are never pinned.
+ */
 export const placePins = (
   outcome: CurationOutcome,
   pins: ReadonlyArray<{ readonly id: string; readonly position: number }>,
@@ -109,7 +111,7 @@ export const defaultSort = (schema: CollectionSchema): ReadonlyArray<SortKey> =>
         }
       ]
 }
-/** The keys in effect (`docs/contract/sorting.md#effective-keys`). */
+/** The effective keys (`docs/contract/sorting.md#effective-keys`). */
 export const effectiveSort = (
   given: ReadonlyArray<SortKey>,
   isText: boolean,

@@ -1,7 +1,7 @@
 /**
- * Which curation items fire for a search and what they change (`docs/contract/curation.md`). Two passes, as the
- * reference: first items that act on the query as written, then filters, including those with placeholders, on the
- * words that are left. A rule that cannot be applied is inert, never an error.
+ * Which curation items apply to a search and what they change (`docs/contract/curation.md`). Two passes, as in the
+ * reference engine: first items that act on the query as written, then filters, including those with placeholders, on
+ * the remaining words. A rule that cannot be applied is ignored, never an error.
  */
 import { createAnalyzer, hasStemmer, type Analyzer } from "../analysis/mod.ts"
 import { stemmerOf } from "../analysis/stemmer.ts"
@@ -21,12 +21,12 @@ interface CurationInput {
   readonly tokenSeparators: ReadonlyArray<string>
   readonly synonymSets: ReadonlyArray<SynonymSet>
   readonly dictionaries: SearchResources["stemmingDictionary"]
-  /** Parses a filter text; undefined where it is wrong. */ readonly parse: (text: string) => Filter | undefined
+  /** Parses a filter text; undefined if it is invalid. */ readonly parse: (text: string) => Filter | undefined
   readonly isSortable: (text: string) => boolean
   readonly matchesAny: (filter: Filter) => boolean
 }
 /**
- * What the items of a search may cost together before it begins: one for which nothing is left does not act, as one
+ * Total cost that the items of a search may have before it begins: an item that exceeds the rest is ignored, like one
  * that cannot be applied. Some ten milliseconds; ten thousand items with plain words need a fraction of it.
  */
 const STEPS_MAX = 30_000,
@@ -57,7 +57,7 @@ const synonymsOf = (words: ReadonlyArray<string>, input: CurationInput): Readonl
 const EXPANSION_STEPS = 20_000
 export interface CurationOutcome {
   /** The query to run. */ readonly q: string
-  /** Words left after filters took some; undefined when none did. Empty = every document. */ readonly words:
+  /** The words that filters left; undefined if no filter removed any. Empty = every document. */ readonly words:
     | ReadonlyArray<string>
     | undefined
   readonly filterBy: string
@@ -83,7 +83,7 @@ interface Draft {
   replaced: boolean
 }
 
-/** O(items × words) plus one engine question per candidate run of a placeholder. */
+/** O(items × words) plus one engine query per candidate run of a placeholder. */
 export const applyCurations = (input: CurationInput): CurationOutcome => {
   const normalizer = createAnalyzer({
     symbolsToIndex: [...input.symbolsToIndex, "*"],
@@ -120,7 +120,7 @@ export const applyCurations = (input: CurationInput): CurationOutcome => {
 const isCurrent = (item: CurationItem, now_s: number): boolean =>
   (item.effective_from_ts === undefined || now_s >= item.effective_from_ts) &&
   (item.effective_to_ts === undefined || now_s <= item.effective_to_ts)
-/** Groups of items to try one after the other until one fires (11.3, point 3). */
+/** Groups of items to try in turn until one applies (11.3, point 3). */
 const byTags = (
   items: ReadonlyArray<CurationItem>,
   tags: ReadonlyArray<string>
@@ -172,7 +172,7 @@ const firesAsWritten = (item: CurationItem, draft: Draft, input: CurationInput, 
   if (rule.query === undefined) return rule.filter_by !== undefined || (rule.tags ?? []).length > 0
   return wordsMatch(item, draft.words, input, normalizer)
 }
-/** Words of rules by the item, as long as it lasts: there may be thousands of items for a search to look at. */
+/** Words of rules, cached as long as their item exists: a search may have to check thousands of items. */
 const ruleWords = new WeakMap<CurationItem, { readonly normalizer: string; readonly words: ReadonlyArray<string> }>()
 const wordsOfRule = (
   item: CurationItem,
@@ -208,7 +208,7 @@ const rootOf = (rule: NonNullable<CurationItem["rule"]>, input: CurationInput): 
   if (dictionary !== undefined) return (word) => dictionary.get(word) ?? word
   return rule.stem === true && hasStemmer("en") ? stemmerOf("en") : (word) => word
 }
-/** Where `wanted` stands in `words` as a run of whole words; -1 nowhere. Exact wants all of them. */
+/** Index of `wanted` in `words` as a run of whole words, or -1. An exact match must cover all words. */
 const runOf = (words: ReadonlyArray<string>, wanted: ReadonlyArray<string>, exact: boolean): number => {
   if (exact) return words.length === wanted.length && wanted.every((word, i) => words[i] === word) ? 0 : -1
   for (let at = 0; at + wanted.length <= words.length; at++)
@@ -239,7 +239,9 @@ const without = (words: ReadonlyArray<string>, run: ReadonlyArray<string>): Read
   return at < 0 ? words : [...words.slice(0, at), ...words.slice(at + run.length)]
 }
 
-/** The filter of an item, its placeholders filled; the words it matched leave the query where it says so. */
+/**
+ * The filter of an item with its placeholders filled in; the words it matched are removed from the query if it says so.
+ */
 const applyFilter = (item: CurationItem, draft: Draft, input: CurationInput, normalizer: Analyzer): boolean => {
   const captured = isDynamic(item)
     ? capture(item, draft, input, normalizer)
@@ -279,7 +281,7 @@ const staticCapture = (
   const rule = item.rule
   if (rule === undefined) return undefined
   if (rule.filter_by !== undefined && rule.filter_by !== input.filterBy) return undefined
-  // A rule that only names a filter changes no filter, as recorded; one that only has tags does.
+  // A rule that only names a filter changes no filter, as recorded; one that only has tags applies.
   if (rule.query === undefined) return rule.filter_by === undefined ? NOTHING : undefined
   if (!wordsMatch(item, draft.words, input, normalizer)) return undefined
   const wanted = normalizer.tokenize(rule.query)
@@ -319,7 +321,7 @@ const capture = (
 }
 const RUN_LENGTH_MAX = 8
 const PLACEHOLDERS_MAX = 4
-/** End of the run that parts match from `at`, longest captures first; -1 when they do not. */
+/** End of the run that the parts match from `at`, longest captures first; -1 if they do not match. */
 const captureParts = (
   parts: ReadonlyArray<Part>,
   part: number,
@@ -344,7 +346,7 @@ const captureParts = (
   }
   return -1
 }
-/** `store:={store}` against the search's filter, part by part. */
+/** Matches `store:={store}` against the search's filter, part by part. */
 const captureFilter = (pattern: string, filter: string, values: Map<string, string>): boolean => {
   const wanted = pattern.split("&&").map((part) => part.trim())
   const given = filter.split("&&").map((part) => part.trim())

@@ -1,6 +1,6 @@
 /**
- * `facet_by`, `facet_query` and `facet_strategy` (`docs/contract/facets.md#grammar`): grammar, wildcards and the checks
- * of ranges and orders against the schema.
+ * `facet_by`, `facet_query` and `facet_strategy` (`docs/contract/facets.md#grammar`): grammar, wildcards and the
+ * validation of ranges and orders against the schema.
  */
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import type { FacetQuery, FacetRequest, SortOrder } from "../plan.ts"
@@ -17,7 +17,7 @@ const unknownFacet = (name: string): Result<never> =>
 const isNumeric = (field: Field): boolean => /^(int32|int64|float)(\[\])?$/.test(field.type)
 const isString = (field: Field): boolean => field.type === "string" || field.type === "string[]"
 
-/** Requests in the order asked. Strategy and parents are set by the caller. O(text + fields). */
+/** Requests in the order given. Strategy and parents are set by the caller. O(text + fields). */
 export const parseFacets = (
   text: string,
   context: FieldContext,
@@ -158,7 +158,7 @@ const orderOf = (field: Field, value: string, context: FieldContext): Result<Fac
     : ok({ kind: "field", field: name, order: order as SortOrder })
 }
 
-/** One strategy for all facets or one each. */
+/** One strategy for all facets, or one each. */
 export const parseFacetStrategies = (text: string, facets: number): Result<ReadonlyArray<FacetStrategy>> => {
   const strategies: FacetStrategy[] = []
   for (const item of listOf(text)) {
@@ -171,7 +171,7 @@ export const parseFacetStrategies = (text: string, facets: number): Result<Reado
   return ok(strategies)
 }
 
-/** Undefined where nothing restricts the values. */
+/** Undefined if nothing restricts the values. */
 export const parseFacetQuery = (
   text: string,
   facets: ReadonlyArray<FacetRequest>,

@@ -1,16 +1,16 @@
 /**
- * `include_fields` and `exclude_fields` of a scoped key as bounds (`field-list.ts`): what they do not show cannot be
- * named either, or whoever holds the key could find it out by filters, sorts and facets. Pure.
+ * `include_fields` and `exclude_fields` of a scoped key as bounds (`field-list.ts`): a field that they hide cannot be
+ * named either, or its values could be inferred through filters, sorts and facets. Pure.
  *
  * Decision: an `include_fields` without `$collection(…)` shows nothing of other collections, so none can be joined;
- * names that are excluded are excluded in every collection. `*` alone, or nothing, bounds nothing.
+ * excluded names are excluded in every collection. `*` alone, or an empty list, bounds nothing.
  */
 import type { FieldBounds, FieldNames } from "./field-list.ts"
 import { closingOf, nestedListOf } from "./text-scanner.ts"
 
-/** Deeper joins are refused where the parameter is read. */
+/** Deeper joins are refused when the parameter is read. */
 const JOIN_DEPTH_MAX = 8
-/** By collection; undefined = all of it. */
+/** By collection; undefined = all of its fields. */
 type Joined = Map<string, FieldNames | undefined>
 
 const add = (joined: Joined, name: string, names: FieldNames | undefined): void => {
@@ -21,8 +21,8 @@ const add = (joined: Joined, name: string, names: FieldNames | undefined): void 
   )
 }
 /**
- * The names of a list; what it says of joined collections goes to `joined`, under the name that is written and the
- * collection's own.
+ * The names of a list; the parts for joined collections go to `joined`, under the written name and the collection's
+ * own.
  */
 const namesIn = (
   text: string,
@@ -48,15 +48,15 @@ const namesIn = (
   return own
 }
 
-/** `text` is the same for bounds that are the same. */
+/** `text` is equal for equal bounds. */
 interface NamedBounds {
   readonly bounds: FieldBounds
   readonly text: string
 }
 
 /**
- * undefined where the two bound nothing. `within` holds besides; `realNameOf` a collection's own name by it or an
- * alias.
+ * undefined if the two bound nothing. `within` applies as well; `realNameOf` resolves an alias to the collection's own
+ * name.
  */
 export const fieldBoundsOf = (
   includeFields: string,
@@ -68,7 +68,7 @@ export const fieldBoundsOf = (
     excluded: Joined = new Map()
   const own = namesIn(includeFields, included, realNameOf)
   const isIncluding = own.length > 0 || included.size > 0
-  // Of `exclude_fields` a `*` is everything.
+  // In `exclude_fields`, a `*` is everything.
   const without = nestedListOf(excludeFields).includes("*") ? ["*"] : namesIn(excludeFields, excluded, realNameOf)
   if (!isIncluding && without.length === 0 && excluded.size === 0) return undefined
   const known = new Map<string, FieldBounds>()
@@ -97,6 +97,6 @@ export const fieldBoundsOf = (
   }
 }
 
-/** Whether nothing at all is seen of what is bounded so. */
+/** Whether these bounds show nothing at all. */
 export const seesNothing = ({ exclude, include }: FieldBounds): boolean =>
   include?.length === 0 || exclude.includes("*")

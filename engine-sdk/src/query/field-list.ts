@@ -1,11 +1,10 @@
 /**
- * A caller that may use and see some fields only: `a` brings `a.b`, `a.b` does not bring `a.c`. Names are resolved
- * against a schema that has nothing else, so that whatever a grammar looks up, today or later, a hidden field is one
- * that does not exist; what is shown is cut to the list. The tenant's own configuration (curations, rules, default
- * sort) is not bound by it.
+ * A caller that may use and see only some fields: `a` includes `a.b`, `a.b` does not include `a.c`. Names are resolved
+ * against a schema with only these fields, so for every grammar, present or future, a hidden field does not exist; what
+ * is shown is cut to the list. The tenant's own configuration (curations, rules, default sort) is not bound by it.
  *
- * A list holds for every collection. Bounds (`field-bounds.ts`) are what `include_fields` and `exclude_fields` of a
- * scoped key say: of the searched collection, of each that they join, and nothing of others.
+ * A list applies to every collection. Bounds (`field-bounds.ts`) come from `include_fields` and `exclude_fields` of a
+ * scoped key: they apply to the searched collection and to each that they join, and show nothing of others.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { JoinInclude, Selection } from "../plan.ts"
@@ -13,12 +12,15 @@ import type { CollectionInfo, CollectionSchema, Field } from "../schema.ts"
 
 export type FieldNames = ReadonlyArray<string>
 export interface FieldBounds {
-  /** Names and prefixes with `*`, with all below them; undefined = everything. */ readonly include:
+  /** Names and prefixes with `*`, with everything below them; undefined = everything. */ readonly include:
     | FieldNames
     | undefined
-  /** The same, without which what is included is seen. */ readonly exclude: FieldNames
-  /** A list that holds besides. */ readonly within: FieldNames | undefined
-  /** Of a joined collection by its own name; the same object for the same name, as views of schemas are kept by it. */
+  /** The same form; fields that are subtracted from the included ones. */ readonly exclude: FieldNames
+  /** A further list that applies as well. */ readonly within: FieldNames | undefined
+  /**
+   * The list of a joined collection by its own name; the same object for the same name, because views of schemas are
+   * cached by it.
+   */
   readonly joined: (collection: string) => FieldBounds
 }
 export type FieldList = FieldNames | FieldBounds
@@ -26,16 +28,16 @@ const isBounds = (fields: FieldList): fields is FieldBounds => "joined" in field
 
 const isBelow = (path: string, name: string): boolean =>
   path.length > name.length && path.startsWith(name) && path[name.length] === "."
-/** Whether a pattern stands for a path and all below it. */
+/** Whether a pattern covers a path and everything below it. */
 const brings = (pattern: string, path: string): boolean =>
   pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern || isBelow(path, pattern)
 const touches = (pattern: string, path: string): boolean => brings(pattern, path) || isBelow(pattern, path)
 
-/** Whether a path is on the list with all below it, itself or by a parent. O(list). */
+/** Whether the list covers a path with everything below it, directly or through a parent. O(list). */
 export const covers = (fields: FieldList, path: string): boolean => {
   if (!isBounds(fields)) return fields.some((name) => path === name || isBelow(path, name))
   const { exclude, include, within } = fields
-  // The whole document is under no name.
+  // The whole document is not covered by any name.
   return (
     path !== "" &&
     (include === undefined || include.some((pattern) => brings(pattern, path))) &&
@@ -43,15 +45,15 @@ export const covers = (fields: FieldList, path: string): boolean => {
     (within === undefined || covers(within, path))
   )
 }
-/** What holds in a collection that is joined by its own name. */
+/** The list for a collection that is joined, by its own name. */
 export const joinedFields = (fields: FieldList, collection: string): FieldList =>
   isBounds(fields) ? fields.joined(collection) : fields
 
 const views = new WeakMap<CollectionSchema, WeakMap<FieldList, CollectionSchema>>()
 
 /**
- * The schema with the fields of the list; one object for one list, as compiled plans are kept by it. O(fields × list)
- * once.
+ * The schema with the fields of the list; one object per list, because compiled plans are cached by it. O(fields ×
+ * list) once.
  */
 const visibleSchema = (schema: CollectionSchema, fields: FieldList): CollectionSchema => {
   let own = views.get(schema)
@@ -69,14 +71,14 @@ const visibleSchema = (schema: CollectionSchema, fields: FieldList): CollectionS
     )
   return view
 }
-/** A hidden reference still relates two collections; no name finds a field of this type (`fieldNamed`). */
+/** A hidden reference still relates two collections; no name resolves to a field of this type (`fieldNamed`). */
 const unnamed = (field: Field): Field => ({ ...field, type: "auto", facet: false, sort: false })
 
 export const visibleCollection = (collection: CollectionInfo, fields: FieldList | undefined): CollectionInfo =>
   fields === undefined ? collection : { ...collection, schema: visibleSchema(collection.schema, fields) }
 
 /**
- * What a selection shows of the fields on the list, of joined collections too; joins of which nothing is left go.
+ * What a selection shows of the fields on the list, including joined collections; joins with nothing left are dropped.
  * O(names × list).
  */
 export const limitSelection = (selection: Selection, fields: FieldList): Selection => ({
@@ -90,7 +92,7 @@ const limited = (
   exclude: FieldNames,
   fields: FieldList
 ): Pick<Selection, "include" | "exclude"> => {
-  // An empty list of includes is everything, and everything that is left may be nothing.
+  // An empty list of includes means everything, but the intersection may be empty.
   let shown: FieldNames | undefined = include.length === 0 ? undefined : include
   for (const names of isBounds(fields) ? [fields.include, fields.within] : [fields])
     if (names !== undefined)
@@ -105,7 +107,7 @@ const limited = (
         exclude: isBounds(fields) && fields.exclude.length > 0 ? [...exclude, ...fields.exclude] : exclude
       }
 }
-/** What two patterns (a path with all below it, or a prefix with `*`) have in common. */
+/** The intersection of two patterns (a path with everything below it, or a prefix with `*`). */
 const common = (pattern: string, name: string): FieldNames => {
   const prefix = pattern.endsWith("*") ? pattern.slice(0, -1) : undefined,
     other = name.endsWith("*") ? name.slice(0, -1) : undefined

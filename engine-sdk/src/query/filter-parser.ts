@@ -1,6 +1,6 @@
 /**
- * `filter_by` to a filter tree (`docs/contract/filters.md`): structure, then each clause typed by its field. Equal
- * precedence, left-associative. Bounded by the number of operations, the depth of joins and linear scanning.
+ * `filter_by` to a filter tree (`docs/contract/filters.md`): structure first, then each clause typed by its field.
+ * Equal precedence, left-associative. Bounded by the number of operations, the depth of joins, and linear scanning.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { Filter, NumberFilter, StringFilter } from "../filter.ts"
@@ -16,8 +16,8 @@ const NESTING_MAX = 100
 type Token = { readonly kind: "(" | ")" | "&&" | "||" } | { readonly kind: "clause"; readonly text: string }
 
 /**
- * The tree of a filter text; undefined for an empty text. Failures are Invalid with the reference's words.
- * O(text); `depth` counts joins around it.
+ * The tree of a filter text; undefined for an empty text. Failures are Invalid with the reference engine's messages.
+ * O(text); `depth` counts the joins around it.
  */
 export const parseFilter = (text: string, context: FieldContext, depth = 0): Result<Filter | undefined> => {
   if (text.trim() === "") return ok(undefined)
@@ -39,7 +39,7 @@ const checkOperations = (tokens: ReadonlyArray<Token>, context: FieldContext): R
     )
   )
 }
-/** Before anything is made of the values. A place of a polygon is one. */
+/** Counted before the values are parsed. A point of a polygon counts as one value. */
 const checkValues = (count: number, context: FieldContext): Result<undefined> => {
   const counted = context.filterValues,
     most = context.filterValuesMax ?? DEFAULT_LIMITS.filter_values_max
@@ -93,7 +93,7 @@ const joinEnd = (text: string, start: number, closings: Int32Array): number => {
 }
 /**
  * Where a clause ends: at a parenthesis or double operator outside backticks, geo values, lists and braces. -1: braces
- * do not close.
+ * are not closed.
  */
 const clauseEnd = (text: string, start: number, closings: Int32Array): number => {
   let quoted = false
@@ -181,7 +181,7 @@ const assemble = (
   if (operands.length === 0) return fail(invalid("Filter query cannot be empty.", "filter_by"))
   return operands.length === 1 ? ok(operands[0]) : fail(invalid("Could not parse the filter query.", "filter_by"))
 }
-/** Two joins of one collection that are AND-ed ask for one related document that passes both (18.3). */
+/** Two joins of one collection that are AND-ed require one related document that passes both (18.3). */
 const conjunction = (left: Filter, right: Filter): Filter => {
   if (right.kind !== "join") return { kind: "and", left, right }
   return mergedJoin(left, right) ?? { kind: "and", left, right }
@@ -197,7 +197,7 @@ const mergedJoin = (left: Filter, join: Filter & { readonly kind: "join" }): Fil
   const inLeft = mergedJoin(left.left, join)
   return inLeft === undefined ? undefined : { ...left, left: inLeft }
 }
-/** Structure before clauses, so that a lone operator is named even where a clause is wrong too. */
+/** Structure before clauses, so that a lone operator is reported even if a clause is invalid too. */
 const balanceOf = (tokens: ReadonlyArray<Token>): string | undefined => {
   let open = 0
   let expectsOperand = true
@@ -233,7 +233,7 @@ const parseClause = (text: string, context: FieldContext, depth: number): Result
   if (colon < 0) return fail(invalid("Could not parse the filter query.", "filter_by"))
   const name = text.slice(0, colon).trim()
   const raw = text.slice(colon + 1).trim()
-  // Counted by their commas, one within a quoted value too.
+  // Counted by commas, including one within a quoted value.
   const values = checkValues(1 + commasOf(raw), context)
   if (!values.ok) return values
   if (name === "id" && (context.hidesIds !== true || raw === "*")) return parseIds(raw)
@@ -433,7 +433,7 @@ const parseBooleans = (field: Field, raw: string): Result<Filter> => {
   return ok(negate({ kind: "bool", field: field.name, values }, negated))
 }
 
-/** The conjunction of what is there. */
+/** The conjunction of the filters that are defined. */
 export const allOf = (...filters: ReadonlyArray<Filter | undefined>): Filter | undefined => {
   let all: Filter | undefined
   for (const filter of filters)
@@ -458,8 +458,8 @@ export const isClosedFilterText = (text: string): boolean => {
   return !quoted && open.length === 0
 }
 /**
- * Two filter texts joined as every merge step joins them (`docs/contract/search.md#restrictions-and-merging`). A text
- * that does not close what it opens is refused, because it could swallow the other one.
+ * Two filter texts joined as in every merge step (`docs/contract/search.md#restrictions-and-merging`). A text that does
+ * not close what it opens is refused, because it could absorb the other one.
  */
 export const joinFilterTexts = (first: string | undefined, second: string | undefined): Result<string | undefined> => {
   if (first === undefined || second === undefined) return ok(first ?? second)

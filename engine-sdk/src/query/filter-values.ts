@@ -23,7 +23,7 @@ export const operatorOf = (
 export const isList = (text: string): boolean => text.startsWith("[") && text.endsWith("]")
 export const itemsOf = (list: string): string[] =>
   list.slice(1, -1).trim() === "" ? [] : splitQuoted(list.slice(1, -1))
-/** The operator and the values behind it: those of a list, or the one. */
+/** The operator and the values after it: those of a list, or a single one. */
 export const operandsOf = (
   raw: string
 ): {
@@ -36,7 +36,7 @@ export const operandsOf = (
   const list = isList(rest)
   return { negated, equals, list, items: list ? itemsOf(rest) : [rest] }
 }
-/** Between commas outside backticks. */
+/** Splits at commas outside backticks. */
 const splitQuoted = (text: string): string[] => {
   const items: string[] = []
   let start = 0

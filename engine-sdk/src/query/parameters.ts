@@ -2,9 +2,9 @@
  * Typed reading of search parameters (`docs/contract/search.md#parameters`): text forms, the messages for bad numbers,
  * and the order in which a request, its entry, a scoped key and a preset are merged. The table at the end says which
  * parameter is read where. `facet_sample_percent`, `facet_sample_threshold`, `facet_sample_slope` and
- * `group_max_candidates` are checked and have no effect: they trade exactness for time, and here every count of facets
- * and groups is exact (`sampled` is always false). The default and the maximum of `search_cutoff_ms` are limits of the
- * host.
+ * `group_max_candidates` are validated and have no effect: they trade exactness for time, and here every count of
+ * facets and groups is exact (`sampled` is always false). The default and the maximum of `search_cutoff_ms` are limits
+ * of the host.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import { joinFilterTexts } from "./filter-parser.ts"
@@ -15,8 +15,8 @@ export type Parameters = { readonly [name: string]: string }
 const MALFORMED = "One or more search parameters are malformed."
 
 /**
- * Characters of a parameter. Expressions and lists may name thousands of values; what is put around every word of an
- * answer is short.
+ * Maximum characters of a parameter. Expressions and lists may name thousands of values; a tag that is put around every
+ * marked word is short.
  */
 const CHARACTERS_MAX = 4_000
 const LIST_CHARACTERS_MAX = 100_000
@@ -26,7 +26,7 @@ const charactersMax: ReadonlyMap<string, number> = new Map([
   ["q", 10_000],
   ["filter_by", 1_000_000],
   ["vector_query", 1_000_000],
-  // A recording in base64; the bound of the body holds before this one.
+  // A recording in base64; the bound on the body applies first.
   ["voice_query", 40_000_000],
   ...[
     "query_by",
@@ -53,7 +53,7 @@ const isTooLong = (name: string, value: string): boolean =>
   value.length > ALWAYS_TAKEN && value.length > (charactersMax.get(name) ?? CHARACTERS_MAX)
 
 /**
- * Scalars as text; undefined values vanish. Objects, arrays and null are refused, and so is a text beyond its
+ * Scalars as text; undefined values are dropped. Objects, arrays and null are refused, and so is a text beyond its
  * parameter's length.
  */
 export const textParameters = (raw: { readonly [name: string]: unknown }): Result<Parameters> => {
@@ -76,7 +76,7 @@ export const textParameters = (raw: { readonly [name: string]: unknown }): Resul
   }
   return ok(out)
 }
-/** `base` wins except for `filter_by`, which is joined (6.7.1, 6.7.2). Invalid where a filter text cannot be joined. */
+/** `base` wins except for `filter_by`, which is joined (6.7.1, 6.7.2). Invalid if a filter text cannot be joined. */
 export const fillGaps = (base: Parameters, more: Parameters): Result<Parameters> =>
   withFilter({ ...more, ...base }, base.filter_by, more.filter_by)
 const withFilter = (
@@ -90,8 +90,8 @@ const withFilter = (
   return ok(merged)
 }
 /**
- * Fills gaps from the named preset. Only an unknown name, which is ignored (6.8), stands in the result: applying twice
- * changes nothing.
+ * Fills gaps from the named preset. Only an unknown name, which is ignored (6.8), remains in the result: applying it
+ * twice changes nothing.
  */
 export const applyPreset = (
   parameters: Parameters,
@@ -110,7 +110,7 @@ export const booleanOf = (parameters: Parameters, name: string, fallback: boolea
   const text = parameters[name]
   return text === undefined ? fallback : text === "true"
 }
-/** Parameters that are lists, whose entries a search goes through. */
+/** Parameters that are lists, whose entries a search iterates over. */
 const LISTS = [
   "include_fields",
   "exclude_fields",
@@ -131,20 +131,20 @@ const LISTS = [
   "prefix",
   "infix"
 ] as const
-/** Entries with a `*` stand for many fields each. */
+/** Maximum entries with a `*`, each of which stands for many fields. */
 const PATTERNS_MAX = 100
-/** Commas bound the entries from above, nested ones included, and counting them costs nothing beside reading them. */
+/** Commas bound the number of entries from above, including nested ones, and counting them costs next to nothing. */
 const countOf = (text: string, character: string, most: number): number => {
   let count = 0
   for (let at = text.indexOf(character); at >= 0 && count <= most; at = text.indexOf(character, at + 1)) count++
   return count
 }
-/** Invalid for the first list that has more entries than `items_max`, or more patterns than a search may spread. */
+/** Invalid for the first list that has more entries than `items_max`, or more patterns than a search may expand. */
 export const checkLists = (parameters: Parameters, items_max: number): Result<undefined> => {
   for (const name of LISTS) {
     const text = parameters[name]
     if (text === undefined || text.length < PATTERNS_MAX) continue
-    // A range of a facet has two commas of its own; how many ranges there may be, the facet's grammar says.
+    // A facet range contains two commas itself; the facet's grammar bounds the number of ranges.
     const most = name === "facet_by" ? items_max * 3 : items_max
     if (text.length >= most && countOf(text, ",", most) >= most)
       return fail(invalid(`Parameter \`${name}\` has too many entries: at most ${items_max} are allowed.`, name))
@@ -190,7 +190,7 @@ const INTEGERS = {
 type IntegerParameter = keyof typeof INTEGERS
 export const INTEGER_PARAMETERS: ReadonlyArray<string> = Object.keys(INTEGERS)
 export type Integers = { readonly [name in IntegerParameter]: number }
-/** Every integer parameter with its default (-1 = not given), or the message naming the first bad one. */
+/** Every integer parameter with its default (-1 = not given), or the message for the first bad one. */
 export const readIntegers = (parameters: Parameters): Result<Integers> => {
   const out: Record<string, number> = { ...INTEGERS }
   for (const name of Object.keys(parameters)) {
@@ -212,7 +212,7 @@ export const decimalOf = (parameters: Parameters, name: string, min: number, max
 
 /**
  * Every search parameter by who acts on it: the compiler of this folder, the host around the engine (caching,
- * embedding, analytics), or the control plane, which strips what it has used.
+ * embedding, analytics), or the control plane, which removes what it has used.
  */
 export const PARAMETER_OWNERS: Readonly<Record<string, "compiler" | "host" | "control plane">> = {
   ...owned(

@@ -1,27 +1,27 @@
 /**
- * Plans of parameters that were compiled before: a front end sends the same parameters with every keystroke and only
- * the words differ. What a template holds must follow from schema and parameters alone; anything that asks for
+ * Plans of parameters that were compiled before: a front end sends the same parameters with every keystroke, and only
+ * the words differ. A template may hold only what follows from schema and parameters; anything that depends on
  * resources, other collections or the clock is compiled each time.
  */
 import type { CollectionSchema } from "../schema.ts"
 import { INTEGER_PARAMETERS, PARAMETER_OWNERS, type Parameters } from "./parameters.ts"
 
 /**
- * Of all collections together. A plan is some kilobytes, and what its texts became (filter trees, lists of fields) is
- * many times as much as the texts: so long a key is a request that nobody sends with every keystroke, and what is kept
- * is counted by it.
+ * Bound over all collections. A plan is some kilobytes, and its parsed texts (filter trees, lists of fields) are many
+ * times as large as the texts. A very long key belongs to a request that is unlikely to be sent with every keystroke,
+ * and the bound counts keys.
  */
 export const TEMPLATE_BYTES_MAX = 16_000_000
 const KEY_CHARACTERS_MAX = 2_000
 const TEMPLATE_BYTES = 4_000,
   BYTES_A_KEY_CHARACTER = 40
 const NEVER = ["stopwords", "synonym_sets", "vector_query", "curation_tags", "voice_query"]
-/** What a plan is made of: what else a request sends changes nothing of it, and is not kept. */
+/** Parameters that a plan is made from: others do not affect it and are not part of the key. */
 const PLANNED: ReadonlySet<string> = new Set([
   ...Object.keys(PARAMETER_OWNERS).filter((name) => PARAMETER_OWNERS[name] === "compiler"),
   ...INTEGER_PARAMETERS
 ])
-/** Where joins may stand, which look at other collections. */
+/** Parameters that may contain joins, which read other collections. */
 const EXPRESSIONS = [
   "filter_by",
   "sort_by",
@@ -33,10 +33,7 @@ const EXPRESSIONS = [
   "query_by"
 ]
 
-/**
- * undefined where the plan depends on more than schema, limits and parameters. The key leaves the query out.
- * O(parameters).
- */
+/** undefined if the plan depends on more than schema, limits and parameters. The key omits the query. O(parameters). */
 export const templateKey = (schema: CollectionSchema, parameters: Parameters, limits: object): string | undefined => {
   const number = numberOf(schema)
   if (number === undefined || (schema.curation_sets.length > 0 && parameters.enable_curations === "true"))
@@ -45,14 +42,14 @@ export const templateKey = (schema: CollectionSchema, parameters: Parameters, li
   for (const name of EXPRESSIONS) if (parameters[name]?.includes("$") === true) return undefined
   if (parameters.sort_by?.includes("_rand") === true) return undefined
   let key = `${number} ${limitsNumberOf(limits)}`
-  // With lengths, so that no value can be taken for another parameter.
+  // With lengths, so that no value can be mistaken for another parameter.
   for (const name in parameters)
     if (name !== "q" && PLANNED.has(name)) key += `\n${parameters[name].length} ${name} ${parameters[name]}`
   return key.length > KEY_CHARACTERS_MAX ? undefined : key
 }
 
 /**
- * In two halves: what is used moves to the younger one, and when that is full the older is forgotten. Never more than
+ * Two generations: entries in use move to the younger one, and when it is full the older is dropped. Never more than
  * `TEMPLATE_BYTES_MAX`.
  */
 export class TemplateCache<Template> {
@@ -83,7 +80,7 @@ export class TemplateCache<Template> {
   }
 }
 
-/** A schema that changes becomes another object, and so another number. */
+/** A changed schema is a new object and so gets a new number. */
 const numbers = new WeakMap<CollectionSchema, number | undefined>()
 let schemas = 0
 const numberOf = (schema: CollectionSchema): number | undefined => {
@@ -94,7 +91,7 @@ const numberOf = (schema: CollectionSchema): number | undefined => {
   numbers.set(schema, number)
   return number
 }
-/** Other limits may refuse what is in a template. */
+/** Other limits may refuse what a template contains. */
 const limitsNumbers = new WeakMap<object, number>()
 let limitsSeen = 0
 const limitsNumberOf = (limits: object): number => {

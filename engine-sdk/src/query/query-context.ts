@@ -1,6 +1,6 @@
 /**
- * What a compiler may know about the world: schemas of this namespace, named resources, the clock and limits.
- * Everything is read synchronously; what must be asked of an engine goes through `matchesAny`.
+ * What a compiler may know about its environment: schemas of this namespace, named resources, the clock and limits.
+ * Everything is read synchronously; the one query to an engine is `matchesAny`.
  */
 import type { Result } from "../errors.ts"
 import { analyzerOf, type Analyzer } from "../analysis/mod.ts"
@@ -76,8 +76,8 @@ export interface SearchResources {
   readonly stemmingDictionary: (name: string) => ReadonlyMap<string, string> | undefined
 }
 /**
- * What one search may ask for; a host sets what its callers' plans say. The same object for the same limits: plan
- * templates are kept by it.
+ * What one search may request; a host sets it from its callers' plans. The same object for the same limits: plan
+ * templates are cached by it.
  */
 export interface QueryLimits {
   readonly per_page_max: number
@@ -85,7 +85,9 @@ export interface QueryLimits {
   readonly filter_operations_max: number
   readonly sort_fields_max: number
   readonly query_fields_max: number
-  /** Of a search that names no `search_cutoff_ms`, and the most that one may name: more is lowered to it. */
+  /**
+   * For a search without `search_cutoff_ms`, and the maximum that a search may set: larger values are lowered to it.
+   */
   readonly cutoff_ms_default: number
   readonly cutoff_ms_max: number
   /** Entries of a list parameter (`include_fields`, `pinned_hits`, `synonym_sets`, ranges of a facet and the like). */
@@ -112,17 +114,17 @@ export interface SearchContext {
   readonly collection: CollectionInfo
   /** A collection by name or alias, for joins. */ readonly collectionOf: (name: string) => CollectionInfo | undefined
   readonly resources: SearchResources
-  /** Unix seconds, for windows of curation items. */ readonly now_s: number
-  /** Whether any document passes a filter: how placeholders of curation rules ask for facet values. */
+  /** Unix seconds, for the time windows of curation items. */ readonly now_s: number
+  /** Whether any document passes a filter: placeholders of curation rules check facet values with it. */
   readonly matchesAny: (filter: Filter) => boolean
   /** AND-ed to the parsed filter as a tree: restrictions a caller cannot see or undo. */ readonly forcedFilter?: Filter
   readonly limits?: Partial<QueryLimits>
-  /** What the caller may name and see, of every collection; undefined = all (`field-list.ts`). */
+  /** What the caller may name and see, in every collection; undefined = all (`field-list.ts`). */
   readonly fields?: FieldList
-  /** Of the request: plans carry it. */ readonly budget?: AnswerBudget
-  /** Of the request: long filters that its searches have in common are read once. */ readonly filters?: KnownFilters
+  /** Per request: plans carry it. */ readonly budget?: AnswerBudget
+  /** Per request: long filters that its searches share are parsed once. */ readonly filters?: KnownFilters
 }
-/** Filters that were read, by schema and by whatever else decides how; each for one caller. */
+/** Parsed filters, by schema and by everything else that affects parsing; one cache per caller. */
 export type KnownFilters = Map<CollectionSchema, Map<string, Result<Filter | undefined>>>
 
 /** The part of the context that filters, sorts and facets need, for one schema. */
@@ -132,21 +134,21 @@ export interface FieldContext {
   readonly analyzer: (schema: CollectionSchema, field: Field) => Analyzer
   readonly validateFieldNames: boolean
   readonly filterOperationsMax: number
-  /** As in `DEFAULT_LIMITS`, where they are not given. */ readonly filterValuesMax?: number
+  /** As in `DEFAULT_LIMITS` unless given. */ readonly filterValuesMax?: number
   readonly listItemsMax?: number
-  /** Values of all comparisons of the expression that is being read, joins inside of it included. */
+  /** Values of all comparisons of the expression being parsed, including the joins inside it. */
   readonly filterValues?: {
     count: number
   }
   readonly prefixCandidates: number
   /** The caller may not name documents by their id. */ readonly hidesIds?: boolean
-  /** The same of a joined collection. */ readonly hidesIdsOf?: (collection: string) => boolean
+  /** The same for a joined collection. */ readonly hidesIdsOf?: (collection: string) => boolean
 }
 export const fieldNamed = (schema: CollectionSchema, name: string): Field | undefined => {
   let names = fieldNames.get(schema)
   if (names === undefined) {
     names = new Map()
-    // A detected field stands for the dynamic definition of the same name.
+    // A detected field replaces the dynamic definition of the same name.
     for (const field of schema.fields)
       if (!names.has(field.name) || field.detected === true) names.set(field.name, field)
     fieldNames.set(schema, names)
@@ -191,7 +193,7 @@ const hidesIdsOf =
   (collection: string): boolean =>
     !covers(joinedFields(fields, collection), "id")
 
-/** Whether either side of two collections refers to the other. */
+/** Whether either of two collections refers to the other. */
 export const areRelated = (a: CollectionSchema, b: CollectionSchema): boolean =>
   refersTo(a, b.name) || refersTo(b, a.name)
 /** Whether a field of the schema refers to the collection. */

@@ -13,7 +13,7 @@ const WEIGHT_MAX = 15
 export interface QueryFields {
   /** Heaviest first. */ readonly fields: ReadonlyArray<QueryField>
   /** The auto-embedding field named in `query_by`. */ readonly embedding: Field | undefined
-  /** What implicit highlighting shows: as named, wildcards expanded, objects whole. */
+  /** The fields that implicit highlighting shows: as named, wildcards expanded, objects whole. */
   readonly highlighted: ReadonlyArray<string>
   /** Every name was unknown and validation is off. */ readonly allUnknown: boolean
 }
@@ -26,7 +26,7 @@ interface Settings {
 
 const sizeError = (what: string, name: string): Result<never> =>
   fail(invalid(`Number of ${what} in \`${name}\` does not match number of \`query_by\` fields.`, name))
-/** Lists against the number of names; their own step because it comes before fields are looked up (6.12). */
+/** Compares the lists with the number of names; a separate step because it precedes field lookup (6.12). */
 export const readFieldSettings = (parameters: Parameters, count: number): Result<Settings> => {
   const weights = listParameter(parameters, "query_by_weights").filter(isInteger).map(Number)
   if (
@@ -54,7 +54,7 @@ export const readFieldSettings = (parameters: Parameters, count: number): Result
 const at = <A>(list: ReadonlyArray<A>, index: number): A => (list.length === 1 ? list[0] : list[index])
 
 const isString = (field: Field): boolean => field.type === "string" || field.type === "string[]"
-/** Resolves names, first failure first. O(names × fields). */
+/** Resolves names; the first failure is returned. O(names × fields). */
 export const resolveQueryFields = (
   names: ReadonlyArray<string>,
   settings: Settings,
@@ -105,7 +105,7 @@ export const resolveQueryFields = (
   }))
   return ok({ fields, embedding, highlighted, allUnknown: names.length > 0 && unknown === names.length })
 }
-/** Heaviest first; weights out of order or range become 15 downwards, equal for ties. */
+/** Heaviest first; weights out of order or range become 15 downwards, with ties kept. */
 const weigh = (drafts: Array<{ weight: number; order: number }>, given: boolean): void => {
   if (!given) return
   const inOrder = drafts.every(

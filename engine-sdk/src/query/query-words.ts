@@ -1,6 +1,6 @@
 /**
- * `q` into words, phrases and exclusions (`docs/contract/text.md#queries`). The text is first cut into chunks that may
- * still carry a minus or a quotation mark; each chunk is then analysed as the highest-weighted field would.
+ * `q` into words, phrases and exclusions (`docs/contract/text.md#queries`). The text is first split into chunks that
+ * may still carry a minus or a quotation mark; each chunk is then analysed as the highest-weighted field would.
  */
 import { createAnalyzer, type Analyzer } from "../analysis/mod.ts"
 
@@ -8,7 +8,7 @@ export interface QueryWords {
   /** Before stemming. */ readonly words: ReadonlyArray<string>
   readonly phrases: ReadonlyArray<ReadonlyArray<string>>
   readonly excluded: ReadonlyArray<ReadonlyArray<string>>
-  /** Words were given and all of them were stopwords. */ readonly onlyStopwords: boolean
+  /** There were words, and all of them were stop words. */ readonly onlyStopwords: boolean
 }
 interface QueryTextOptions {
   readonly analyzer: Analyzer
@@ -17,12 +17,12 @@ interface QueryTextOptions {
   readonly tokenSeparators: ReadonlyArray<string>
   readonly stopwords: ReadonlySet<string>
   readonly preSegmented: boolean
-  /** What stands behind so many words is left out. */ readonly words_max: number
+  /** Words beyond this number are dropped. */ readonly words_max: number
 }
 const WORD_LENGTH_MAX = 100
 
 const SYMBOLS = ["-", '"']
-/** By the lists of a schema, which last as long as it does. */
+/** Cached by the lists of a schema, which exist as long as it does. */
 const chunkers = new WeakMap<
   ReadonlyArray<string>,
   { readonly separators: ReadonlyArray<string>; readonly analyzer: Analyzer }
@@ -106,7 +106,7 @@ export const parseQueryWords = (q: string, options: QueryTextOptions): QueryWord
     }
     if (!inPhrase) excluding = false
   }
-  // A quotation mark that never closes was no phrase.
+  // A quotation mark that is never closed does not start a phrase.
   if (phrase.length > 0) {
     if (excluding) excluded.push(phrase)
     else words.push(...phrase)

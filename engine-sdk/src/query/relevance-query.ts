@@ -1,6 +1,6 @@
 /**
  * What the named rankings need from a request (`ranking: "relevance"`): the query as written, and the names of
- * `query_by` with their weights before wildcards and objects are resolved to fields.
+ * `query_by` with their weights, before wildcards and objects are resolved to fields.
  */
 import type { RelevanceQuery, RelevanceUnit } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
@@ -9,11 +9,11 @@ import { fieldNamed, searchableFields } from "./query-context.ts"
 import { isInteger } from "./text-scanner.ts"
 
 /**
- * Weight of the first of several names where a request gives none: the title of a product or an article (3 to 6 are
+ * Weight of the first of several names if the request gives none: the title of a product or an article (3 to 6 are
  * equally good).
  */
 const FIRST_WEIGHT = 4
-/** Share of the least weight that a name of weight 0 still counts. */
+/** Share of the least positive weight that a name of weight 0 still counts. */
 const ZERO_SHARE = 0.1
 
 export const rankingOf = (parameters: Parameters): RelevanceQuery["ranking"] | undefined => {
@@ -23,8 +23,8 @@ export const rankingOf = (parameters: Parameters): RelevanceQuery["ranking"] | u
 }
 
 /**
- * Decision: given weights keep their ratios with the least as 1, because the saturation of BM25F counts in units of the
- * plain text; without weights the first name counts as a title.
+ * Decision: given weights keep their ratios with the least as 1, because the saturation of BM25F is in units of plain
+ * text; without weights the first name counts as a title.
  */
 const weightsOf = (parameters: Parameters, count: number): ReadonlyArray<number> => {
   const given = listParameter(parameters, "query_by_weights").filter(isInteger).map(Number)
@@ -33,7 +33,7 @@ const weightsOf = (parameters: Parameters, count: number): ReadonlyArray<number>
   return given.map((weight) => (weight > 0 ? weight / least : ZERO_SHARE))
 }
 
-/** `visible`: the fields that the caller may search, where those are not all. */
+/** `visible`: the fields that the caller may search, unless all are visible. */
 export const relevanceUnits = (
   parameters: Parameters,
   schema: CollectionSchema,
@@ -48,7 +48,7 @@ export const relevanceUnits = (
     if (name.endsWith("*")) {
       const prefix = name.slice(0, -1)
       const matching = searchableFields(schema).filter((field) => field.name.startsWith(prefix) && isText(field.type))
-      // An index of the whole prefix would hold the words of hidden fields.
+      // An index of the whole prefix would contain the words of hidden fields.
       if (matching.some(({ name: field }) => fieldNamed(visible, field) === undefined)) {
         for (const field of matching)
           if (fieldNamed(visible, field.name) !== undefined && field.index && !units.has(field.name))
@@ -69,7 +69,7 @@ export const relevanceUnits = (
 }
 const isText = (type: string): boolean => type === "string" || type === "string[]"
 
-/** The query without exclusions (`-word`, `-"a phrase"`), quotation marks and stopwords. */
+/** The query without exclusions (`-word`, `-"a phrase"`), quotation marks and stop words. */
 export const askedText = (q: string, stopwords: ReadonlySet<string>, words_max = Infinity): string => {
   const without = q
     .replace(/(^|\s)-"[^"]*"/g, " ")
@@ -81,7 +81,7 @@ export const askedText = (q: string, stopwords: ReadonlySet<string>, words_max =
   return (words ?? without.split(/\s+/)).slice(0, words_max).join(" ")
 }
 
-/** undefined unless a named ranking was asked and there is text to rank by. */
+/** undefined unless a named ranking was requested and there is text to rank by. */
 export const relevanceQuery = (
   parameters: Parameters,
   schema: CollectionSchema,

@@ -22,8 +22,8 @@ interface ParsedSelection {
 }
 
 /**
- * `filter` adds the collections that it joins and no include names, whole (7.8). Invalid for unknown collections and
- * strategies. O(text).
+ * `filter` adds, as a whole, the collections that it joins and that no include names (7.8). Invalid for unknown
+ * collections and strategies. O(text).
  */
 export const parseSelection = (
   include: string,
@@ -48,7 +48,7 @@ export const parseSelection = (
     excludedJoins.set(joined.schema.name, open < 0 ? ["*"] : nestedListOf(item.slice(open + 1, item.lastIndexOf(")"))))
   }
   const joined = joinsOf(filter)
-  // Documents that refer to this one are only brought along when the filter joins them, as recorded.
+  // Documents that refer to this one are only included if the filter joins them, as recorded.
   const joins = included.value.joins
     .filter(
       (join) =>
@@ -72,7 +72,7 @@ const withExclusion = (join: JoinInclude, excluded: ReadonlyMap<string, Readonly
   const fields = excluded.get(join.collection)
   return fields === undefined ? join : { ...join, exclude: fields }
 }
-/** Includes of the collections that a filter joins positively, whole, with what they join themselves. */
+/** Whole includes of the collections that a filter joins positively, with the collections that these join. */
 const joinsOf = (filter: Filter | undefined): ReadonlyArray<JoinInclude> => {
   if (filter === undefined) return []
   switch (filter.kind) {
@@ -109,7 +109,7 @@ const parseIncludes = (
   }
   return ok({ fields, joins })
 }
-/** Undefined where the collections are not related: such an include adds nothing. */
+/** Undefined if the collections are not related: such an include adds nothing. */
 const parseJoin = (item: string, context: SortContext, depth: number): Result<JoinInclude | undefined> => {
   const open = item.indexOf("(")
   const close = open < 0 ? -1 : closingOf(item, open)

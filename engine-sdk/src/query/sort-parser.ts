@@ -1,7 +1,7 @@
 /**
- * `sort_by` in two steps, because the reference refuses them at different moments
- * (`docs/contract/search.md#order-of-validation`): the text into clauses, later each clause against the schema. Section
- * 8 is the grammar.
+ * `sort_by` in two steps, because the reference engine validates them at different moments
+ * (`docs/contract/search.md#order-of-validation`): the text into clauses, and later each clause against the schema.
+ * Section 8 is the grammar.
  */
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import type { Decay, SortKey, SortOrder } from "../plan.ts"
@@ -67,9 +67,9 @@ export interface SortContext extends FieldContext {
   readonly now_s: number
   readonly hasVectorQuery: boolean
   readonly isGrouped: boolean
-  /** A filter that is wrong inside `_eval` says what is wrong. */ readonly namesErrors?: boolean
+  /** An invalid filter inside `_eval` reports its error. */ readonly namesErrors?: boolean
 }
-/** Sort keys of clauses; several keys may come from one joined clause. O(clauses). */
+/** Sort keys of clauses; one joined clause may give several keys. O(clauses). */
 export const resolveSort = (
   clauses: ReadonlyArray<SortClause>,
   context: SortContext,

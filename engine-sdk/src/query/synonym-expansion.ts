@@ -8,12 +8,12 @@ import type { SynonymItem, SynonymSet } from "./query-context.ts"
 
 const VARIANTS_MAX = 200
 const STEPS_MAX = 20_000
-/** Of all variants together: each word is stemmed, and looked for in every field. */
+/** Bounds over all variants: each word is stemmed and looked up in every field. */
 const WORDS_MAX = 4_000
-/** Words of a variant, and comparisons that look for near words. */
+/** Maximum words of a variant, and comparisons to find similar words. */
 const VARIANT_WORDS_MAX = 200,
   LOOSE_STEPS_MAX = 4_000
-/** `to` is every member but the one at `except`: a list for each would be the square of the item. */
+/** `to` is every member but the one at `except`: a separate list for each would be quadratic. */
 interface Entry {
   readonly from: ReadonlyArray<string>
   readonly to: ReadonlyArray<ReadonlyArray<string>>
@@ -39,7 +39,7 @@ const entriesOf = (item: SynonymItem): Entry[] => {
   return members.length < 2 ? [] : members.map((from, at) => ({ from, to: members, except: at }))
 }
 const matchers = new WeakMap<SynonymSet, Map<string, Matcher>>()
-/** Entries of one set that count for a locale. Built once per set object. */
+/** Entries of one set that apply to a locale. Built once per set object. */
 const matcherOf = (set: SynonymSet, locale: string): Matcher => {
   let byLocale = matchers.get(set)
   if (byLocale === undefined) matchers.set(set, (byLocale = new Map()))
@@ -65,8 +65,8 @@ interface SynonymOptions {
   readonly numTypos: number
 }
 /**
- * The last ones, up to a few megabytes: searches of one request, and rules of one search, often ask the same. Sets are
- * replaced, never changed, so one that is known is the same for whoever has it.
+ * Most recent ones, up to a few megabytes: searches of one request, and rules of one search, often repeat a lookup.
+ * Sets are replaced, never changed, so a cached one is valid for every caller that has the same set.
  */
 const EXPANDED_MAX = 16,
   EXPANDED_WORDS_MIN = 3,
@@ -111,7 +111,7 @@ const expansionOf = (
   let steps = 0,
     words = 0
   const isFull = (): boolean => variants.size >= VARIANTS_MAX || words >= WORDS_MAX || steps >= STEPS_MAX
-  /** Words of the variant that is being made. */
+  /** Words of the variant being built. */
   const prefix: string[] = []
   const walk = (at: number): void => {
     if (isFull() || prefix.length > VARIANT_WORDS_MAX) return

@@ -1,12 +1,12 @@
 /**
- * Small scanning pieces shared by the parameter grammars: splitting lists without being fooled by backticks, quotes and
- * brackets, and finding the end of a bracketed part. Every function is linear in its text.
+ * Small scanning functions shared by the parameter grammars: splitting lists without being misled by backticks, quotes
+ * and brackets, and finding the end of a bracketed part. Every function is linear in its text.
  */
 
 const OPENING = "([{"
 const CLOSING = ")]}"
 
-/** Splits at `separator` outside backticks and brackets; items are trimmed. Empty items stay. */
+/** Splits at `separator` outside backticks and brackets; items are trimmed. Empty items are kept. */
 export const splitOutside = (text: string, separator: string): string[] => {
   const items: string[] = []
   let depth = 0
@@ -27,7 +27,7 @@ export const splitOutside = (text: string, separator: string): string[] => {
   return items
 }
 
-/** Index of the bracket that closes the one at `open`, outside backticks; -1 where there is none. */
+/** Index of the bracket that closes the one at `open`, outside backticks; -1 if there is none. */
 export const closingOf = (text: string, open: number): number => {
   const opening = text[open]
   const closing = CLOSING[OPENING.indexOf(opening)]
@@ -44,7 +44,7 @@ export const closingOf = (text: string, open: number): number => {
 }
 
 /**
- * For every opening bracket outside backticks the index of the one that closes it, else -1; as `closingOf`, but once
+ * For every opening bracket outside backticks, the index of the one that closes it, else -1; as `closingOf`, but once
  * for a whole text.
  */
 export const closingsOf = (text: string): Int32Array => {
@@ -70,7 +70,7 @@ export const closingsOf = (text: string): Int32Array => {
   return closings
 }
 
-/** Comma list: trimmed, empty items gone. */
+/** Comma list: trimmed, empty items dropped. */
 export const listOf = (text: string): string[] =>
   text
     .split(",")

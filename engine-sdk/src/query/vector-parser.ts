@@ -1,6 +1,6 @@
 /**
- * `vector_query` and the vector part of a sort key (`docs/contract/vectors.md`). Syntax only; that the field is a
- * vector field of the right size is checked against the schema here too, because its messages belong to the grammar.
+ * `vector_query` and the vector part of a sort key (`docs/contract/vectors.md`). Mostly syntax; that the field is a
+ * vector field of the right size is also checked here, because its messages belong to the grammar.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { VectorQuery } from "../plan.ts"
@@ -11,9 +11,7 @@ import { splitOption } from "./geo-filter.ts"
 
 export const DEFAULT_EF = 10
 export const DEFAULT_ALPHA = 0.3
-/**
- * A parsed vector query before the search decides `k`; `queries` are texts or an image that someone must embed first.
- */
+/** A parsed vector query before the search sets `k`; `queries` are texts or an image that must be embedded first. */
 export interface VectorRequest extends Omit<VectorQuery, "k"> {
   readonly k: number | undefined
   readonly queries: ReadonlyArray<string>
@@ -23,7 +21,7 @@ const malformed = (detail?: string): Result<never> =>
   fail(invalid(`Malformed vector query string${detail === undefined ? "." : `: ${detail}`}`, "vector_query"))
 const MALFORMED_VALUE = "one of the vector values is not a float."
 
-/** `matchAll` is whether q is `*`: an empty vector then needs an id. Undefined for an empty text. O(text). */
+/** `matchAll`: q is `*`; an empty vector then needs an id. Undefined for an empty text. O(text). */
 export const parseVectorQuery = (
   text: string,
   schema: CollectionSchema,
@@ -32,7 +30,7 @@ export const parseVectorQuery = (
   if (text.trim() === "") return ok(undefined)
   const colon = text.indexOf(":")
   const open = text.indexOf("(", colon)
-  // A missing closing parenthesis is forgiven, as the reference does.
+  // A missing closing parenthesis is tolerated, as in the reference engine.
   const end = open < 0 ? -1 : closingOf(text, open)
   if (
     colon <= 0 ||
@@ -77,7 +75,7 @@ const numbersOf = (text: string): number[] | undefined => {
   const items = inner.split(",").map((item) => item.trim())
   return items.every(isDecimal) ? items.map(Number) : undefined
 }
-/** The message of what is wrong, "" for the bare one. */
+/** The error message, "" for the generic one. */
 const option = (draft: Draft, part: string): string | undefined => {
   const [key, value] = splitOption(part)
   switch (key) {

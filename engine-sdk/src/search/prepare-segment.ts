@@ -1,7 +1,7 @@
 /**
- * What searches would otherwise find undone in a segment and do at once: numbers of facet values, the ages that ties
- * are broken by, counts, classes of sort columns. A merged segment gets it before it replaces others, a reopened one as
- * soon as it is there; both in steps, between searches.
+ * Work that searches would otherwise do on first use of a segment: numbers of facet values, the insertion ages that
+ * break ties, counts, and classes of sort columns. It is done for a merged segment before it replaces others, and for a
+ * reopened one as soon as it is open; both in steps, between searches.
  */
 import { ORDER, sectionsOf } from "../index/derived-sections.ts"
 import { PREPARED_DOCS_MIN, type CollectionReader, type PublishedSegment, type SegmentView } from "../index/reader.ts"
@@ -11,7 +11,8 @@ import { preparingClasses } from "./rank/sort-keys.ts"
 import { preparingAges } from "../compat/value-age.ts"
 
 /**
- * The segment that is about to be published instead of `replaced`. Cost: O(documents) a facet field, no text is read.
+ * Prepares the segment that is about to be published in place of `replaced`. Cost: O(documents) per facet field; no
+ * text is read.
  */
 export function* prepareSuccessor(
   reader: CollectionReader,
@@ -31,26 +32,26 @@ export function* prepareSuccessor(
   yield* reader.preparingDictionaries(view, sources)
 }
 
-/** Segments of a collection that was just opened: what needs no knowledge of earlier searches. */
+/** Segments of a collection that was just opened: the part that needs no knowledge of earlier searches. */
 export function* prepareOpened(reader: CollectionReader): Generator<void, void> {
   for (const view of [...reader.views]) {
     if (view.segment.docs < PREPARED_DOCS_MIN) continue
     const work = preparingOpened(reader, view)
-    // What a merge has taken away may be other memory by now.
+    // A merge may have released the segment's memory.
     while (reader.views.includes(view) && work.next().done !== true) yield
   }
 }
-/** Values that a search maps by itself, in a few milliseconds at most. */
+/** Number of values that a search maps by itself, in a few milliseconds at most. */
 const UNMAPPED_MAX = 8_192
 /**
- * Numbers for the values of every facet of many, of the collection as it is: what its first facet search would wait
- * for. Of the others a search maps what is new by itself.
+ * Numbers the values of every facet with many of them, as the collection is now: its first facet search would otherwise
+ * wait for this. For the other facets, a search maps new values itself.
  */
 export function* prepareFacets(reader: CollectionReader): Generator<void, void> {
   for (const { facet, name } of [...reader.schema.fields])
     if (facet && reader.unmapped(name) > UNMAPPED_MAX) yield* reader.mappingField(name)
 }
-/** What these facets must wait for, in steps; undefined: nothing that is worth it. */
+/** Work that these facets must wait for, in steps; undefined: nothing worth preparing. */
 export const facetsToPrepare = (
   reader: CollectionReader,
   facets: SearchPlan["facets"]

@@ -1,4 +1,4 @@
-/** Documents in the order of their insertion, page by page, as exports and writes by a filter read them. */
+/** Documents in insertion order, page by page, as exports and writes by filter read them. */
 import { parseJson, select } from "../documents/mod.ts"
 import type { ScanPage, ScanRequest } from "../engine.ts"
 import { hasBit } from "../index/bits.ts"
@@ -8,14 +8,14 @@ import { spend } from "../budget/cutoff.ts"
 import { allowedBits } from "./filter/filters.ts"
 import type { SearchScope } from "./scope.ts"
 
-/** Taking a document in its turn, and a few characters of it that are parsed. */
+/** Steps of taking the next document, and of parsing a few of its characters. */
 const DOCUMENT_STEPS = 64,
   CHARACTERS_PER_STEP = 4
 
 export const scanPage = (scope: SearchScope, reader: CollectionReader, request: ScanRequest): ScanPage => {
   const allowed = allowedBits(scope, reader, request.filter)
   const after = request.after ?? -1
-  // One cursor per segment over its insertion order; the smallest goes next.
+  // One cursor per segment over its insertion order; the smallest is taken next.
   const cursors = reader.views.map(({ segment }) => ({
     order: segment.insertionOrder,
     seqs: segment.seqs,

@@ -1,4 +1,7 @@
-/** How the index knows words (`SearchEngine.words`): looks into the dictionaries of fields, and whom they lead to. */
+/**
+ * How the index knows words (`SearchEngine.words`): lookups in the dictionaries of fields, and whether a visible
+ * document has the word.
+ */
 import { analyzerOf } from "../analysis/analyzer.ts"
 import type { WordsRequest, WordUse } from "../engine.ts"
 import { hasBit, type ReadonlyBits } from "../index/bits.ts"
@@ -11,7 +14,7 @@ import { allowedBits } from "./filter/filters.ts"
 import type { SearchScope } from "./scope.ts"
 
 const LOOK_STEPS = 64
-/** Words that begin with one, of which it is asked whether anybody may see a document of theirs. */
+/** Maximum completions of a word that are checked for a visible document. */
 const COMPLETIONS_MAX = 64
 
 interface Dictionary {
@@ -20,9 +23,8 @@ interface Dictionary {
 }
 
 /**
- * O(words · fields · segments · log terms), and documents of words that a filter hides or that were deleted. undefined
- * where the time is over before all are known. A text that is several words to a field is indexed where all of them
- * are.
+ * O(words · fields · segments · log terms), plus documents of words that a filter hides or that were deleted. undefined
+ * if time runs out before all are known. A text that is several words to a field is indexed if all of them are.
  */
 export const wordUses = (
   scope: SearchScope,

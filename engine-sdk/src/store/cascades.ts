@@ -1,4 +1,4 @@
-/** Deletions that follow others: documents whose references all vanished (`docs/contract/documents.md#references`). */
+/** Cascading deletions: documents whose references were all deleted (`docs/contract/documents.md#references`). */
 import { parseJson } from "../documents/mod.ts"
 import { ownValue } from "../documents/own-value.ts"
 import type { Document } from "../schema.ts"
@@ -22,7 +22,7 @@ export const cascadesTo = (records: ReadonlyArray<CollectionRecord>, name: strin
     })
   )
 
-/** Ids of documents of `writer` that referred to what was deleted, and refer to nothing any more. O(its documents). */
+/** Ids of documents of `writer` that referred to deleted documents and now refer to none. O(its documents). */
 export const orphanedBy = (
   { field, target }: CascadingReference,
   deleted: ReadonlyArray<Document>,

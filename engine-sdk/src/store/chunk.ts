@@ -1,6 +1,6 @@
 /**
  * Operations of one write that become one segment and one journal batch: each is validated, given its verdict and added
- * to the segment, before anybody else sees it.
+ * to the segment before it is visible anywhere else.
  */
 import type { Dictionaries } from "../analysis/tokens.ts"
 import {
@@ -27,11 +27,11 @@ import { missingReference, type WriterNeighbours } from "./references.ts"
 import { wholeDocument, type BuiltSegment } from "./segment-building.ts"
 
 /**
- * Documents that become one segment and one batch of the journal. With 1,024 an import took 8 % more of its thread: a
- * chunk begins its vocabularies anew, and merges go through one level less with larger ones.
+ * Documents that become one segment and one batch of the journal. With 1,024 an import took 8 % more of its thread:
+ * each chunk starts its vocabularies anew, and larger chunks need one level of merges less.
  */
 const CHUNK_DOCS = 4_096
-/** And their characters: what a chunk holds until it is committed. */
+/** Bound of their characters: what a chunk holds until it is committed. */
 const CHUNK_CHARACTERS = 8 * 1024 * 1024
 
 /** The collection that a chunk is written to. */
@@ -42,12 +42,12 @@ export interface ChunkOwner {
   readonly use: NamespaceUse
   /** The insertion number of the next new document. */ readonly upcomingSeq: number
   takeSeq(): number
-  /** Detected fields become part of the schema. */ appendFields(detected: ReadonlyArray<Field>): void
+  /** Adds detected fields to the schema. */ appendFields(detected: ReadonlyArray<Field>): void
   locate(id: string): Place | undefined
-  /** A live document with what is kept beside it, also where its commit is not readable yet. */
+  /** A live document with the values stored beside it, even if its commit is not readable yet. */
   storedOf(seq: number): StoredDocument | undefined
   textOf(seq: number): string | undefined
-  /** An operation of `own` names this id: whatever another open chunk did to it is committed first. */
+  /** An operation of `own` names this id: another open chunk that changed it is committed first. */
   settleOthers(own: Chunk, id: string): void
   isOpenElsewhere(own: Chunk, id: string): boolean
 }
@@ -56,14 +56,14 @@ export interface ChunkOwner {
 interface Change {
   readonly seq: number
   readonly text: string | undefined
-  /** Its number in the segment, -1 where it was removed. */ readonly doc: number
+  /** Its number in the segment, -1 if it was removed. */ readonly doc: number
 }
 /**
  * Operations of one write that become one segment and one journal batch.
  *
- * filling (`apply`) -> laying out (`layOut`, column by column) -> closed (committed by the writer). Nobody sees its
- * documents before that, and an id is in at most one open chunk: an operation of another write that names it has this
- * one committed first.
+ * filling (`apply`) -> laying out (`layOut`, column by column) -> closed (committed by the writer). Its documents are
+ * not visible before that, and an id is in at most one open chunk: if an operation of another write names it, this one
+ * is committed first.
  */
 export class Chunk {
   readonly builder: SegmentBuilder
@@ -73,13 +73,13 @@ export class Chunk {
   /** Ids whose documents of older segments this chunk replaces or removes. */ readonly superseded = new Set<string>()
   /** Numbers in the new segment that a later operation of the same chunk replaced. */ readonly replaced: number[] = []
   isClosed = false
-  /** Of everything that was put, replaced or not. */ private characters = 0
-  /** What its documents are more than those they replace, in characters. */ addedDocuments = 0
+  /** Of everything that was put, including replaced documents. */ private characters = 0
+  /** Characters of its documents minus those of the documents they replace. */ addedDocuments = 0
   addedBytes = 0
   laidOut: BuiltSegment | undefined
   private work: Generator<void, BuiltSegment> | undefined
   private readonly writer: ChunkOwner
-  /** What this chunk did to an id so far. */ private readonly ids = new Map<string, Change>()
+  /** What this chunk did to each id so far. */ private readonly ids = new Map<string, Change>()
   constructor(writer: ChunkOwner) {
     this.writer = writer
     this.builder = new SegmentBuilder(writer.schema, writer.dictionaries)
@@ -88,7 +88,7 @@ export class Chunk {
   get isFull(): boolean {
     return this.builder.docs >= CHUNK_DOCS || this.characters >= CHUNK_CHARACTERS
   }
-  /** What the journal stores of it. */
+  /** The documents that the journal stores for it. */
   documents(): StoredDocument[] {
     return [...this.puts].map(([seq, text]) => {
       const unstored = this.unstored.get(seq)
@@ -98,7 +98,7 @@ export class Chunk {
   holds(id: string): boolean {
     return this.ids.has(id)
   }
-  /** One step of the segment; true when there is nothing left to do. */
+  /** One step of laying out the segment; true when it is complete. */
   layOut(allocate: Allocate, outside: Outside | undefined): boolean {
     if (this.builder.docs === 0 || this.laidOut !== undefined) return true
     const step = (this.work ??= this.builder.finishing(allocate, outside)).next()
@@ -114,7 +114,7 @@ export class Chunk {
     if (operation.rewrite === true) {
       const id = operation.id ?? idOf(operation).id
       const current = id === undefined ? undefined : this.existing(id)
-      // Gone since the caller read it: there is nothing to index again, and it must not come back.
+      // Deleted since the caller read it: there is nothing to reindex, and it must not be restored.
       if (id === undefined || current === undefined)
         return {
           ...(id === undefined ? {} : { id }),
@@ -143,7 +143,7 @@ export class Chunk {
     this.put(value, draft)
     return { id: value.id, result: ok(written(value.id, returnDocuments ? value.stored : undefined, true)) }
   }
-  /** The decimal text of the next insertion number; numbers that a caller used as an id are passed over. */
+  /** The decimal text of the next insertion number; numbers that a caller used as an id are skipped. */
   private freeId(): string {
     for (;;) {
       const id = String(this.writer.upcomingSeq)
@@ -173,9 +173,9 @@ export class Chunk {
     this.existingSize = sizeOf(stored)
     return stored === undefined ? undefined : wholeDocument(stored)
   }
-  /** Of the document that was looked up last, which the next put replaces; 0 where there is none. */
+  /** Size of the document that was looked up last, which the next put replaces; 0 if there is none. */
   private existingSize = 0
-  /** Texts of a document, and how much more it is than what it replaces. */
+  /** Texts of a document, and how much larger it is than what it replaces. */
   private draftOf({ id, stored, values }: Prepared): Draft {
     const own = this.ids.get(id)
     const isNew = own === undefined ? this.placeOf(id) === undefined : own.text === undefined
@@ -191,7 +191,7 @@ export class Chunk {
         : own.text!.length + (this.unstored.get(own.seq)?.length ?? 0)
     return { text, hidden, isNew, grows: text.length + (hidden?.length ?? 0) - before }
   }
-  /** Fields of a document that is refused, as far as the namespace may have them. */
+  /** Fields that a refused document detected, as far as the namespace may add them. */
   private keepFields(detected: ReadonlyArray<Field>, keeps: KeepLimits | undefined): void {
     const { writer } = this
     if (
@@ -214,7 +214,7 @@ export class Chunk {
     this.addedBytes += bytes
     this.writer.use.add(documents, bytes)
   }
-  /** Checking and putting a document ask for the same id one after the other, with nothing in between. */
+  /** Validating and putting a document look up the same id in sequence, with nothing in between. */
   private located: { readonly id: string; readonly place: Place | undefined } | undefined
   private placeOf(id: string): Place | undefined {
     if (this.located?.id !== id) this.located = { id, place: this.writer.locate(id) }
@@ -253,7 +253,7 @@ export class Chunk {
     const seq = own !== undefined ? own.seq : place === undefined ? -1 : place.view.segment.seqs[place.doc]
     const text = own !== undefined ? own.text : place === undefined ? undefined : this.writer.textOf(seq)
     if (text === undefined) return { id, result: fail(notFound(`Could not find a document with id: ${id}`)) }
-    // What is kept beside it is told by the commit.
+    // The commit counts what is stored beside it.
     this.count(-1, -text.length)
     if (own !== undefined) {
       if (own.doc >= 0) this.replaced.push(own.doc)
@@ -264,7 +264,7 @@ export class Chunk {
     return { id, result: ok(written(id, returnDocuments ? (parseJson(text) as Document) : undefined, true)) }
   }
 }
-/** A put as it will be stored. */
+/** A put in the form in which it will be stored. */
 interface Draft {
   readonly text: string
   readonly hidden: string | undefined
@@ -281,7 +281,7 @@ const idOf = (operation: Extract<WriteOperation, { kind: "put" }>): { id?: strin
   if (typeof document === "object" && !(document instanceof Uint8Array))
     return typeof document.id === "string" ? { id: document.id } : {}
   const text = typeof document === "string" ? document : new TextDecoder().decode(document)
-  // A line that is no JSON has no id; the verdict itself says what is wrong with it.
+  // A line that is not JSON has no id; the verdict itself says what is wrong with it.
   const parsed = parseBounded(text)
   return typeof parsed === "object" && isObject(parsed.value) && typeof parsed.value.id === "string"
     ? { id: parsed.value.id }

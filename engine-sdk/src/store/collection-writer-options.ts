@@ -1,4 +1,4 @@
-/** What a writer of one collection is given. */
+/** The dependencies of a collection's writer. */
 import type { Dictionaries } from "../analysis/tokens.ts"
 import type { Allocate, Region } from "../index/sections.ts"
 import type { WriteOperation } from "../plan.ts"
@@ -9,7 +9,7 @@ import type { WriterNeighbours } from "./references.ts"
 import { type PrepareSegment } from "./segment-merger.ts"
 import { type GraphOptions } from "./vector-graphs.ts"
 
-/** The next operations of a write that are on their way; undefined: there are no more. */
+/** The next operations of a write that are still arriving; undefined: there are no more. */
 export type MoreOperations = () => Promise<ReadonlyArray<WriteOperation> | undefined>
 
 export interface CollectionWriterOptions extends PublisherOptions {
@@ -24,7 +24,7 @@ export interface CollectionWriterOptions extends PublisherOptions {
   readonly graphs: GraphOptions
 }
 
-/** Those of the documents that are still there. */
+/** The documents that still exist. */
 export function* storedDocuments(
   journal: Journal,
   key: number,

@@ -1,8 +1,8 @@
 /**
  * The writing side of one collection: turns operations into documents of the journal and segments of the index, keeps
- * the number of segments small by merging, and publishes every step. It knows nothing of threads: whoever owns it
- * passes publications on. Filling a chunk is `chunk.ts`, merging `segment-merger.ts`, the order of what readers hear
- * `publisher.ts`.
+ * the number of segments small by merging, and publishes every step. It does not depend on threads: its owner passes
+ * publications on. Chunks are filled in `chunk.ts`, segments are merged in `segment-merger.ts`, and `publisher.ts`
+ * orders the publications.
  */
 import { withChange } from "../documents/mod.ts"
 import type { Dictionaries } from "../analysis/tokens.ts"
@@ -30,19 +30,19 @@ import { VectorGraphs } from "./vector-graphs.ts"
 import { WriteGate } from "./write-gate.ts"
 import { type CollectionWriterOptions, type MoreOperations, storedDocuments } from "./collection-writer-options.ts"
 
-/** Work between two turns of the event loop: what else waits (a single upsert, a search) waits for one slice. */
+/** Work between two turns of the event loop: other work (a single upsert, a search) waits for one slice. */
 const SLICE_MS = 0.5
-/** With more of them a write waits for merges. */
+/** With more segments a write waits for merges. */
 const SEGMENTS_MAX = 48
 /**
- * A chunk of so many documents is found before the disk has it. Bounds what readers keep beside the disk: writes that
- * wait for their answer.
+ * A chunk of up to this many documents is searchable before it is on disk. This bounds the unstored documents that
+ * readers keep to those of writes still waiting for their answer.
  */
 const EARLY_DOCS = 64
 
 export class CollectionWriter implements ChunkOwner {
   schema: CollectionSchema
-  /** The journal and readers have it, or soon will: what is queued for them. */ private savedSchema: CollectionSchema
+  /** Already in the journal and with readers, or queued for them. */ private savedSchema: CollectionSchema
   readonly key: number
   readonly use: NamespaceUse
   readonly neighbours: WriterNeighbours
@@ -60,7 +60,8 @@ export class CollectionWriter implements ChunkOwner {
   private readonly sections: SegmentSections
   private readonly gate = new WriteGate()
   /**
-   * Chunks that writes fill or that are being laid out: none of their documents is in `views` or in the journal yet.
+   * Chunks that writes are filling or that are being laid out: none of their documents is in `views` or in the journal
+   * yet.
    */
   private readonly openChunks = new Set<Chunk>()
   private nextSeq: number
@@ -145,7 +146,7 @@ export class CollectionWriter implements ChunkOwner {
   // ---- opening
   // -------------------------------------------------------------------------------------------------------
 
-  /** Loads the snapshot and replays what was written after it; without a snapshot everything is indexed anew. */
+  /** Loads the snapshot and replays later changes; without a snapshot everything is indexed again. */
   async open(): Promise<void> {
     this.segments.ids.forget()
     const stored = await this.journal.loadIndex(this.key, this.allocate, this.graphs.allocate)
@@ -153,7 +154,7 @@ export class CollectionWriter implements ChunkOwner {
     else await this.load(stored, [...new Set(stored.changed)])
     this.segments.ids.learn(this.documentCount)
   }
-  /** `changed`: insertion numbers of documents that are not as the segments have them. */
+  /** `changed`: insertion numbers of documents that differ from the segments. */
   private async load({ asked, segments }: StoredIndex, changed: ReadonlyArray<number>): Promise<void> {
     const added = segments.map((stored) => this.segments.load(stored))
     this.sections.remember(asked)
@@ -180,9 +181,9 @@ export class CollectionWriter implements ChunkOwner {
   // -------------------------------------------------------------------------------------------------------
 
   /**
-   * One verdict per operation, in order. Resolves when everything is durable and published; undefined: closed
-   * meanwhile, nothing was written. Rejects with `CommitFailed`. `taken`: every operation is in a chunk, so that a
-   * write that comes now and names one of their ids has that chunk committed first.
+   * One verdict per operation, in order. Resolves when everything is durable and published; undefined: closed in the
+   * meantime, nothing was written. Rejects with `CommitFailed`. `taken`: called when every operation is in a chunk, so
+   * a later write that names one of their ids has that chunk committed first.
    */
   async write(
     operations: ReadonlyArray<WriteOperation>,
@@ -201,7 +202,7 @@ export class CollectionWriter implements ChunkOwner {
       for (let list: ReadonlyArray<WriteOperation> | undefined = operations; list !== undefined; list = await more?.())
         for (let at = 0; at < list.length && publisher.failure === undefined;) {
           const until = performance.now() + SLICE_MS
-          // Another write that named an id of this chunk has had it committed: what follows goes into the next one.
+          // Another write that named an id of this chunk has had it committed: further operations go into the next one.
           do {
             if (chunk.isClosed) chunk = this.openChunk()
             verdicts.push(chunk.apply(list[at++], returnDocuments, keeps))
@@ -219,12 +220,12 @@ export class CollectionWriter implements ChunkOwner {
       if (publisher.failure !== undefined) throw publisher.failure
       return verdicts
     } finally {
-      // Left open only by a defect: what it holds was promised to nobody.
+      // Left open only by a defect: its content was never acknowledged.
       if (this.openChunks.delete(chunk)) this.use.add(-chunk.addedDocuments, -chunk.addedBytes)
       this.gate.leave()
     }
   }
-  /** Resolves when what was committed until now is published and on the disk, or a commit failed. */
+  /** Resolves when everything committed so far is published and on disk, or a commit failed. */
   private async durable(): Promise<void> {
     const { publisher } = this
     const published = publisher.done
@@ -235,7 +236,7 @@ export class CollectionWriter implements ChunkOwner {
       })
   }
 
-  /** Of chunks that are counted as used and not in the journal. */
+  /** Of chunks that are counted as used but are not in the journal. */
   get pendingUse(): { readonly documents: number; readonly bytes: number } {
     let documents = 0,
       bytes = 0
@@ -264,8 +265,8 @@ export class CollectionWriter implements ChunkOwner {
     }
   }
   /**
-   * An operation names this id: whatever another open chunk did to it comes first. Rare, so that chunk is laid out here
-   * and now.
+   * An operation names this id: another open chunk that changed it must be committed first. Rare, so that chunk is laid
+   * out immediately.
    */
   settleOthers(own: Chunk, id: string): void {
     if (this.openChunks.size < 2) return
@@ -282,23 +283,23 @@ export class CollectionWriter implements ChunkOwner {
     return false
   }
   /**
-   * Adopts what a chunk made: new segment, deletions, journal batch. A small one is published at once, so that it is
-   * found before the disk has it; others when the batch is readable, in the order of their commits.
+   * Adopts a chunk's results: new segment, deletions, journal batch. A small one is published at once, so that it is
+   * searchable before it is on disk; others when the batch is readable, in the order of their commits.
    */
   private commit(chunk: Chunk): void {
     const { publisher, segments } = this
     this.openChunks.delete(chunk)
     chunk.isClosed = true
-    // Fields that any open chunk detected may be in this one's documents.
+    // Documents of this chunk may contain fields that any open chunk detected.
     const isDetected = this.schema !== this.savedSchema
-    // Whoever wrote it hears of the failure.
+    // The failure is reported to the caller of the write.
     if (publisher.failure !== undefined) {
       this.use.add(-chunk.addedDocuments, -chunk.addedBytes)
       return
     }
     if (chunk.puts.size === 0 && chunk.removes.size === 0 && !isDetected) return
     this.savedSchema = this.schema
-    // Only now, so that no reader misses a document meanwhile.
+    // Only now, so that no reader misses a document in the meantime.
     const deletions = segments.deleteIds(chunk.superseded)
     const { laidOut } = chunk
     const added = laidOut === undefined ? undefined : segments.adopt(laidOut.meta, laidOut.region, chunk.replaced)
@@ -311,8 +312,7 @@ export class CollectionWriter implements ChunkOwner {
       removed: [],
       deletions: [...deletions].map(([view, docs]) => ({ segment: view.segment.id, docs }))
     }
-    // What readers have not heard of cannot lose a document before them, and a schema must not come before one that it
-    // follows.
+    // A deletion must not precede the publication of its segment, nor a schema the one it follows.
     const isSmall = documents.length + chunk.removes.size <= EARLY_DOCS
     if (committed !== undefined && isSmall && !isDetected && !this.isAnyUnpublished(deletions.keys())) {
       const texts = documents.map(({ seq, text }) => [seq, text] as const)
@@ -328,7 +328,7 @@ export class CollectionWriter implements ChunkOwner {
     for (const view of views) if (this.publisher.unpublished.has(view)) return true
     return false
   }
-  /** The batch of a chunk; undefined where it is readable at once. */
+  /** The batch of a chunk; undefined if it is readable at once. */
   private store(
     chunk: Chunk,
     documents: ReadonlyArray<StoredDocument>,
@@ -369,7 +369,7 @@ export class CollectionWriter implements ChunkOwner {
   get upcomingSeq(): number {
     return this.nextSeq
   }
-  /** Detected fields become part of the schema; what was indexed before keeps its columns. */
+  /** Detected fields become part of the schema; existing segments keep their columns. */
   appendFields(detected: ReadonlyArray<Field>): void {
     const known = new Set(this.schema.fields.map(({ name, detected: found }) => `${name}|${found === true}`))
     const fresh = detected.filter(({ name }) => !known.has(`${name}|true`))
@@ -404,10 +404,10 @@ export class CollectionWriter implements ChunkOwner {
       return ok(this.record)
     })
   }
-  /** All documents under another schema. */
+  /** Indexes all documents under another schema. */
   private async reindex(schema: CollectionSchema): Promise<void> {
     const { journal, key } = this
-    // A snapshot of the old index must not meet the new schema after a crash.
+    // A snapshot of the old index must not be used with the new schema after a crash.
     await journal.dropIndex(key)
     await journal.commit(key, {
       puts: [],
@@ -424,7 +424,7 @@ export class CollectionWriter implements ChunkOwner {
       this.outside
     ))
       built.push(segment)
-    // Until here everything looked at the old index; now it changes as a whole.
+    // Up to here everything used the old index; now it changes as a whole.
     const old = [...this.views]
     this.segments.remove(old)
     this.schema = this.savedSchema = schema
@@ -438,27 +438,27 @@ export class CollectionWriter implements ChunkOwner {
   // ---- as its owner sees it
   // ------------------------------------------------------------------------------------------
 
-  /** Resolves when nothing is waiting: no merge, no publication. */
+  /** Resolves when no work is pending: no merge, no publication. */
   async settled(): Promise<void> {
     while (this.merger.running !== undefined || this.publisher.isPending) {
       await this.merger.running
       await this.publisher.done
     }
   }
-  /** Resolves when relevance searches over these units find their indexes made, or must do without. */
+  /** Resolves when the indexes of these units are ready for relevance searches, or will not be made. */
   makeUnits(units: ReadonlyArray<RelevanceUnit>): Promise<void> {
     return this.sections.ask(units)
   }
-  /** Everything whose memory is not given back yet. */
+  /** All segments whose memory is not released yet. */
   get held(): ReadonlyArray<SegmentView> {
     return [...this.views, ...this.merger.held]
   }
-  /** Resolves when everything committed until now is readable; false when a commit failed. */
+  /** Resolves when everything committed so far is readable; false if a commit failed. */
   async committedSoFar(): Promise<boolean> {
     await this.publisher.done
     return this.publisher.failure === undefined
   }
-  /** A consistent picture of the index for a snapshot. */
+  /** A consistent view of the index for a snapshot. */
   segmentsNow(): SavedIndex & { readonly position: number } {
     return {
       asked: this.sections.askedUnits,
@@ -473,10 +473,10 @@ export class CollectionWriter implements ChunkOwner {
       position: this.journal.position(this.key)
     }
   }
-  /** Takes no more writes; resolves when those under way, and all work behind them, have ended. */
+  /** Accepts no more writes; resolves when pending writes and all background work have ended. */
   async close(): Promise<void> {
     while (this.gate.isShut !== undefined) await this.gate.isShut
-    // No turn lies between the last look and the mark: no write slips in.
+    // There is no await between the last check and the flag: no write can begin in between.
     while (this.gate.hasWrites) await this.gate.idle()
     this.isClosed = true
     const merged = this.merger.close(),

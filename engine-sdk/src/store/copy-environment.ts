@@ -1,19 +1,19 @@
-/** A copy of an LMDB environment that other processes go on writing to. */
+/** A copy of an LMDB environment that other processes continue to write to. */
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import type { open as openEnvironment, RootDatabaseOptionsWithPath } from "lmdb"
 
-/** Of the root database; put and taken away again in one transaction. */
+/** Key in the root database; put and removed in one transaction. */
 const NOTHING = Buffer.from("copied")
 
 /**
- * Copies the environment at `from` (a folder, or a file that ends in `.mdb`) to `to`, of the same kind, as it is at one
- * moment, its newest transaction, and leaves that on disk. O(bytes).
+ * Copies the environment at `from` (a folder, or a file that ends in `.mdb`) to `to`, of the same kind, as of one
+ * moment, its newest transaction, and syncs the copy to disk. O(bytes).
  *
- * The bytes alone are not enough. Where the newest transaction was not on disk yet, they say so, and whoever opens them
- * after a restart of the machine (or with `safeRestore`) goes back to the last one that was. What that one holds is
- * older than what is asked for, and its pages may have been given to later transactions while the copy was made. So the
- * copy gets one transaction more, which changes nothing and is on disk when it is visible.
+ * The bytes alone are not enough. If the newest transaction was not synced yet, they say so, and an open after a
+ * restart of the machine (or with `safeRestore`) goes back to the last synced one. That one is older than the requested
+ * state, and later transactions may have reused its pages while the copy was made. So the copy gets one more
+ * transaction, which changes nothing and is synced once it is visible.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * A copy of an engine's folder while the engine writes to it: its documents and schemas; the index is built again from
+ * A copy of an engine's folder while the engine writes to it: its documents and schemas; the index is rebuilt from
  * them.
  */
 import { join } from "node:path"
@@ -9,8 +9,8 @@ import { copyEnvironment } from "./copy-environment.ts"
 const journalFile = "documents.mdb"
 
 /**
- * Copies what is acknowledged at one moment (later writes are not in it) from the engine's folder `path` into the
- * existing folder `to`, which an engine can open afterwards. Other processes go on reading and writing. O(bytes of the
+ * Copies everything acknowledged at one moment (later writes are not in it) from the engine's folder `path` into the
+ * existing folder `to`, which an engine can open afterwards. Other processes continue to read and write. O(bytes of the
  * journal).
  *
  * @example

@@ -1,24 +1,22 @@
 /**
- * Whether an id may be in a collection at all: most documents of an import are new, and looking for each in every
- * segment would be a tenth of the work. A Bloom filter (Bloom 1970) of three bits in twelve per id: about one new id in
- * fifty is looked for in vain. Ids that were removed stay in it until it is built anew.
+ * Whether an id may be in a collection at all: most documents of an import are new, and a lookup in every segment for
+ * each would be a tenth of the work. A Bloom filter (Bloom 1970) of three bits in twelve per id: about one new id in
+ * fifty is looked up in vain. Removed ids stay in it until it is rebuilt.
  */
 const BITS_PER_ID = 12
 const IDS_MIN = 4_096
 
-/**
- * A filter that grows: when one is full a twice as large one takes what comes next, and nothing has to be read again.
- */
+/** A filter that grows: when one is full, one of twice the size takes further ids, and nothing has to be read again. */
 export class IdFilters {
   private readonly filters: IdFilter[]
-  /** Ids in it, those that were removed too; twice as many as there are documents make it worth building anew. */
+  /** Number of ids in it, including removed ones; at twice the number of documents it is worth rebuilding. */
   ids: number
-  /** `ids`: how many there will be at least. */
+  /** `ids`: expected minimum number of ids. */
   constructor(ids: number) {
     this.ids = 0
     this.filters = [new IdFilter(ids)]
   }
-  /** An id that is replaced again and again counts once. */
+  /** An id that is replaced repeatedly counts once. */
   add(hash: number): void {
     if (this.mayHold(hash)) return
     let last = this.filters[this.filters.length - 1]
@@ -36,14 +34,14 @@ export class IdFilter {
   private readonly bits: Uint32Array
   private readonly most: number
   private size = 0
-  /** `ids`: how many there will be at least. */
+  /** `ids`: expected minimum number of ids. */
   constructor(ids: number) {
     let words = 1
     while (words * 32 < Math.max(ids * 2, IDS_MIN) * BITS_PER_ID) words *= 2
     this.bits = new Uint32Array(words)
     this.most = Math.floor((words * 32) / BITS_PER_ID)
   }
-  /** Too many are in it: build a larger one. */
+  /** It contains too many ids: build a larger one. */
   get isFull(): boolean {
     return this.size >= this.most
   }
@@ -68,7 +66,7 @@ export class IdFilter {
     return true
   }
 }
-/** Every bit of the hash on every bit of the result (the finalizer of MurmurHash3): only the low ones are used. */
+/** Every bit of the hash affects every bit of the result (the finalizer of MurmurHash3): only the low bits are used. */
 const mixed = (hash: number, factor: number): number => {
   let h = Math.imul(hash ^ (hash >>> 16), factor)
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)

@@ -1,6 +1,6 @@
 /**
- * Where a writer keeps what must survive: schemas, documents by insertion number, counters, and snapshots of the index.
- * The memory journal keeps it in maps; `lmdb-journal.ts` keeps it on disk. One writer owns a journal.
+ * Where a writer keeps durable state: schemas, documents by insertion number, counters, and snapshots of the index. The
+ * memory journal keeps it in maps; `lmdb-journal.ts` keeps it on disk. One writer owns a journal.
  */
 import type { CollectionSchema } from "../schema.ts"
 import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
@@ -16,7 +16,7 @@ export interface CollectionRecord {
   readonly schema: CollectionSchema
   readonly createdAt_s: number
 }
-/** `namespace` is empty where it cannot be told. */
+/** `namespace` is empty if it is unknown. */
 export interface UnreadableRecord {
   readonly key: number
   readonly namespace: string
@@ -39,7 +39,7 @@ export interface JournalBatch {
 }
 export interface StoredGraph {
   readonly record: GraphRecord
-  /** Not needed to name it in a snapshot. */ readonly region: Region | undefined
+  /** Not needed for naming it in a snapshot. */ readonly region: Region | undefined
 }
 export interface StoredSegment {
   readonly id: number
@@ -47,13 +47,13 @@ export interface StoredSegment {
   readonly region: Region
   readonly deleted: Uint32Array
   readonly graphs: ReadonlyArray<StoredGraph>
-  /** What is derived from it; one that cannot be read is left out, and made anew. */
+  /** Sections derived from it; one that cannot be read is left out and made again. */
   readonly sections: ReadonlyArray<DerivedSection>
 }
-/** What a snapshot holds. */
+/** The content of a snapshot. */
 export interface SavedIndex {
   readonly segments: ReadonlyArray<StoredSegment>
-  /** Units that relevance searches asked for lately. */ readonly asked: ReadonlyArray<ReadonlyArray<RelevanceUnit>>
+  /** Units that relevance searches recently requested. */ readonly asked: ReadonlyArray<ReadonlyArray<RelevanceUnit>>
 }
 export interface StoredIndex extends SavedIndex {
   /** Insertion numbers written after the snapshot. */ readonly changed: Iterable<number>
@@ -61,52 +61,50 @@ export interface StoredIndex extends SavedIndex {
 
 export interface Journal {
   /**
-   * Where files of vector graphs belong; undefined where nothing survives anyway. Files of segments that no snapshot
-   * names are removed with the next snapshot.
+   * Folder for files of vector graphs; undefined if nothing is durable. Files of segments that no snapshot names are
+   * removed with the next snapshot.
    */
   readonly graphFolder: string | undefined
-  /** Where vectors of segments are kept; undefined where they stay in memory, because there is no disk. */
+  /** Where vectors of segments are kept; undefined if they stay in memory because there is no disk. */
   readonly vectorFiles: VectorFiles | undefined
   collections(): ReadonlyArray<CollectionRecord>
-  /** Collections whose records cannot be read; what is stored of them stays as it is. */
+  /** Collections whose records cannot be read; their stored data is left as it is. */
   unreadable(): ReadonlyArray<UnreadableRecord>
   nextSeq(key: number): number
   saveCollection(record: CollectionRecord): Promise<void>
   dropCollection(key: number): Promise<void>
-  /** Also what is committed and not yet readable. */ get(key: number, seq: number): string | undefined
+  /** Includes committed changes that are not readable yet. */ get(key: number, seq: number): string | undefined
   /**
    * Live documents of a collection in insertion order, as far as they are readable: all of them once commits have
    * resolved.
    */
   documents(key: number): Iterable<StoredDocument>
-  /** One live document with what is kept beside it, as `get`. */
+  /** One live document with the values stored beside it, as `get`. */
   document(key: number, seq: number): StoredDocument | undefined
-  /** Resolves when readers can see the batch; all of it or nothing survives a crash. undefined = at once. */
+  /** Resolves when readers can see the batch; after a crash all or nothing of it exists. undefined = at once. */
   commit(key: number, batch: JournalBatch): Promise<void> | undefined
   /** Resolves when everything committed before is on disk. */
   flushed(): Promise<void>
-  /**
-   * After a commit that failed, and when no commit of the collection is under way: forgets what the disk does not have.
-   */
+  /** After a failed commit, once no commit of the collection is pending: discards what is not on disk. */
   rollback(key: number): void
-  /** Writes something small through to the disk; rejects while that fails. */
+  /** Writes a small record through to the disk; rejects as long as that fails. */
   probe(): Promise<void>
   /** Without `allocateLinear` graphs are left out. */
   loadIndex(key: number, allocate: Allocate, allocateLinear?: Allocate): Promise<StoredIndex | undefined>
-  /** On disk under its name only when it is whole; its hash. "" where nothing survives anyway. */
+  /** Writes the file and names it once it is complete on disk; returns its hash. "" if nothing is durable. */
   saveGraph(name: string, meta: SegmentMeta, region: Region): Promise<string>
-  /** Makes the given index the snapshot; changes committed up to now are covered by it. */
+  /** Makes the given index the snapshot; it covers all changes committed so far. */
   saveIndex(key: number, index: SavedIndex, position: number): Promise<void>
-  /** Forgets the snapshot: the next opening indexes every document. */
+  /** Drops the snapshot: the next open indexes every document. */
   dropIndex(key: number): Promise<void>
-  /** How many changes were committed to a collection: the position a snapshot stands for. */
+  /** Number of changes committed to a collection: the position that a snapshot stands for. */
   position(key: number): number
   documentBytes(key: number): number
   documentCount(key: number): number
   close(): Promise<void>
 }
 
-/** Nothing survives the process; documents stay as JSON text. */
+/** Nothing survives the process; documents are kept as JSON text. */
 export class MemoryJournal implements Journal {
   readonly graphFolder = undefined
   readonly vectorFiles = undefined

@@ -1,13 +1,13 @@
 /**
- * Which ids a collection may have, as a filter over all segments: most writes bring new ids, and are told so without a
- * look into every segment. It is made of what is there behind the writes, and again when half of it is of documents
- * that are gone.
+ * Which ids a collection may have, as a filter over all segments: most writes bring new ids, which then need no lookup
+ * in every segment. It is built from the existing documents in the background, and rebuilt when half of it is of
+ * deleted documents.
  */
 import type { SegmentView } from "../index/reader.ts"
 import { inSlices } from "../turns.ts"
 import { IdFilters } from "./id-filter.ts"
 
-/** Between writes, which it must not hold up. */
+/** Runs between writes, which it must not delay. */
 const SLICE_MS = 0.25
 const RENEWED_MIN_IDS = 65_536
 
@@ -16,7 +16,7 @@ export class KnownIds {
   private readonly behind: (work: Promise<void>) => Promise<void>
   /** Ids of all segments; undefined until they have been read. */
   private ids: IdFilters | undefined = new IdFilters(0)
-  /** The one that is being made of what is there; takes in what comes meanwhile. */ private next: IdFilters | undefined
+  /** The filter that is being built; it also takes new ids in the meantime. */ private next: IdFilters | undefined
   private learning: Promise<void> | undefined
   private isClosed = false
 
@@ -25,7 +25,7 @@ export class KnownIds {
     this.views = views
     this.behind = behind
   }
-  /** False only where no document has the id. `hash`: `hashText` of it. */
+  /** False only if no document has the id. `hash`: `hashText` of it. */
   mayHold(hash: number): boolean {
     return this.ids === undefined || this.ids.mayHold(hash)
   }
@@ -33,11 +33,11 @@ export class KnownIds {
     this.ids?.add(hash)
     this.next?.add(hash)
   }
-  /** Any id may be there until `learn` has read them. */
+  /** Until `learn` has read the ids, any id may exist. */
   forget(): void {
     this.ids = undefined
   }
-  /** `documents`: how many there are about. */
+  /** `documents`: their approximate number. */
   learn(documents: number): void {
     const next = (this.next = new IdFilters(documents))
     this.learning = this.behind(
@@ -48,18 +48,18 @@ export class KnownIds {
       })
     )
   }
-  /** Learns anew when half of the ids are of documents that are gone. */
+  /** Rebuilds when half of the ids are of deleted documents. */
   renew(documents: () => number): void {
     if (this.learning !== undefined || this.ids === undefined || this.ids.ids <= RENEWED_MIN_IDS) return
     const count = documents()
     if (this.ids.ids > count * 2) this.learn(count)
   }
-  /** Ends what runs behind; resolves when it has ended. */
+  /** Stops background work; resolves when it has ended. */
   async close(): Promise<void> {
     this.isClosed = true
     await this.learning
   }
-  /** Segments that a merge takes away are left: their documents are in another one, which has its turn. */
+  /** Segments that a merge removes are skipped: their documents are in another one, which is read in turn. */
   private *addIds(filter: IdFilters): Generator<void, void> {
     const read = new Set<SegmentView>()
     for (;;) {

@@ -1,11 +1,11 @@
-/** Records of the collections that there are, by their numbers and by their names. */
+/** Records of the existing collections, by number and by name. */
 import type { Namespace } from "../engine.ts"
 import type { CollectionRecord } from "./journal.ts"
 
 export class KnownRecords {
   readonly #records = new Map<number, CollectionRecord>()
   readonly #byName = new Map<Namespace, Map<string, number>>()
-  /** In the place of what was known under its number. */
+  /** Replaces the record with the same number. */
   set(record: CollectionRecord): void {
     this.#records.set(record.key, record)
     let names = this.#byName.get(record.namespace)

@@ -1,6 +1,6 @@
 /**
- * The segments of a collection as its writer sees them, which is ahead of what readers have heard of: what is indexed,
- * what of it is deleted, and where a document lies.
+ * The segments of a collection as its writer sees them, ahead of what was published to readers: what is indexed, what
+ * is deleted, and where a document is.
  */
 import { hasBit } from "../index/bits.ts"
 import { encodeUtf8, hashText } from "../index/bytes.ts"
@@ -22,7 +22,7 @@ export class LiveSegments {
   readonly ids: KnownIds
   private nextSegment = 1
 
-  /** `behind`: how work is run that nobody waits for. */
+  /** `behind`: runs background work. */
   constructor(behind: (work: Promise<void>) => Promise<void>) {
     this.ids = new KnownIds(this.views, behind)
   }
@@ -31,12 +31,12 @@ export class LiveSegments {
     for (const view of this.views) total += view.segment.docs - view.deletedCount
     return total
   }
-  /** The number of a segment, or of a section derived from one, that is yet to come. */
+  /** A number for a new segment, or for a section derived from one. */
   takeNumber(): number {
     return this.nextSegment++
   }
 
-  /** A stored segment, under its number. */
+  /** Adds a stored segment under its number. */
   load({ deleted, id, meta, region, sections }: Omit<StoredSegment, "graphs">): PublishedSegment {
     const view: SegmentView = { segment: new Segment(id, meta, region), deleted: undefined, deletedCount: 0 }
     markDeleted(view, deleted)
@@ -46,7 +46,7 @@ export class LiveSegments {
       this.nextSegment = Math.max(this.nextSegment, number + 1)
     return { id, meta, region, deleted: deletedDocs(view), sections }
   }
-  /** A segment that was just made; `deleted`: documents in it that something newer replaced. */
+  /** Adds a new segment; `deleted`: documents in it that newer ones replaced. */
   adopt(
     meta: SegmentMeta,
     region: Region,
@@ -96,7 +96,7 @@ export class LiveSegments {
     return deletions
   }
 
-  /** Cost: O(segments), for most new ids one look into a filter. */
+  /** Cost: O(segments); for most new ids one lookup in a filter. */
   locate(id: string): Place | undefined {
     const hash = hashText(id)
     if (!this.ids.mayHold(hash)) return undefined
@@ -108,7 +108,7 @@ export class LiveSegments {
     }
     return undefined
   }
-  /** Takes in the ids of a new segment. */
+  /** Adds the ids of a new segment. */
   learnIds({ segment }: SegmentView): void {
     for (let doc = 0; doc < segment.docs; doc++) this.ids.add(segment.idHash(doc))
   }

@@ -1,4 +1,4 @@
-/** The databases of a data folder, and the records in them as values. */
+/** The databases of a data folder, and their records as values. */
 import { join } from "node:path"
 import type { Database, RootDatabase } from "lmdb"
 import { stringifyJson } from "../documents/mod.ts"
@@ -20,7 +20,7 @@ export interface Manifest {
     readonly id: number
     readonly meta: SegmentMeta
     /** SHA-1 of its file; absent in older snapshots. */ readonly hash?: string
-    /** And of the file with its vectors, where it has one. */ readonly vectors?: string
+    /** SHA-1 of the file with its vectors, if it has one. */ readonly vectors?: string
     readonly deleted: string
     readonly graphs?: ReadonlyArray<GraphRecord>
     readonly sections?: ReadonlyArray<ManifestSection>
@@ -30,7 +30,7 @@ export interface Manifest {
 export interface ManifestSection extends Omit<DerivedSection, "region"> {
   readonly hash: string
 }
-/** Of a segment, or of what is derived from one. */
+/** A segment, or a section derived from one, laid out in memory. */
 export interface Laid {
   readonly meta: SegmentMeta
   readonly region: Region
@@ -60,7 +60,7 @@ export const entryKey = (key: number, at: number): Buffer => {
 export const json = (value: unknown): Buffer => Buffer.from(stringifyJson(value), "utf8")
 export const textOf = (bytes: Buffer): string => bytes.toString("utf8", 0, bytes.length)
 
-/** A write inside of a batch: what the batch's own promise tells, this one need not tell again. */
+/** A write inside a batch: the batch's own promise reports its outcome, so this one is ignored. */
 export const inBatch = (write: Promise<boolean>): void => {
   write.catch(() => {})
 }
@@ -70,8 +70,8 @@ export const openDatabases = async (path: string, readOnly: boolean): Promise<Da
   })
   const options = { encoding: "binary", keyEncoding: "binary" } as const
   // `safeRestore` (absent from the typings): after any crash go back to the newest synced transaction. By default LMDB
-  // asks the machine's boot id whether the power was cut, and inside a virtual machine or a container that id can
-  // survive a cut.
+  // uses the machine's boot id to detect a power loss, and inside a virtual machine or a container that id can survive
+  // one.
   const env = lmdb.open<Buffer, Buffer>({
     path: join(path, "documents.mdb"),
     maxDbs: 8,
@@ -164,7 +164,7 @@ const isUnit = (unit: unknown): boolean =>
 export const askedOf = ({ asked }: Manifest): SavedIndex["asked"] =>
   Array.isArray(asked) && asked.every((units) => Array.isArray(units) && units.every(isUnit)) ? asked : []
 
-/** What is stored of a snapshot, where its files are. */
+/** The stored form of a snapshot, with the names of its files. */
 export const manifestOf = (
   { asked, segments }: SavedIndex,
   position: number,
@@ -196,7 +196,7 @@ export const manifestOf = (
     }
   })
 })
-/** Insertion numbers of documents that changed behind a position of the journal. */
+/** Insertion numbers of documents that changed after a position of the journal. */
 export const changesAfter = ({ changes }: Databases, key: number, position: number): number[] => {
   const changed: number[] = []
   for (const { value } of changes.getRange({ start: entryKey(key, position + 1), end: entryKey(key + 1, 0) }))

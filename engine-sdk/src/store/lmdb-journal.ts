@@ -41,10 +41,10 @@ import {
   textOf
 } from "./lmdb-databases.ts"
 
-/** Layout of keys and segments; a folder of another version is refused. */
+/** Version of the layout of keys and segments; a folder of another version is refused. */
 const FORMAT = 1
 const PAGE_DOCUMENTS = 512
-/** More than a page, so that the disk must have room for it. */
+/** More than a page, so that the disk must allocate space for it. */
 const PROBE = "probe".repeat(2_000)
 
 export class LmdbJournal implements Journal {
@@ -54,11 +54,10 @@ export class LmdbJournal implements Journal {
   private readonly counters = new Map<number, Counters>()
   private readonly keyBytes = Buffer.alloc(10)
   private readonly unreadable_ = new Map<number, UnreadableRecord>()
-  /** Counters that were made anew: what was written of the index may not go with them. */ private readonly recounted =
-    new Set<number>()
+  /** Recomputed counters: the stored index may not agree with them. */ private readonly recounted = new Set<number>()
   /**
-   * Batches that are handed over and not readable yet, by collection and insertion number: at most what writes that
-   * wait for their answer brought.
+   * Batches that are handed over and not readable yet, by collection and insertion number: at most the documents of
+   * writes that wait for their answer.
    */
   private readonly inFlight = new Map<
     number,
@@ -72,7 +71,7 @@ export class LmdbJournal implements Journal {
       }
     >
   >()
-  /** Who waits for a flush. */ private readonly flushing = new Set<(error: unknown) => void>()
+  /** Callers that wait for a flush. */ private readonly flushing = new Set<(error: unknown) => void>()
   /** The last commit failed. */ private isRefused = false
   private readonly files: IndexFiles
   private constructor(path: string, databases: Databases) {
@@ -88,7 +87,7 @@ export class LmdbJournal implements Journal {
     return this.files.vectorFiles
   }
 
-  /** Opens or creates the folder. Fails when it was written by another version. */
+  /** Opens or creates the folder. Fails if another version wrote it. */
   static async open(path: string): Promise<LmdbJournal> {
     await mkdir(join(path, "segments"), { recursive: true })
     await mkdir(join(path, "graphs"), { recursive: true })
@@ -118,7 +117,7 @@ export class LmdbJournal implements Journal {
       this.counters.set(number, counters ?? this.countAnew(number))
     }
   }
-  /** From the documents and the change log. O(documents). */
+  /** Recounts from the documents and the change log. O(documents). */
   private countAnew(key: number): Counters {
     warn(`the counters of collection ${key} cannot be read and are made anew`, "they are not what was written")
     const range = { start: entryKey(key, 0), end: entryKey(key + 1, 0) }
@@ -133,8 +132,8 @@ export class LmdbJournal implements Journal {
     return counters
   }
   /**
-   * Finishes drops that a crash cut short: numbers of collections are given again after a start, and nothing of an old
-   * owner may be there then.
+   * Completes drops that a crash interrupted: numbers of collections are reused after a start, and no data of a
+   * previous owner may remain.
    */
   private async sweep(): Promise<void> {
     const orphans = new Set<number>()
@@ -202,7 +201,7 @@ export class LmdbJournal implements Journal {
         inBatch(records.remove(this.named("s", key)))
       })
     )
-    // The record is gone with that; what is left can be cleared in parts.
+    // The record is removed with that; the rest can be cleared in parts.
     for (const database of [documents, unstored, changes]) {
       for (;;) {
         const keys = [...database.getKeys({ start: entryKey(key, 0), end: entryKey(key + 1, 0), limit: 4_096 })].map(
@@ -226,7 +225,7 @@ export class LmdbJournal implements Journal {
     const flight = this.inFlight.get(key)?.get(seq)
     return flight === undefined ? this.readable(key, seq) : flight.text
   }
-  /** What the disk has: the version that readers have heard of, or one that they are about to. */
+  /** The version on disk: the one published to readers, or one that is about to be. */
   readable(key: number, seq: number): string | undefined {
     this.keyBytes.writeUInt32BE(key)
     this.keyBytes.writeUIntBE(seq, 4, 6)
@@ -245,7 +244,7 @@ export class LmdbJournal implements Journal {
     return { seq, text, ...(unstored === undefined ? {} : { unstored: textOf(unstored) }) }
   }
   *documents(key: number): Iterable<StoredDocument> {
-    // Page by page: a cursor held open over turns would pin old pages.
+    // Page by page: a cursor held open across turns of the event loop would pin old pages.
     for (let from = 0; ;) {
       const page = [
         ...this.databases.documents.getRange({
@@ -273,7 +272,7 @@ export class LmdbJournal implements Journal {
       const bytes = Buffer.from(text, "utf8")
       return { seq, text, bytes, hidden, size: bytes.length + (hidden === undefined ? 0 : Buffer.byteLength(hidden)) }
     })
-    // Writes at the same time commit in any order: a number below the known ones may be that of a new document.
+    // Concurrent writes commit in any order: a number below the known ones may be that of a new document.
     const sizeBefore = (seq: number): number => (seq >= known ? 0 : this.bytesOf(key, seq))
     for (const { seq, size } of puts) {
       const before = sizeBefore(seq)
@@ -319,7 +318,7 @@ export class LmdbJournal implements Journal {
       for (const seq of batch.removes) if (flights.get(seq)?.position === position) flights.delete(seq)
     })
   }
-  /** Of the latest version of a document and what is kept beside it, readable or not; 0: there is none. */
+  /** Size of the latest version of a document and the values stored beside it, readable or not; 0: there is none. */
   private bytesOf(key: number, seq: number): number {
     const flight = this.inFlight.get(key)?.get(seq)
     if (flight !== undefined) return flight.bytes
@@ -328,7 +327,7 @@ export class LmdbJournal implements Journal {
     if (stored === 0 || record === undefined || documentPlanOf(record.schema).unstored.length === 0) return stored
     return stored + (this.databases.unstored.getBinaryFast(entryKey(key, seq))?.length ?? 0)
   }
-  /** Rejects when a commit fails meanwhile: the library forgets who waits for the flush of one. */
+  /** Rejects if a commit fails in the meantime: the library does not settle a flush after a failed commit. */
   flushed(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.flushing.add(reject)
@@ -349,10 +348,12 @@ export class LmdbJournal implements Journal {
       })
     )
   }
-  /** The outcome of a commit. The library tells the cause of a failure by a promise that nobody else looks at. */
+  /**
+   * The outcome of a commit. The library reports the cause of a failure through a promise that nothing else handles.
+   */
   private async written<A>(write: Promise<A>): Promise<A> {
-    // The library makes one promise for all writes of a turn when that turn ends, and leaves it alone: unhandled, it
-    // would end the program.
+    // The library creates one promise for all writes of a turn when that turn ends and does not handle it: unhandled,
+    // it would end the program.
     setImmediate(() => {
       this.databases.env.committed.then(
         () => {},
@@ -371,7 +372,7 @@ export class LmdbJournal implements Journal {
       throw error
     }
   }
-  /** Cost: O(documents), because a later batch may have been stored with counts that include one that was not. */
+  /** Cost: O(documents), because a later batch may have been stored with counts that include a failed one. */
   rollback(key: number): void {
     const { env, documents, records, unstored } = this.databases
     env.resetReadTxn()
@@ -408,7 +409,7 @@ export class LmdbJournal implements Journal {
       return undefined
     }
     const manifest = readManifest(textOf(found))
-    // What cannot be read of a snapshot costs a rebuild, never an answer.
+    // Unreadable parts of a snapshot cost a rebuild, never an answer.
     if (manifest === undefined) {
       warn(`the snapshot of collection ${key} cannot be read and is made anew`, "it is not what was written")
       await this.dropIndex(key)
@@ -485,7 +486,7 @@ export class LmdbJournal implements Journal {
   }
 
   async close(): Promise<void> {
-    // What failed is not waited for: nobody was told that it is stored.
+    // A failed commit is not waited for: it was never acknowledged.
     if (!this.isRefused) await this.flushed().catch(() => {})
     await this.databases.env.close()
   }

@@ -1,6 +1,6 @@
 /**
  * Which segments are worth merging. Pure: sizes in, a choice out. Segments of one size class become one of the next, so
- * a document is read again a logarithm of the collection's size of times.
+ * a document is merged a number of times logarithmic in the collection's size.
  */
 import type { SegmentView } from "../index/reader.ts"
 
@@ -11,9 +11,8 @@ const LARGE_DOCS = 3_500
 const LARGE_CLASS = 100
 const FAN_OUT_LARGE = 3
 /**
- * While an import runs, and until it has been quiet for long enough for everything to become one segment: each level
- * that its documents go through costs a third of what reading them does, and searches meanwhile visit some ten segments
- * more.
+ * During an import, until it has been quiet for long enough to merge everything into one segment: each level of merging
+ * costs a third of indexing, and in the meantime searches visit some ten segments more.
  */
 const FAN_OUT_IMPORTING = 8
 const SEGMENT_DOCS_MAX = 1_000_000
@@ -46,7 +45,7 @@ export const mergeableOf = (
   return wasteful.length === 0 ? undefined : wasteful.slice(0, FAN_OUT)
 }
 
-/** Enough is new for all segments to become one, or one is as a merge left it that was to be merged again. */
+/** Enough documents are new to merge all segments into one, or one is an interim result that was to be merged again. */
 export const isWorthCompacting = (
   views: ReadonlyArray<SegmentView>,
   isPassing: (view: SegmentView) => boolean = () => false

@@ -1,4 +1,6 @@
-/** Segments that an older version stored with their vectors inside: these go into a file when it is read. */
+/**
+ * Segments that an older version stored with their vectors inside: the vectors move to a file when the segment is read.
+ */
 import {
   SectionReader,
   SectionWriter,
@@ -16,14 +18,14 @@ const isVectors = (name: string): boolean => /^e\d+\.values$/.test(name)
 export const hasVectorsInside = ({ sections }: SegmentMeta): boolean =>
   sections.some(({ count, name, outside }) => outside !== true && isVectors(name) && count * 4 >= FILE_MIN_BYTES)
 
-/** The same segment laid out anew. `bytes` stay as they are. */
+/** The same segment laid out again. `bytes` are not changed. */
 export const withVectorsOutside = (
   meta: SegmentMeta,
   bytes: Uint8Array,
   allocate: Allocate,
   outside: Outside
 ): Promise<{ readonly meta: SegmentMeta; readonly region: Region }> => {
-  // A copy begins where numbers of eight bytes may.
+  // A copy is aligned for eight-byte numbers.
   const { buffer } = bytes.slice()
   const sections = new SectionReader(meta, { buffer, offset: 0, length: bytes.length })
   const out = new SectionWriter()

@@ -1,11 +1,10 @@
 /**
- * What one namespace keeps, as its writer counts it: the caps of whoever writes are asked here, in the only thread that
- * writes.
+ * What one namespace stores, as counted by its writer: the caps of writes are checked here, in the only writing thread.
  */
 
 /**
- * Documents and their bytes, with those of chunks that are not committed yet: of two writes at the last place the
- * second finds it taken.
+ * Documents and their bytes, including chunks that are not committed yet: of two writes for the last free place, the
+ * second is refused.
  */
 export class NamespaceUse {
   documents = 0

@@ -1,12 +1,12 @@
-/** The links of a graph as the library writes them: into a file, because it offers them in no other way. */
+/** The links of a graph as the library writes them: through a file, because it offers no other way. */
 import { MATRIX_HEAD_BYTES } from "../index/graph-layout.ts"
 import type { NativeGraph } from "../index/vector-graph.ts"
 
-/** What a start that was killed may leave in the folder of graphs. */
+/** Files that a killed process may leave in the folder of graphs. */
 export const LINKS_FOLDER = "links-"
-/** Gives the library's memory back. `folder`: where there is one; else the system's for such files. */
+/** Frees the library's memory. `folder`: used if given; else the system's temporary folder. */
 export const linksOf = async ({ empty, index }: NativeGraph, folder: string | undefined): Promise<Uint8Array> => {
-  // Loaded here: an engine in memory may run where there is no file system, and has no graphs there.
+  // Loaded here: an engine in memory may run without a file system, and has no graphs there.
   const { mkdtemp, open, rm } = await import("node:fs/promises"),
     { tmpdir } = await import("node:os"),
     { join } = await import("node:path")
@@ -15,7 +15,7 @@ export const linksOf = async ({ empty, index }: NativeGraph, folder: string | un
   try {
     index.save(path)
     empty.save(`${path}.empty`)
-    // The memory would stay until the collector finds an object of a few bytes.
+    // Otherwise the memory would stay until the garbage collector finds an object of a few bytes.
     index.load(`${path}.empty`)
     const file = await open(path, "r")
     try {

@@ -1,10 +1,10 @@
 /**
- * What readers hear of a collection, in which order: batches in the order of their commits, none behind a commit that
- * failed. A small batch is told before the disk has it, and told again when it is readable.
+ * In what order publications reach a collection's readers: batches in the order of their commits, none after a failed
+ * commit. A small batch is published before it is on disk, and announced again when it is readable.
  */
 import type { Publication, SegmentView } from "../index/reader.ts"
 
-/** What was written is not stored, or nobody knows whether it is. */
+/** What was written is not stored, or it is unknown whether it is. */
 export class CommitFailed extends Error {
   constructor(cause: unknown) {
     super(`The disk did not take a write: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
@@ -13,18 +13,17 @@ export class CommitFailed extends Error {
 
 export interface PublisherOptions {
   readonly publish: (publication: Publication) => void
-  /** A commit failed: this writer and its readers hold what the disk does not have. */
+  /** A commit failed: this writer and its readers hold documents that are not on disk. */
   readonly broken: (error: Error) => void
-  /** Work behind the writes failed, for another reason than the disk. */
+  /** Background work failed for another reason than the disk. */
   readonly defective: (error: Error) => void
 }
 
 export class Publisher {
   /** Why nothing is written or published any more. */ failure: CommitFailed | undefined
-  /** Segments that readers have not heard of. */ readonly unpublished = new Set<SegmentView>()
+  /** Segments that are not published to readers yet. */ readonly unpublished = new Set<SegmentView>()
   private readonly options: PublisherOptions
-  /** Never rejects: a commit that failed breaks the whole writer off. */ private published: Promise<void> =
-    Promise.resolve()
+  /** Never rejects: a failed commit aborts the whole writer. */ private published: Promise<void> = Promise.resolve()
   private pending = 0
   private earlyBatches = 0
 
@@ -35,22 +34,22 @@ export class Publisher {
   send(publication: Publication): void {
     this.options.publish(publication)
   }
-  /** True while publications wait for commits. */
+  /** True as long as publications wait for commits. */
   get isPending(): boolean {
     return this.pending > 0
   }
-  /** Resolves when everything that was committed until now is published, or a commit failed. */
+  /** Resolves when everything committed so far is published, or a commit failed. */
   get done(): Promise<void> {
     return this.published
   }
 
-  /** Calls `publish` when all commits until now, and this one, are readable. */
+  /** Calls `publish` when all commits so far, and this one, are readable. */
   enqueue(committed: Promise<void> | undefined, publish: () => void): void {
     if (committed === undefined && this.pending === 0) {
       if (this.failure === undefined) publish()
       return
     }
-    // It may fail before its turn comes to be looked at.
+    // It may fail before it is awaited in its turn.
     committed?.catch(() => {})
     this.pending++
     this.published = this.published.then(async () => {
@@ -63,7 +62,7 @@ export class Publisher {
       if (this.failure === undefined) publish()
     })
   }
-  /** With a segment that readers do not have: it is `unpublished` until they hear of it. */
+  /** With a segment that readers do not have: it is `unpublished` until they receive it. */
   enqueueSegment(view: SegmentView | undefined, committed: Promise<void> | undefined, publish: () => void): void {
     if (view !== undefined) this.unpublished.add(view)
     this.enqueue(committed, () => {
@@ -71,7 +70,7 @@ export class Publisher {
       publish()
     })
   }
-  /** Before the disk has it. `texts`: of the documents, which readers keep until they can read them. */
+  /** Published before it is on disk. `texts`: of the documents, which readers keep until they can read them. */
   sendEarly(publication: Publication, texts: ReadonlyArray<readonly [number, string]>, committed: Promise<void>): void {
     const batch = ++this.earlyBatches
     this.send({ ...publication, early: { batch, texts } })
@@ -85,7 +84,7 @@ export class Publisher {
     this.failure = new CommitFailed(error)
     this.options.broken(this.failure)
   }
-  /** Nobody waits for it: what fails ends this collection's writer, not the thread that writes for all. */
+  /** Runs in the background: a failure ends this collection's writer, not the thread that writes for all. */
   behind(work: Promise<void>): Promise<void> {
     return work.catch((error: unknown) => {
       this.failure ??= new CommitFailed(error)

@@ -1,6 +1,6 @@
 /**
- * Snapshots of collections that came to rest or changed a lot, so that a restart has little to replay. One at a time;
- * one that failed (a full disk) is tried again after the next rest.
+ * Snapshots of collections that came to rest or changed a lot, so that a restart has little to replay. One at a time; a
+ * failed one (a full disk) is retried after the next rest.
  */
 import { warn } from "../warning.ts"
 import type { CollectionWriter } from "./collection-writer.ts"
@@ -11,9 +11,9 @@ const REST_MS = 1_500
 const CHANGES = 50_000
 
 interface Open {
-  /** undefined where the collection is not open. */
+  /** undefined if the collection is not open. */
   readonly writerOf: (key: number) => CollectionWriter | undefined
-  /** Whether it is being changed in a way that a snapshot has to wait for. */
+  /** Whether a change is in progress that a snapshot has to wait for. */
   readonly isAltering: (key: number) => boolean
   readonly snapshot: (writer: CollectionWriter) => Promise<void>
 }
@@ -32,12 +32,12 @@ export class QuietSnapshots {
     // A waiting snapshot must not keep the process alive.
     ;(this.#timer as { unref?: () => void }).unref?.()
   }
-  /** Begins no more of them; resolves when none is being written. */
+  /** Starts no more snapshots; resolves when none is being written. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     await this.#running
   }
-  /** Resolves when those that were begun so far are written. */
+  /** Resolves when the snapshots started so far are written. */
   settled(): Promise<void> {
     return this.#running
   }

@@ -1,6 +1,6 @@
 /**
- * References between collections as writes see them (`docs/contract/documents.md#references`): a document may only
- * refer to what is there, and to one document.
+ * References between collections in writes (`docs/contract/documents.md#references`): a document may only refer to an
+ * existing document, and to only one.
  */
 import { analyzerOf } from "../analysis/analyzer.ts"
 import { documentPlanOf, type Prepared } from "../documents/mod.ts"
@@ -12,13 +12,13 @@ import type { SegmentView } from "../index/reader.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import type { Place } from "./live-segments.ts"
 
-/** What is asked of a collection that others refer to. */
+/** What a write needs of a collection that others refer to. */
 interface ReferencedCollection {
   readonly schema: CollectionSchema
   readonly views: ReadonlyArray<SegmentView>
   locate(id: string): Place | undefined
 }
-/** What a writer needs to see of others: references cross collections. */
+/** What a writer needs of other collections: references cross collections. */
 export interface WriterNeighbours {
   collection(name: string): ReferencedCollection | undefined
 }
@@ -78,7 +78,7 @@ const equalDocs = (schema: CollectionSchema, { segment }: SegmentView, field: Fi
   for (let doc = 0; doc < segment.docs; doc++) if (hasBit(bits, doc)) docs.push(doc)
   return docs
 }
-/** Why a document is refused: it refers to nothing, or to several. */
+/** Why a document is refused: it refers to none, or to several. */
 export const missingReference = (
   schema: CollectionSchema,
   neighbours: WriterNeighbours,

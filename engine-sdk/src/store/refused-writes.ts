@@ -1,15 +1,15 @@
-/** Collections whose last commit the disk refused: writes to them are declined until it takes some again. */
+/** Collections whose last commit failed on the disk: writes to them are refused until the disk accepts writes again. */
 interface Refused {
-  /** When the disk was last asked. */ asked_ms: number
+  /** When the disk was last probed. */ asked_ms: number
   asking: Promise<boolean> | undefined
 }
-/** Between two questions to a disk that refused a write. */
+/** Time between two probes of a disk that refused a write. */
 const PROBE_EVERY_MS = 100
 
 export class RefusedWrites {
   readonly #probe: () => Promise<void>
   readonly #refused = new Map<number, Refused>()
-  /** `probe` rejects while the disk takes nothing. */
+  /** `probe` rejects as long as the disk accepts no writes. */
   constructor(probe: () => Promise<void>) {
     this.#probe = probe
   }
@@ -19,7 +19,7 @@ export class RefusedWrites {
   has(key: number): boolean {
     return this.#refused.has(key)
   }
-  /** Asks the disk, at most every so often; callers that come together share one question. */
+  /** Probes the disk at limited intervals; concurrent callers share one probe. */
   areTaken(key: number): Promise<boolean> {
     const known = this.#refused.get(key)
     if (known === undefined) return Promise.resolve(true)

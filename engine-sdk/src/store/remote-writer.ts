@@ -1,4 +1,4 @@
-/** A writer in a worker thread, as seen from the searching thread: calls become messages, events come back in order. */
+/** A writer in a worker thread, as seen from the searching thread: calls become messages, events arrive in order. */
 import { Worker } from "node:worker_threads"
 import { parseJson, stringifyJson } from "../documents/mod.ts"
 import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
@@ -20,24 +20,24 @@ import {
 /** Time for the worker to end by itself before it is terminated. */
 const STOP_MS = 10_000
 /**
- * Operations that the writer takes at once, and those of one message: making a message holds the searching thread, half
- * a millisecond each.
+ * Operations that the writer accepts at once, and those of one message: making a message blocks the searching thread
+ * for half a millisecond.
  */
 const PART_OPERATIONS = 4_096
 const MESSAGE_OPERATIONS = 128
 
-/** What the searching thread does with what the writer tells it. */
+/** How the searching thread handles the writer's events. */
 interface SearchingSide {
   readonly emit: (event: WriterEvent) => void
   readonly lost: (message: string) => void
   readonly prepare: NonNullable<WriterMemory["prepare"]>
-  /** When no other thread reads any more what was published until now; undefined = none does. */
+  /** Called when no other thread still reads what was published so far; undefined = no other thread does. */
   readonly unread?: () => Promise<void> | undefined
 }
 
 export class RemoteWriter implements WriterPort {
   private readonly worker: Worker
-  /** How many calls were posted: the worker looks here between two slices of its work. */ private readonly posted =
+  /** Number of calls posted: the worker checks it between two slices of its work. */ private readonly posted =
     new Int32Array(new SharedArrayBuffer(4))
   private readonly emit: (event: WriterEvent) => void
   private readonly lost: (message: string) => void
@@ -103,7 +103,7 @@ export class RemoteWriter implements WriterPort {
           this.seen(message.number)
         return
       case "prepare":
-        // Answered even where it fails: the merge must not wait for ever. What failed is a defect and is thrown.
+        // Answered even on failure: the merge must not wait for ever. The failure is a defect and is thrown.
         void this.prepare(message.key, decodeSegment(message.segment), message.replaced).finally(() =>
           this.post({ kind: "prepared", id: message.id })
         )
@@ -114,7 +114,8 @@ export class RemoteWriter implements WriterPort {
       case "answer": {
         const call = this.waiting.get(message.id)
         this.waiting.delete(message.id)
-        // Only documents have integers beyond a double's; a schema's metadata is what any JSON reader makes of it.
+        // Only documents contain integers beyond a double's precision; a schema's metadata is whatever JSON parsing
+        // makes of it.
         const value: unknown = call?.hasDocuments === true ? parseJson(message.text) : JSON.parse(message.text)
         call?.resolve(value === null ? undefined : value)
         return
@@ -136,12 +137,12 @@ export class RemoteWriter implements WriterPort {
     this.isGone = true
     const error = new WriterGone(message)
     this.ready?.reject(error)
-    // The engine learns of it first, so that rejected calls are answered as unavailable.
+    // The engine is notified first, so that rejected calls are answered as unavailable.
     if (!this.isClosing) this.lost(message)
     for (const { reject } of this.waiting.values()) reject(error)
     this.waiting.clear()
   }
-  /** Memory of segments that are gone may be used again. */
+  /** Memory of removed segments may be reused. */
   private seen(publication: number): void {
     const unread = this.unread?.()
     if (unread === undefined) this.post({ kind: "seen", publication })
@@ -190,8 +191,8 @@ export class RemoteWriter implements WriterPort {
     return this.call("drop", [namespace, name])
   }
   /**
-   * Long imports go in parts, one after another: what else waits gets its turn in between, and no message is large. The
-   * first message leaves at once.
+   * Long imports are sent in parts, one after another: other work gets its turn in between, and no message is large.
+   * The first message is sent at once.
    */
   async write(
     namespace: Namespace,
@@ -232,7 +233,7 @@ export class RemoteWriter implements WriterPort {
       { body, parts, taken }
     )
     const sent = this.sendRest(answer.id, operations)
-    // A writer that is gone is told by the answer; messages to it are nobody's.
+    // The answer reports that the writer is gone; messages to it are dropped.
     const [settled] = await Promise.all([answer, sent])
     return settled
   }
@@ -255,11 +256,11 @@ export class RemoteWriter implements WriterPort {
   setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void> {
     return this.call("setDictionary", [namespace, name, words === undefined ? null : [...words]])
   }
-  /** Whatever state the worker is in: when this resolves its thread has ended. */
+  /** Whatever the state of the worker: when this resolves, its thread has ended. */
   async stop(): Promise<void> {
     if (!this.isGone) {
       let timer: ReturnType<typeof setTimeout> | undefined
-      // A worker that does not answer any more is ended without having been asked.
+      // A worker that no longer answers is terminated without a request.
       await Promise.race([
         this.call<void>("stop", []).catch(() => {}),
         new Promise<void>((resolve) => {

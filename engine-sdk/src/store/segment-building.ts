@@ -1,6 +1,6 @@
 /**
- * Stored documents as segments: when a collection is opened without a usable snapshot, and when its schema changes. In
- * slices, so that what else waits gets its turn.
+ * Stored documents as segments: used when a collection is opened without a usable snapshot, and when its schema
+ * changes. In slices, so that other work gets its turn.
  */
 import type { Dictionaries } from "../analysis/tokens.ts"
 import { flatten, parseJson, revalidate, withDetected } from "../documents/mod.ts"
@@ -26,7 +26,7 @@ export const wholeDocument = ({ text, unstored }: StoredDocument): Document => {
   return unstored === undefined ? document : { ...document, ...(parseJson(unstored) as Document) }
 }
 
-/** A turn of the event loop for the others, whenever a slice is over. */
+/** Yields one turn of the event loop whenever a slice is over. */
 const slices = (): (() => Promise<void> | undefined) => {
   let until = performance.now() + SLICE_MS
   return () =>
@@ -37,7 +37,7 @@ const slices = (): (() => Promise<void> | undefined) => {
         })
 }
 
-/** Segments of documents that are valid under the schema. Cost: about what writing them anew does. */
+/** Segments of the documents, which are valid under the schema. Cost: about that of writing them again. */
 export async function* buildSegments(
   schema: CollectionSchema,
   documents: Iterable<StoredDocument>,
@@ -61,8 +61,8 @@ export async function* buildSegments(
 }
 
 /**
- * The schema with the fields that its dynamic ones detect in the documents; a failure where one of them is not valid
- * under it. `check` is asked of every schema on the way.
+ * The schema with the fields that its dynamic ones detect in the documents; a failure if one of them is not valid under
+ * it. `check` is called with every intermediate schema.
  */
 export const revalidateAll = async (
   schema: CollectionSchema,

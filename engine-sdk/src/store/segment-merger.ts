@@ -1,6 +1,6 @@
 /**
- * Keeps the number of a collection's segments small: merges run behind the writes, one at a time and in slices, and
- * after a while of quiet everything becomes one segment. What is worth merging is decided in `merge-policy.ts`.
+ * Keeps the number of a collection's segments small: merges run in the background, one at a time and in slices, and
+ * after a period of quiet everything becomes one segment. What is worth merging is decided in `merge-policy.ts`.
  */
 import { hasBit } from "../index/bits.ts"
 import { regionsOf, type DerivedSection } from "../index/derived-sections.ts"
@@ -14,17 +14,17 @@ import { isWorthCompacting, mergeableOf } from "./merge-policy.ts"
 import type { Publisher } from "./publisher.ts"
 import type { SegmentSections } from "./segment-sections.ts"
 
-/** Work between two turns of the event loop: what else waits (a single upsert, a search) waits for one slice. */
+/** Work between two turns of the event loop: other work (a single upsert, a search) waits for one slice. */
 const SLICE_MS = 0.5
-/** While writes run: merging must keep up with them, and leave them most of the time. */
+/** During writes: merging must keep up with them, but leave them most of the time. */
 const WRITING_SLICE_MS = 0.25
-/** So long after a full chunk an import is thought to go on. */
+/** For this long after a full chunk, an import counts as running. */
 const IMPORTING_MS = 1_500
 const QUIET_MS = 1_000
 /** A merge of fewer documents does not wait for a turn of its own. */
 const SMALL_MERGE_DOCS = 256
 
-/** Lets readers make a segment ready before it replaces others; resolves when they have, or will not search it. */
+/** Lets readers prepare a segment before it replaces others; resolves when they have, or when they do not search it. */
 export type PrepareSegment = (segment: PublishedSegment, replaced: ReadonlyArray<number>) => Promise<void>
 
 interface MergerOptions {
@@ -43,7 +43,7 @@ interface MergerOptions {
 export class SegmentMerger {
   private readonly options: MergerOptions
   /** Merged segments that readers may still read. */ private readonly leaving = new Set<SegmentView>()
-  /** Segments that were merged to be merged again: their documents are in no order yet. */
+  /** Interim results that will be merged again: their documents are not reordered yet. */
   private readonly passing = new WeakSet<SegmentView>()
   /** When a full chunk was written last. */ private importedAt = Number.NEGATIVE_INFINITY
   private merging: Promise<void> | undefined
@@ -53,26 +53,26 @@ export class SegmentMerger {
   constructor(options: MergerOptions) {
     this.options = options
   }
-  /** The merge under way. */
+  /** The merge in progress. */
   get running(): Promise<void> | undefined {
     return this.merging
   }
-  /** Segments that were merged and whose memory is not given back yet. */
+  /** Merged segments whose memory is not released yet. */
   get held(): ReadonlyArray<SegmentView> {
     return [...this.leaving]
   }
-  /** A write filled a whole chunk: an import runs. */
+  /** A write filled a whole chunk: an import is running. */
   noteImport(): void {
     this.importedAt = performance.now()
   }
-  /** Begins no more merges; resolves when the one under way has ended. */
+  /** Starts no more merges; resolves when the current one has ended. */
   async close(): Promise<void> {
     this.isClosed = true
     clearTimeout(this.quiet)
     await this.merging
   }
 
-  /** Merges what is worth it, then what became worth it meanwhile. */
+  /** Merges what is worth it, then what became worth it in the meantime. */
   schedule(): void {
     const { publisher, rested, segments } = this.options
     if (this.merging !== undefined || this.isClosed || publisher.failure !== undefined) return
@@ -90,7 +90,7 @@ export class SegmentMerger {
       this.schedule()
     })
   }
-  /** After a while without writes everything becomes one segment, provided that enough is new to be worth it. */
+  /** After a period without writes everything becomes one segment, if enough is new to be worth it. */
   private compactWhenQuiet(): void {
     const { isWriting, segments } = this.options
     const isWorth = (): boolean => isWorthCompacting(segments.views, (view) => this.passing.has(view))
@@ -98,8 +98,8 @@ export class SegmentMerger {
     if (!isWorth() && !this.isImporting) return
     this.quiet = setTimeout(() => {
       if (this.isClosed || this.merging !== undefined || isWriting()) return
-      // Too little is new for one segment of everything: the import is over, and its segments merge by the narrower
-      // levels of single writes.
+      // Too little is new for one segment of everything: the import is over, and its segments merge by the smaller size
+      // classes of single writes.
       if (!isWorth()) {
         this.importedAt = Number.NEGATIVE_INFINITY
         this.schedule()
@@ -132,7 +132,7 @@ export class SegmentMerger {
     }
     const lost = deletedMeanwhile(views, merged.moved)
     segments.remove(views)
-    // Of one document that is written again and again all but the newest segment are empty.
+    // If one document is written repeatedly, all but the newest segment are empty.
     const added = merged.meta.docs === 0 ? undefined : segments.adopt(merged.meta, merged.region, lost, id, sections)
     if (added === undefined) release(merged.region)
     else if (isPassing) this.passing.add(added.view)
@@ -145,7 +145,7 @@ export class SegmentMerger {
       }
     })
   }
-  /** What is derived from the merged segment, here and by those who will search it. */
+  /** Derives the merged segment's sections, here and in the searching threads. */
   private async prepared(
     id: number,
     merged: Merged,
@@ -166,7 +166,7 @@ export class SegmentMerger {
   }
 }
 
-/** Documents deleted while a merge ran are deleted in its result: their numbers there. */
+/** Documents deleted during a merge are deleted in its result: their numbers there. */
 const deletedMeanwhile = (
   views: ReadonlyArray<SegmentView>,
   moved: ReadonlyArray<ArrayLike<number>>

@@ -1,10 +1,10 @@
 /**
- * What the thread that writes derives from segments for all threads that search (`index/derived-sections.ts`): counts
- * of facet values, and indexes of the units that relevance searches asked for. A merged segment has them before it
- * replaces others; new ones get them once writing has been quiet for a while, or at once where a search waits.
+ * What the writing thread derives from segments for all searching threads (`index/derived-sections.ts`): counts of
+ * facet values, and indexes of the units that relevance searches requested. A merged segment has them before it
+ * replaces others; new ones get them once writes have been quiet for a while, or at once if a search waits.
  *
- * asked for (by searches, or found in the snapshot) -> made in slices -> attached and published. A segment that a merge
- * takes away meanwhile, or a collection that closes, ends the work.
+ * requested (by searches, or found in the snapshot) -> made in slices -> attached and published. If a merge removes the
+ * segment in the meantime, or the collection closes, the work ends.
  */
 import { hasBit } from "../index/bits.ts"
 import {
@@ -29,11 +29,11 @@ import { inSlices } from "../turns.ts"
 
 const SLICE_MS = 0.5,
   WRITING_SLICE_MS = 0.25
-/** Without writes, until what they brought is made ready. */
+/** Time without writes before sections are made for new segments. */
 const QUIET_MS = 300
-/** A collection that changes faster than it can be read is searched with what is there. */
+/** A collection that changes faster than it can be read is searched with the existing sections. */
 const ROUNDS_MAX = 4
-/** Documents between two chances to give way, less one. */
+/** Documents between two chances to yield, less one. */
 const STEP_MASK = 16_383
 
 interface Owner {
@@ -44,12 +44,12 @@ interface Owner {
   readonly takeNumber: () => number
   readonly allocate: Allocate
   readonly release: (region: Region) => void
-  /** `dropped`: memory that readers use until they have heard of it. */
+  /** `dropped`: memory that readers use until they receive the publication. */
   readonly publish: (sections: PublishedSections, dropped: ReadonlyArray<Region>) => void
-  /** Resolves when what was published until now was told to readers. */ readonly told: () => Promise<void>
-  /** Runs what nobody waits for. */ readonly behind: (work: Promise<void>) => Promise<void>
+  /** Resolves when everything published so far was sent to readers. */ readonly told: () => Promise<void>
+  /** Runs work in the background. */ readonly behind: (work: Promise<void>) => Promise<void>
 }
-/** Segments that were merged, and where their documents went. */
+/** Segments that were merged, and the new numbers of their documents. */
 interface MergedFrom {
   readonly views: ReadonlyArray<SegmentView>
   readonly moved: ReadonlyArray<Uint32Array>
@@ -68,11 +68,11 @@ export class SegmentSections {
   get askedUnits(): ReadonlyArray<ReadonlyArray<RelevanceUnit>> {
     return this.asked.all
   }
-  /** As a snapshot has it. */
+  /** Restores the requests of a snapshot. */
   remember(asked: ReadonlyArray<ReadonlyArray<RelevanceUnit>>): void {
     for (const units of asked) this.asked.note(units)
   }
-  /** Resolves when the segments of this moment have the units, but for a few documents, or will not get them. */
+  /** Resolves when the current segments have the units, except for a few documents, or will not get them. */
   async ask(units: ReadonlyArray<RelevanceUnit>): Promise<void> {
     this.asked.note(units)
     for (let round = 0; round < ROUNDS_MAX && !this.isClosed; round++) {
@@ -91,21 +91,21 @@ export class SegmentSections {
     }, QUIET_MS)
     ;(this.timer as { unref?: () => void }).unref?.()
   }
-  /** Also what a search would read itself in no time: all threads are to count the same documents. */
+  /** Even if a search could read it quickly itself: all threads are to count the same documents. */
   private isAnyMissing(): boolean {
     const views = this.owner.views(),
       schema = this.owner.schema()
     return views.some((view) => missingCounts(view, schema).length > 0) || missingDocs(views, this.wanted()) > 0
   }
-  /** Ends what is under way. */
+  /** Stops the work in progress. */
   async close(): Promise<void> {
     this.isClosed = true
     clearTimeout(this.timer)
-    // Whoever began it hears of a failure.
+    // The failure is reported to the caller that started it.
     await this.running?.catch(() => {})
   }
 
-  /** Each unit once; none of fields that are not there (any more). */
+  /** Each unit once; none of fields that do not exist (any more). */
   private wanted(): ReadonlyArray<RelevanceUnit> {
     const { fields } = this.owner.schema(),
       units = new Map<string, RelevanceUnit>()
@@ -121,7 +121,7 @@ export class SegmentSections {
   private isKept(section: DerivedSection, wanted: ReadonlyArray<RelevanceUnit>): boolean {
     return !isUnitSection(section.name) || wanted.some((unit) => sectionNameOf(unit) === section.name)
   }
-  /** One at a time; who comes meanwhile waits for the same. */
+  /** One at a time; concurrent callers wait for the same run. */
   private run(): Promise<void> {
     return (this.running ??= this.makeMissing().finally(() => {
       this.running = undefined
@@ -168,8 +168,8 @@ export class SegmentSections {
   }
 
   /**
-   * Of a segment that is to replace those it was merged from; `isPassing`: it will soon be merged again, and then what
-   * none of them has need not be made.
+   * For a segment that is to replace those it was merged from; `isPassing`: it will soon be merged again, and then
+   * sections that none of them has are not made.
    */
   *ofMerged(
     id: number,
@@ -222,7 +222,7 @@ function* making(
   ]
 }
 const isDeleted = ({ deleted }: SegmentView, doc: number): boolean => deleted !== undefined && hasBit(deleted, doc)
-/** The same work, given up (undefined) as soon as nobody wants it. */
+/** The same work, abandoned (undefined) as soon as it is no longer needed. */
 function* unless<A>(isStale: () => boolean, work: Generator<void, A>): Generator<void, A | undefined> {
   for (;;) {
     if (isStale()) return undefined

@@ -1,7 +1,7 @@
 /**
- * Shared memory in reusable slabs. The garbage collector does not see shared buffers, so a new one per segment would
- * grow without bound; here buffers of a few size classes go round: lent to a segment, retired with it, and reused once
- * no reader can still hold it.
+ * Shared memory in reusable slabs. The garbage collector does not account for shared buffers, so a new one per segment
+ * would grow without bound. Here, buffers of a few size classes circulate: lent to a segment, retired with it, and
+ * reused once no reader can still hold it.
  */
 import type { LinearMemory } from "../index/compiled.ts"
 import { allocateLinear } from "../index/graph-kernel.ts"
@@ -16,14 +16,14 @@ const classOf = (bytes: number): number => {
   return size
 }
 
-/** How much larger than what lies in it a graph's memory may be. */
+/** How much larger than its content a graph's memory may be. */
 const SLACK = 1.25
 
 export class SlabPool {
   private readonly free = new Map<number, SharedArrayBuffer[]>()
   /**
-   * The graph's that went last: the next one may be of its size. One that does not fit is left to the collector, which
-   * is in no hurry, but graphs are built rarely and take long.
+   * The last released memory of a graph: the next one may have the same size. One that does not fit is left to the
+   * garbage collector, which is slow, but graphs are built rarely and take long.
    */
   private freeLinear: LinearMemory | undefined
   private readonly lent = new Map<SharedArrayBuffer, number>()
@@ -32,10 +32,10 @@ export class SlabPool {
   private freeBytes = 0
   private lentBytes_ = 0
   private readonly freeMax_bytes: number
-  /** Tells which publication a retirement belongs to. */ publications = 0
+  /** Number of publications, which dates a retirement. */ publications = 0
   private released = 0
   private readonly dropFile: (path: string) => void
-  /** `dropFile`: what becomes of the file of a segment that no reader can still hold. */
+  /** `dropFile`: called with the file of a segment that no reader can still hold. */
   constructor(dropFile: (path: string) => void, freeMax_bytes = 268_435_456) {
     this.dropFile = dropFile
     this.freeMax_bytes = freeMax_bytes
@@ -65,7 +65,7 @@ export class SlabPool {
     this.lentBytes_ += size
     return region
   }
-  /** The segment is gone for the writer; readers may look at it until they have seen the latest publication. */
+  /** The segment is removed for the writer; readers may read it until they have applied the latest publication. */
   readonly retire = (region: Region): void => {
     if (this.lent.has(region.buffer as SharedArrayBuffer)) {
       this.retired.push({ region, at: this.publications })

@@ -1,7 +1,7 @@
 /**
- * Files of vectors: what a stored segment does not keep in memory. A file is written when its segment is laid out, and
- * is on the disk for sure when a snapshot names it. It goes when nobody reads it and no snapshot names it: until the
- * next one is written, a start may still need what the last one says.
+ * Files of vectors: the part of a stored segment that is not kept in memory. A file is written when its segment is laid
+ * out, and is synced when a snapshot names it. It is removed when no segment in memory reads it and no snapshot names
+ * it: until the next snapshot is written, a start may still need the files of the last one.
  */
 import { createHash } from "node:crypto"
 import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from "node:fs"
@@ -10,18 +10,18 @@ import { join } from "node:path"
 import type { Outside, OutsideFile } from "../index/sections.ts"
 import { nextTurn } from "../turns.ts"
 
-/** Fewer bytes stay in memory: a file for every write of one document would be many. */
+/** Fewer bytes stay in memory: a file for every write of one document would be too many. */
 export const FILE_MIN_BYTES = 262_144
 const READ_AT_ONCE = 1_048_576
 
 export class VectorFiles {
   readonly folder: string
-  /** How many segments are in memory whose vectors these are. */ private readonly users = new Map<string, number>()
-  /** By collection: what its snapshot names, with the hash of each. */
+  /** Number of segments in memory that read each file. */ private readonly users = new Map<string, number>()
+  /** By collection: the files that its snapshot names, with the hash of each. */
   private readonly named = new Map<number, ReadonlyMap<string, string>>()
-  /** What a former life left, until the collection's snapshot has said what of it counts. */
+  /** Files left by a previous process, until the collection's snapshot shows which of them are used. */
   private readonly left = new Set<string>()
-  /** What would have gone while a snapshot is written. */ private readonly held = new Set<string>()
+  /** Files to be removed once the current snapshot is written. */ private readonly held = new Set<string>()
   private holds = 0
   private next = 1
   constructor(path: string) {
@@ -32,14 +32,14 @@ export class VectorFiles {
       this.next = Math.max(this.next, numberOf(name) + 1)
     }
   }
-  /** Collections of which a former life left files. */
+  /** Collections of which a previous process left files. */
   get owners(): ReadonlyArray<number> {
     return [...this.left].map(ownerOf)
   }
   pathOf(name: string): string {
     return join(this.folder, name)
   }
-  /** Where vectors of a collection's new segments go. */
+  /** Where vectors of a collection's new segments are written. */
   of(key: number): Outside {
     return { create: (bytes) => (bytes < FILE_MIN_BYTES ? undefined : this.create(key)) }
   }
@@ -72,7 +72,7 @@ export class VectorFiles {
     this.users.delete(name)
     this.removeUnneeded(name)
   }
-  /** What a snapshot names from now on, with hashes; undefined: there is no snapshot. */
+  /** The files that a snapshot names from now on, with hashes; undefined: there is no snapshot. */
   name(key: number, files: ReadonlyMap<string, string> = new Map()): void {
     const before = this.named.get(key)
     if (files.size === 0) this.named.delete(key)
@@ -92,7 +92,7 @@ export class VectorFiles {
     if (this.users.has(name) || this.named.get(ownerOf(name))?.has(name) === true) return
     rmSync(this.pathOf(name), { force: true })
   }
-  /** Nothing goes while `work` runs: a snapshot names what a merge may let go of. */
+  /** No file is removed while `work` runs: a snapshot names files that a merge may release. */
   async holding<A>(work: () => Promise<A>): Promise<A> {
     this.holds++
     try {
@@ -105,7 +105,7 @@ export class VectorFiles {
     }
   }
 
-  /** Makes sure that the disk has it; its hash. O(bytes) for one that no snapshot names yet. */
+  /** Syncs it to disk; returns its hash. O(bytes) for one that no snapshot names yet. */
   async sealed(name: string): Promise<string> {
     const known = this.named.get(ownerOf(name))?.get(name)
     if (known !== undefined) return known
@@ -117,13 +117,13 @@ export class VectorFiles {
       await file.close()
     }
   }
-  /** And that its name is there after a crash. */
+  /** Syncs its name, so that it survives a crash. */
   async sealFolder(): Promise<void> {
     const folder = await open(this.folder, "r")
     await folder.sync()
     await folder.close()
   }
-  /** A segment of a snapshot is to read it: false where it is not what was written. */
+  /** A segment of a snapshot is about to read it: false if it was altered. */
   async take(name: string, bytes: number, hash: string): Promise<boolean> {
     if (!(await this.isWhole(name, bytes, hash))) return false
     this.users.set(name, (this.users.get(name) ?? 0) + 1)

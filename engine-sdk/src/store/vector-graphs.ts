@@ -3,8 +3,8 @@
  * one at a time and in short slices on the writer's thread. Until then, and without the optional library, searches are
  * exact.
  *
- * waiting (a timer runs) -> building (slices) -> laid out -> saved (where there is a disk) -> published. A segment
- * that a merge takes away meanwhile, or a collection that closes, ends the build and what it made is dropped.
+ * waiting (a timer runs) -> building (slices) -> laid out -> saved (if there is a disk) -> published. If a merge
+ * removes the segment in the meantime, or the collection closes, the build ends and its result is dropped.
  */
 import { bitsOf, countBits, fillBits, andNotInto } from "../index/bits.ts"
 import type { PublishedGraph, SegmentView } from "../index/reader.ts"
@@ -24,11 +24,11 @@ import type { Journal, StoredSegment } from "./journal.ts"
 import { linksOf } from "./native-links.ts"
 import { inSlices } from "../turns.ts"
 
-/** Below it, looking at every vector is as fast and exact. */
+/** Below it, a full scan is as fast, and exact. */
 export const APPROXIMATE_FROM = 10_000
 const SLICE_MS = 0.5
 const REST_MS = 1_000
-/** Under steady writing a collection never rests; after so many waits it builds all the same. */
+/** Under steady writes a collection never rests; after this many waits it builds anyway. */
 const WAITS_MAX = 10
 
 export interface GraphOptions {
@@ -45,7 +45,7 @@ export const graphOptions = (from = APPROXIMATE_FROM): GraphOptions => {
     from,
     alone: (work) => {
       const run = last.then(work)
-      // A failed build must not keep the others waiting; whoever asked for it sees the failure.
+      // A failed build must not block the others; its caller receives the failure.
       last = run.catch(() => {})
       return run
     }
@@ -58,7 +58,7 @@ interface Owner {
   readonly views: () => ReadonlyArray<SegmentView>
   readonly schema: () => CollectionSchema
   readonly isMerging: () => boolean
-  /** Writes run, or segments are about to be compacted. */ readonly isWriting: () => boolean
+  /** Writes are in progress, or segments are about to be compacted. */ readonly isWriting: () => boolean
   readonly publish: (graph: PublishedGraph) => void
 }
 interface Candidate {
@@ -82,11 +82,11 @@ export class VectorGraphs {
     this.owner = owner
   }
 
-  /** For graphs of a snapshot; undefined where none is to be used. */
+  /** Memory for graphs of a snapshot; undefined if none is to be used. */
   get allocate(): Allocate | undefined {
     return this.options.from === Infinity ? undefined : this.owner.allocate
   }
-  /** Graphs that a snapshot brought, as its readers must hear of them. */
+  /** Graphs from a snapshot, as they must be published to readers. */
   adopt(segments: ReadonlyArray<StoredSegment>): PublishedGraph[] {
     return segments.flatMap(({ id, graphs }) =>
       graphs.map(({ record, region }): PublishedGraph => {
@@ -120,7 +120,7 @@ export class VectorGraphs {
           this.schedule()
         })
     }, REST_MS)
-    // A graph that is still missing must not keep the process alive.
+    // A missing graph must not keep the process alive.
     ;(this.timer as { unref?: () => void }).unref?.()
   }
   /** The largest segment that has enough live vectors and no graph yet. */
@@ -134,7 +134,7 @@ export class VectorGraphs {
         const column = view.segment.vectors(field.name)
         if (column === undefined || graphOf(view.segment, field.name) !== undefined) continue
         const live = view.deleted === undefined ? column.has : andNotInto(column.has.slice(), view.deleted)
-        // The library is loaded for the first collection that needs it, and not asked for again where it is missing.
+        // The library is loaded for the first collection that needs it, and not tried again if it is missing.
         if (countBits(live) >= this.options.from && vectorLibrary().library !== undefined)
           return { view, field, at: view.segment.meta.fields.indexOf(field.name) }
       }
@@ -150,8 +150,8 @@ export class VectorGraphs {
     try {
       graph = await this.built(candidate, isStale)
     } catch (error) {
-      // A graph only makes searches faster: without it (no space left, say) the segment stays exact, and usage tells
-      // why.
+      // A graph only makes searches faster: without it (no space left, say) the segment stays exact, and `usage`
+      // reports why.
       graph = failedGraph(
         field,
         `A vector graph cannot be built: ${error instanceof Error ? error.message : String(error)}`
@@ -171,7 +171,7 @@ export class VectorGraphs {
       ...(failure === undefined ? {} : { failure })
     })
   }
-  /** undefined: nobody wants it any more. */
+  /** undefined: it is no longer needed. */
   private async built({ at, field, view }: Candidate, isStale: () => boolean): Promise<VectorGraph | undefined> {
     const { segment } = view,
       { journal, release } = this.owner,
@@ -189,7 +189,7 @@ export class VectorGraphs {
         release(region)
         return undefined
       }
-      // One whose links are of no use still tells by its bytes which vectors need not be read.
+      // Even a graph whose links are of no use shows by its bytes which vectors need not be read.
       const name = journal.graphFolder === undefined ? "" : `${this.key}-${segment.id}-${at}.graph`
       const hash = await journal.saveGraph(name, graph.record.meta!, region)
       return new VectorGraph({ ...graph.record, name, hash }, region)
@@ -198,7 +198,7 @@ export class VectorGraphs {
       throw error
     }
   }
-  /** Ends what is under way and waits for it, but not for its turn behind other collections. */
+  /** Stops the current build and waits for its end, but not for its turn behind other collections. */
   async close(): Promise<void> {
     this.isClosed = true
     clearTimeout(this.timer)
@@ -206,7 +206,7 @@ export class VectorGraphs {
   }
 }
 
-/** The same work, given up (undefined) as soon as nobody wants it. */
+/** The same work, abandoned (undefined) as soon as it is no longer needed. */
 function* unless<A>(isStale: () => boolean, work: Generator<void, A>): Generator<void, A | undefined> {
   for (;;) {
     if (isStale()) return undefined

@@ -1,13 +1,13 @@
 /**
- * Who may change a collection: many writes at a time, or one piece of work alone. Passing an open gate takes no turn of
- * the event loop.
+ * Who may change a collection: many writes at a time, or one exclusive task. Passing an open gate takes no turn of the
+ * event loop.
  */
 export class WriteGate {
   private writes = 0
   private shut: Promise<void> | undefined
   private waiters: Array<() => void> = []
 
-  /** Undefined where a write may begin; else it asks again when the promise resolves. */
+  /** Undefined if a write may begin; else the caller checks again when the promise resolves. */
   get isShut(): Promise<void> | undefined {
     return this.shut
   }
@@ -21,14 +21,14 @@ export class WriteGate {
     this.writes--
     if (this.writes === 0) for (const wake of this.waiters.splice(0)) wake()
   }
-  /** Resolves when no write is under way. */
+  /** Resolves when no write is in progress. */
   async idle(): Promise<void> {
     while (this.writes > 0)
       await new Promise<void>((resolve) => {
         this.waiters.push(resolve)
       })
   }
-  /** No write begins while `work` runs, and it begins when those under way have ended. */
+  /** No write begins while `work` runs, and `work` begins when current writes have ended. */
   async alone<A>(work: () => Promise<A>): Promise<A> {
     while (this.shut !== undefined) await this.shut
     let open: () => void = () => {}

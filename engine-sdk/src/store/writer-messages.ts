@@ -1,6 +1,6 @@
 /**
- * What travels between an engine and its writer in a worker. Bulk goes as text (cheaper than object graphs, and typed
- * arrays are slow on one runtime's ports); segments go as shared buffers with offset and length.
+ * Messages between an engine and its writer in a worker. Bulk data is sent as text (cheaper than object graphs, and
+ * typed arrays are slow on one runtime's ports); segments are sent as shared buffers with offset and length.
  */
 import { stringifyJson } from "../documents/mod.ts"
 import type { DerivedSection } from "../index/derived-sections.ts"
@@ -10,10 +10,7 @@ import type { WriteOperation } from "../plan.ts"
 import type { DirtyValues, WriteAction } from "../schema.ts"
 import type { WriterEvent } from "./writer-port.ts"
 
-/**
- * Asks for one method of the writer; `head` is JSON of its arguments, `body` the documents of a write one after
- * another.
- */
+/** Calls one method of the writer; `head` is JSON of its arguments, `body` the documents of a write in sequence. */
 export interface WriterCall {
   readonly kind: "call"
   readonly id: number
@@ -30,7 +27,7 @@ export interface WriterCall {
     | "close"
   readonly head: string
   readonly body: string
-  /** Messages with the rest of a write that follow. */ readonly parts: number
+  /** Number of messages with the rest of a write that follow. */ readonly parts: number
 }
 interface SeenMessage {
   readonly kind: "seen"
@@ -41,11 +38,11 @@ interface PreparedMessage {
   readonly kind: "prepared"
   readonly id: number
 }
-/** The next operations of a write that was asked for with fewer. */
+/** The next operations of a write whose call had fewer. */
 interface PartMessage {
   readonly kind: "part"
   readonly id: number
-  /** JSON: one runtime walks through every object that arrives, in search of ports. */ readonly heads: string
+  /** JSON: one runtime scans every object that arrives for ports. */ readonly heads: string
   readonly body: string
 }
 export type ToWriter = WriterCall | SeenMessage | PreparedMessage | PartMessage
@@ -70,7 +67,7 @@ interface SharedSegment {
 export type FromWriter =
   | { readonly kind: "ready" }
   | { readonly kind: "answer"; readonly id: number; readonly text: string }
-  /** Of a write, before its answer: what is written after this comes after it. */
+  /** Sent for a write before its answer: later writes come after it. */
   | { readonly kind: "taken"; readonly id: number }
   | {
       readonly kind: "failed"
@@ -79,9 +76,11 @@ export type FromWriter =
       readonly message: string
       readonly stack?: string
     }
-  /** `number`: as of a publication, where memory of the collection is free once readers have seen it; else 0. */
+  /** `number`: of a publication that frees memory of the collection once readers have applied it; else 0. */
   | { readonly kind: "event"; readonly number: number; readonly text: string }
-  /** A segment that is about to be published instead of others; its memory stays as it is until `prepared` answers. */
+  /**
+   * A segment that is about to be published in place of others; its memory does not change until `prepared` answers.
+   */
   | {
       readonly kind: "prepare"
       readonly id: number
@@ -97,13 +96,13 @@ export type FromWriter =
       readonly added: ReadonlyArray<SharedSegment>
       readonly removed: ReadonlyArray<number>
       readonly deletions: string
-      /** JSON of what was published without the graphs themselves. */ readonly graphs: string
+      /** JSON of what was published, without the graphs themselves. */ readonly graphs: string
       readonly graphRegions: ReadonlyArray<Region | undefined>
       readonly sections: ReadonlyArray<{
         readonly segment: number
         readonly sections: ReadonlyArray<SharedSection>
       }>
-      /** JSON of texts that the disk does not have yet. */ readonly early?: string
+      /** JSON of texts that are not on disk yet. */ readonly early?: string
       readonly readable?: number
     }
 
@@ -116,7 +115,7 @@ interface OperationHead {
   /** `rewrite`. */ readonly r?: 1
 }
 
-/** Cost: one JSON text per document that came as an object; texts go as they are. */
+/** Cost: one JSON text per document that arrived as an object; texts are sent unchanged. */
 export const encodeOperations = (
   operations: ReadonlyArray<WriteOperation>
 ): { readonly heads: string; readonly body: string } => {

@@ -1,4 +1,4 @@
-/** What the thread of searches asks of the writer, and what it hears from it. */
+/** What the searching thread requests from the writer, and the events it receives. */
 import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import { type Damaged, type Result } from "../errors.ts"
@@ -14,16 +14,16 @@ export type WriterEvent =
   | { readonly kind: "unreadable"; readonly record: UnreadableRecord }
   | { readonly kind: "dropped"; readonly key: number }
   | { readonly kind: "published"; readonly key: number; readonly publication: Publication }
-  /** What was published so far is a whole index; before it, readers wait. */
+  /** What was published so far is a whole index; until then, readers wait. */
   | { readonly kind: "opened"; readonly key: number }
   | { readonly kind: "closed"; readonly key: number }
 
-/** The writer ended, or was ended, before it answered: what was asked of it is not acknowledged. */
+/** The writer ended, or was terminated, before it answered: the request is not acknowledged. */
 export class WriterGone extends Error {
   override readonly name = "WriterGone"
 }
 
-/** What an engine asks of its writer, wherever that runs. */
+/** What an engine requests from its writer, wherever that runs. */
 export interface WriterPort {
   create(
     namespace: Namespace,
@@ -43,13 +43,17 @@ export interface WriterPort {
   ): Promise<Result<ReadonlyArray<WriteVerdict>>>
   /** Loads the index of a collection and publishes it. */
   open(key: number): Promise<void>
-  /** Makes what relevance searches over these units read; resolves when searches find it, or must do without. */
+  /**
+   * Makes what relevance searches over these units read; resolves when it is available to searches, or will not be
+   * made.
+   */
   makeUnits(key: number, units: ReadonlyArray<RelevanceUnit>): Promise<void>
-  /** Snapshots and lets go of a collection's index; its documents stay. */
+  /** Takes a snapshot and releases a collection's index; its documents stay. */
   release(key: number): Promise<void>
   setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void>
   /**
-   * Takes no more calls, ends those under way, and touches the journal no more; resolves then. What readers have stays.
+   * Accepts no more calls, finishes pending ones, and no longer uses the journal; resolves then. Readers keep what they
+   * have.
    */
   stop(): Promise<void>
   close(): Promise<void>
@@ -58,13 +62,11 @@ export interface WriterPort {
 /** What a writer is given beside its journal. */
 export interface WriterMemory {
   readonly allocate?: Allocate
-  /** Of memory that compiled code reads, for graphs. */ readonly allocateLinear?: Allocate
+  /** Allocates memory that compiled code reads, for graphs. */ readonly allocateLinear?: Allocate
   readonly release?: (region: Region) => void
   readonly holding?: <A>(work: () => Promise<A>) => Promise<A>
-  /** Of a collection by its number; without it merged segments are published as they are. */ readonly prepare?: (
-    key: number,
-    ...given: Parameters<PrepareSegment>
-  ) => Promise<void>
+  /** For a collection by its number; without it, merged segments are published without preparation. */
+  readonly prepare?: (key: number, ...given: Parameters<PrepareSegment>) => Promise<void>
 }
 
 export const NOT_STORED = {
@@ -74,9 +76,9 @@ export const NOT_STORED = {
 
 export const CLOSED = { kind: "Unavailable", message: "The engine is closed." } as const
 
-/** A collection was not opened: what is stored of it cannot be read, or everything closes. */
+/** A collection was not opened: its stored data cannot be read, or everything is closing. */
 export class CollectionNotOpened extends Error {
-  /** By it the searching thread tells them apart: of an error only name and message come from a worker. */
+  /** The searching thread distinguishes errors by it: only name and message of an error pass from a worker. */
   override readonly name: "CollectionDamaged" | "EngineClosed"
   readonly failure: Damaged | typeof CLOSED
   constructor(failure: Damaged | typeof CLOSED) {

@@ -57,7 +57,7 @@ const preparing = new Map<number, () => void>()
 let nextPreparation = 1
 const journal = await LmdbJournal.open(path)
 const pool = new SlabPool((file) => journal.vectorFiles.drop(file))
-/** Memory may be free after them, once every reader has seen it: other threads may search what is dropped or closed. */
+/** These may free memory, once every reader has applied them: other threads may search what is dropped or closed. */
 const FREEING: ReadonlySet<string> = new Set(["published", "dropped", "closed"])
 const writer = new Writer(
   journal,
@@ -78,8 +78,8 @@ const writer = new Writer(
 )
 
 /**
- * Of writes that are under way: operations that have come, and who waits for more. Bounded by what one write takes at
- * once, for each caller.
+ * For writes in progress: operations that have arrived, and callers that wait for more. Bounded by what one write
+ * accepts at once, per caller.
  */
 const arriving = new Map<
   number,
@@ -160,7 +160,7 @@ port.on("message", (message: ToWriter) => {
     rest?.wake?.()
     return
   }
-  // A write that was refused takes in none of what is still on its way.
+  // A refused write accepts none of its operations that are still arriving.
   run(message)
     .finally(() => {
       arriving.delete(message.id)
@@ -168,7 +168,7 @@ port.on("message", (message: ToWriter) => {
     .then(
       (value) => {
         post({ kind: "answer", id: message.id, text: stringifyJson(value === undefined ? null : value) })
-        // Let the answer leave before the thread ends itself.
+        // Let the answer be sent before the thread ends itself.
         if (message.method === "close") setTimeout(() => process.exit(0), 10)
       },
       (error: unknown) => failed(error, message.id)

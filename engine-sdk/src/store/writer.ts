@@ -1,6 +1,6 @@
 /**
- * The writing side of an engine: collections of all namespaces over one journal, opened when first needed. It runs on
- * the caller's thread or in a worker; what it tells readers are events, so both look the same from outside.
+ * The writing side of an engine: collections of all namespaces over one journal, opened on first use. It runs on the
+ * caller's thread or in a worker; it reports to readers through events, so both look the same from outside.
  */
 import type { Dictionaries } from "../analysis/tokens.ts"
 import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
@@ -32,11 +32,13 @@ import {
   type WriterPort
 } from "./writer-port.ts"
 
-/** A collection that could not be opened is not tried again for so long: an attempt reads all that is stored of it. */
+/**
+ * A collection that could not be opened is not tried again for this long: an attempt reads everything stored for it.
+ */
 const DAMAGED_MS = 5_000
 /**
- * Of one collection: work behind its writes that failed for another reason than the disk. Each costs a rebuild; one
- * more, and it is not opened again.
+ * Failures of a collection's background work, for other reasons than the disk. Each costs a rebuild; after one more it
+ * is not opened again.
  */
 const DEFECTS_MAX = 3
 export class Writer implements WriterPort {
@@ -46,7 +48,7 @@ export class Writer implements WriterPort {
   private readonly allocateLinear: Allocate
   private readonly releaseRegion: (region: Region) => void
   private readonly records = new KnownRecords()
-  /** What each namespace keeps: the caps of whoever writes are asked of it. */ private readonly uses = new Map<
+  /** Usage of each namespace: the caps of writes are checked against it. */ private readonly uses = new Map<
     Namespace,
     NamespaceUse
   >()
@@ -59,7 +61,7 @@ export class Writer implements WriterPort {
   private readonly altering = new Set<number>()
   private readonly snapshots: QuietSnapshots
   private readonly refused: RefusedWrites
-  /** Collections that could not be opened, and until when they are not tried. */ private readonly damaged = new Map<
+  /** Collections that could not be opened, and until when they are not retried. */ private readonly damaged = new Map<
     number,
     { readonly message: string; readonly until_ms: number }
   >()
@@ -73,7 +75,7 @@ export class Writer implements WriterPort {
     this.emit = emit
     this.allocate = memory?.allocate ?? allocatePlain
     this.allocateLinear = memory?.allocateLinear ?? allocateLinear
-    // Readers in this thread have heard of it by then.
+    // Readers in this thread have applied the publication by then.
     this.releaseRegion =
       memory?.release ??
       (({ outside }) => {
@@ -89,7 +91,7 @@ export class Writer implements WriterPort {
       snapshot: (writer) => this.snapshot(writer)
     })
   }
-  /** Announces what the journal holds. Nothing is opened. */
+  /** Announces the collections of the journal. Nothing is opened. */
   start(): void {
     for (const record of this.journal.collections()) {
       this.records.set(record)
@@ -109,7 +111,7 @@ export class Writer implements WriterPort {
     return use
   }
   /**
-   * Counts anew what a failed commit left in doubt: what the journal has, and what open writers are about to store.
+   * Recounts what a failed commit left in doubt: what the journal has, and what open writers are about to store.
    * O(collections).
    */
   private recount(namespace: Namespace): void {
@@ -130,7 +132,7 @@ export class Writer implements WriterPort {
     if (damage !== undefined && performance.now() < damage.until_ms)
       return Promise.reject(new CollectionNotOpened({ kind: "Damaged", message: damage.message }))
     const opening = (async () => {
-      // Whoever let go of it sees a failure; its documents are all there.
+      // A failure is reported to the caller of `release`; the documents are all stored.
       await this.closing.get(key)?.catch(() => {})
       const writer = this.makeWriter(record)
       await writer.open().catch((error: unknown) => {
@@ -146,14 +148,14 @@ export class Writer implements WriterPort {
     this.opening.set(key, opening)
     return opening
   }
-  /** What is stored of it does not make an index: a matter of this collection alone. */
+  /** Its stored data does not make an index: this concerns only this collection. */
   private cannotOpen({ key, schema }: CollectionRecord, error: unknown): CollectionNotOpened {
-    // Whoever wrote in that moment found the journal closed: that says nothing about what is in it.
+    // A write at that moment found the journal closed: that says nothing about its content.
     if (this.isClosing) return new CollectionNotOpened(CLOSED)
     warn(`collection ${key} cannot be opened`, error)
     const message = `The collection \`${schema.name}\` cannot be read from the disk.`
     this.damaged.set(key, { message, until_ms: performance.now() + DAMAGED_MS })
-    // Whatever readers were told of it is no index.
+    // What was published to readers is not an index.
     this.emit({ kind: "closed", key })
     return new CollectionNotOpened({ kind: "Damaged", message })
   }
@@ -184,14 +186,14 @@ export class Writer implements WriterPort {
       prepare: prepare === undefined ? undefined : (...given) => prepare(record.key, ...given),
       publish: (publication) => {
         if (publication.schema !== undefined) this.records.set({ ...record, schema: publication.schema })
-        // What was derived is worth a snapshot: it took long to make.
+        // Derived sections are worth a snapshot: they took long to make.
         if ((publication.graphs ?? publication.sections) !== undefined && publication.added.length === 0)
           this.snapshots.noteWrites(record.key, 0)
         this.emit({ kind: "published", key: record.key, publication })
       }
     })
   }
-  /** As `writerOf`, its damage as a value. */
+  /** As `writerOf`, with damage as a value. */
   private async opened(key: number): Promise<CollectionWriter | CollectionNotOpened> {
     try {
       return await this.writerOf(key)
@@ -253,7 +255,7 @@ export class Writer implements WriterPort {
     if (key === undefined) return fail(notFound("Collection not found"))
     const writer = await (this.open_.get(key) ?? this.opened(key))
     if (writer instanceof CollectionNotOpened) return fail(writer.failure)
-    // No snapshot may run beside it: it would describe segments that are about to go.
+    // No snapshot may run concurrently: it would describe segments that are about to be removed.
     this.altering.add(key)
     await this.snapshots.settled()
     if (this.open_.get(key) !== writer) {
@@ -284,7 +286,7 @@ export class Writer implements WriterPort {
     this.open_.delete(key)
     this.emit({ kind: "dropped", key })
     await writer?.close()
-    // None of its snapshots may end after it is gone.
+    // None of its snapshots may end after it is removed.
     await this.snapshots.settled()
     await this.closing.get(key)?.catch(() => {})
     this.useOf(namespace).add(-this.journal.documentCount(key), -this.journal.documentBytes(key))
@@ -294,7 +296,7 @@ export class Writer implements WriterPort {
     return ok({ schema: writer?.schema ?? record.schema, num_documents: documents, created_at: record.createdAt_s })
   }
 
-  /** `more`: operations that are still on their way; `deletes`: whether any of all deletes. */
+  /** `more`: operations that are still arriving; `deletes`: whether any operation deletes. */
   async write(
     namespace: Namespace,
     name: string,
@@ -337,11 +339,11 @@ export class Writer implements WriterPort {
       verdicts = await writer.write(operations, returnDocuments || cascades.length > 0, keeps, rest, taken)
     } catch (error) {
       if (!(error instanceof CommitFailed)) throw error
-      // Answered when what was found early is no longer found.
+      // Answered when early documents are no longer searchable.
       await this.closing.get(key)
       return fail(NOT_STORED)
     }
-    // It was closed while this waited: once more, on the one that is open now, or the collection is gone.
+    // It was closed in the meantime: retry on the one that is open now, unless the collection was dropped.
     if (verdicts === undefined && this.open_.get(key) === writer) return fail(CLOSED)
     if (verdicts === undefined)
       return this.write(namespace, name, operations, returnDocuments, keeps, taken, more, deletes)
@@ -371,7 +373,7 @@ export class Writer implements WriterPort {
   ): Promise<void> {
     for (const reference of references) {
       const writer = await this.opened(reference.key)
-      // Its documents stay: what refers to nothing is told when it can be read again.
+      // Its documents stay: dangling references are reported when it can be read again.
       if (writer instanceof CollectionNotOpened) continue
       const ids = orphanedBy(reference, deleted, writer, target)
       const operations = ids.map((id) => ({ kind: "delete", id }) as const)
@@ -383,8 +385,8 @@ export class Writer implements WriterPort {
   // -------------------------------------------------------------------------------------------
 
   /**
-   * Lets go of a collection whose commit failed, without a snapshot: whoever reads or writes it next opens what the
-   * disk has. What was found early and never acknowledged is gone then.
+   * Releases a collection whose commit failed, without a snapshot: the next read or write opens what is on disk.
+   * Documents that were searchable early and never acknowledged are gone then.
    */
   private recover(key: number, error: Error, isDefect = false): void {
     const writer = this.open_.get(key)
@@ -404,12 +406,12 @@ export class Writer implements WriterPort {
     const closing = (async () => {
       await writer.close()
       await this.snapshots.settled()
-      // What failed was made of the index, so it is made anew of the documents.
+      // The failure came from the index, so it is rebuilt from the documents.
       if (isDefect) await this.journal.dropIndex(key)
       this.journal.rollback(key)
       this.recount(this.records.get(key)?.namespace ?? writer.record.namespace)
       this.emit({ kind: "closed", key })
-      // Readers answer it, and until then the memory stays as it is.
+      // Readers answer it; until then the memory does not change.
       this.emit({
         kind: "published",
         key,
@@ -433,7 +435,7 @@ export class Writer implements WriterPort {
   async release(key: number): Promise<void> {
     const writer = this.open_.get(key)
     if (writer === undefined) return
-    // Whoever asks for it meanwhile waits, and opens it from the snapshot that is being written.
+    // Callers in the meantime wait, and open it from the snapshot that is being written.
     const closing = (async () => {
       this.open_.delete(key)
       await writer.close()
@@ -454,7 +456,7 @@ export class Writer implements WriterPort {
     const files = this.journal.vectorFiles
     const write = async (): Promise<void> => {
       const { position, ...index } = writer.segmentsNow()
-      // A snapshot must not hold what the disk did not take.
+      // A snapshot must not contain what is not on disk.
       if (!(await writer.committedSoFar())) return
       await this.journal.saveIndex(writer.key, index, position)
     }

@@ -1,10 +1,10 @@
 /**
- * What one tenant's searches wait for another's, whatever else the machine does: the processor time that the searching
- * thread used between the moment a small search was sent and its answer, the small search itself included.
+ * How long one tenant's searches make another's wait, independent of the machine's other load: the processor time that
+ * the searching thread used between sending a small search and receiving its answer, including the small search itself.
  */
 import { readFileSync } from "node:fs"
 
-/** Milliseconds of the thread on which a program of one process answers requests: its first. */
+/** Processor milliseconds of the thread on which a single-process program answers requests: its first. */
 const frontTime_ms = (pid: number): number =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e6
 
@@ -13,7 +13,7 @@ interface Waits {
   readonly failures: ReadonlyArray<string>
   readonly stop: () => Promise<void>
 }
-/** Searches one after the other until it is stopped. `isRight` looks at each answer. */
+/** Runs searches one after the other until stopped. `isRight` checks each answer. */
 export const searchBeside = (
   pid: number,
   search: () => Promise<{ readonly status: number; readonly text: string }>,

@@ -15,7 +15,7 @@ const PATTERN_FIELDS = 40
 const DOCUMENTS = 4_000,
   MAKERS = 500
 const syllables = ["ka", "lo", "mi", "ra", "to", "ne", "su", "vi", "ba", "de"]
-/** Words that are near each other, so that typos find many. */
+/** Words that are similar, so that typos find many. */
 export const wordOf = (random: Random): string =>
   Array.from({ length: 2 + random.below(4) }, () => random.pick(syllables)).join("")
 const sentence = (random: Random, words: number): string =>

@@ -1,5 +1,6 @@
 /**
- * Searches built to be slow, by seed: each part of a search made as costly as its grammar lets it, some parts together.
+ * Searches built to be slow, by seed: each part of a search is made as costly as its grammar allows, and some parts are
+ * combined.
  */
 import type { Random } from "../../../fixtures/random.ts"
 import { DIMENSIONS, wordOf } from "./catalogue.ts"
@@ -177,7 +178,7 @@ const cutoffOf = (random: Random): Parameters =>
   random.chance(0.02)
     ? { search_cutoff_ms: random.pick([2_000, 60_000]) }
     : { search_cutoff_ms: random.pick([20, 40, 80]) }
-/** One costly query, or something else that is costly, or several together. */
+/** One costly query, or another costly part, or several together. */
 const costlySearch = (random: Random): Parameters => {
   const parts: Parameters[] = [random.pick(queries)(random)]
   for (const [from, chance] of [
@@ -201,7 +202,7 @@ const textOf = (parameters: Parameters): string =>
 export const costlyRequest = (random: Random): CostlyRequest => {
   const roll = random.next()
   if (roll < 0.25) {
-    // What does not fit into a query string goes as a body.
+    // Parameters too long for a query string are sent as a body.
     const parameters = costlySearch(random),
       text = textOf(parameters)
     return text.length < 3_900

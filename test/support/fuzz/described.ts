@@ -1,4 +1,4 @@
-/** Operations as the OpenAPI documents describe them, with a check of every answer that they allow. */
+/** Operations as the OpenAPI documents describe them, with a check of every answer against them. */
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js"
 import type { RawAnswer } from "../raw-http.ts"
 
@@ -11,7 +11,7 @@ export interface Described {
   readonly plane: string
   readonly query: ReadonlyArray<{ readonly name: string; readonly schema: JsonSchema }>
   readonly body: { readonly isText: boolean; readonly schema: JsonSchema } | undefined
-  /** By status; undefined where the answer is text. */
+  /** By status; undefined if the answer is text. */
   readonly answers: ReadonlyMap<number, (() => ValidateFunction) | undefined>
   /** May answer a whole page instead of JSON. */ readonly isPage: boolean
   readonly deref: (schema: JsonSchema) => JsonSchema
@@ -23,7 +23,7 @@ export const describedOf = (documents: ReadonlyArray<any>): ReadonlyArray<Descri
     ajv.addSchema({ ...document, $id: `document-${index}` })
     const rebased = (schema: JsonSchema): JsonSchema =>
       JSON.parse(JSON.stringify(schema).replaceAll('"#/components', `"document-${index}#/components`)) as JsonSchema
-    // Compiling all answers of all operations takes twenty seconds, most of which nobody asks for.
+    // Compiling all answers of all operations takes twenty seconds, and most are never needed.
     const compiled = new Map<string, ValidateFunction>()
     const validating = (schema: JsonSchema) => (): ValidateFunction => {
       const text = JSON.stringify(schema)
@@ -66,7 +66,7 @@ export const describedOf = (documents: ReadonlyArray<any>): ReadonlyArray<Descri
     )
   })
 
-/** What no answer may tell: stacks, files, statements, drivers. */
+/** What no answer may reveal: stacks, files, statements, drivers. */
 const leaks = [
   /\n\s+at [\w.<>]+/,
   /node_modules/,
@@ -83,12 +83,12 @@ const leaks = [
   /Maximum call stack/
 ]
 
-/** What every answer owes, matched or not; undefined when all is well. */
+/** The rules for every answer, matched or not; undefined if none is broken. */
 export const owedByAll = (answer: RawAnswer, folder: string): string | undefined => {
   if (!/^[\w.:-]{1,128}$/.test(answer.headers["x-request-id"] ?? "")) return "no x-request-id"
   if (answer.headers["access-control-allow-origin"] === undefined) return "no CORS header"
   const leak = leaks.find((pattern) => pattern.test(answer.text))
-  // The engine has one 500 of its own, which stock clients know: an alias named like a collection.
+  // The engine has one 500 of its own, which stock clients expect: an alias named like a collection.
   if (answer.status === 500 && answer.text.includes("Unexpected error.")) return "a defect"
   if (leak !== undefined) return `tells ${String(leak)}`
   if (answer.text.includes(folder)) return "names its data folder"
@@ -96,7 +96,7 @@ export const owedByAll = (answer: RawAnswer, folder: string): string | undefined
     const body = parsed(answer.text)
     if (body === undefined) return "refuses with something that is not JSON"
     const data = (body.data ?? {}) as Record<string, unknown>
-    // Facts of shape B stand in `data` and at top level, and nothing else does.
+    // The facts of shape B are in `data` and at the top level, and nothing else is.
     if (body.defined !== undefined)
       for (const key of Object.keys(body))
         if (
@@ -118,10 +118,9 @@ const parsed = (text: string): Record<string, unknown> | undefined => {
   }
 }
 
-/** What the answer to an operation is beside its contract; undefined when it is within. */
+/** How the answer to an operation departs from its contract; undefined if it does not. */
 export const besideContract = (operation: Described, answer: RawAnswer): string | undefined => {
-  // A head that the parser refuses never becomes a request of any operation, nor of a plane: its answer is that of the
-  // server.
+  // A head that the parser refuses never becomes a request of any operation or plane: the server itself answers it.
   if (answer.status === 431)
     return typeof parsed(answer.text)?.message === "string" ? undefined : "431 without a message"
   if (isPage(answer)) return operation.isPage && answer.status < 300 ? undefined : "a page where none is declared"

@@ -8,7 +8,7 @@ import type { Described, JsonSchema } from "./described.ts"
 import { rooms } from "../../../src/rooms.ts"
 
 const seeds = rooms.table("seeds")
-/** Of a twin those of the operation that it is one of. */
+/** For a twin, those of the operation that it is a twin of. */
 const seedsFor = (id: string) =>
   seeds.get(id) ?? seeds.get(id.replace(/^console([A-Z])/, (_, letter: string) => letter.toLowerCase()))
 
@@ -151,7 +151,7 @@ const numbers: ReadonlyArray<number> = [
   65_536
 ]
 
-/** Filters, sorts and the like that cost more than they look. `size` clauses. */
+/** Filters, sorts and the like that cost more than they appear to. `size` clauses. */
 export const bombs: ReadonlyArray<(size: number) => string> = [
   (size) => Array.from({ length: size }, (_, i) => `stock:>${i}`).join(" && "),
   (size) => Array.from({ length: size }, (_, i) => `title:=a${i}`).join(" || "),
@@ -185,7 +185,7 @@ export interface Hints {
   readonly [name: string]: ReadonlyArray<unknown>
 }
 
-/** A value the schema allows, within `depth`; hints know good values of well-known names. */
+/** A value that the schema allows, within `depth`; hints provide good values for well-known names. */
 export const exampleOf = (
   schema: JsonSchema,
   deref: Described["deref"],
@@ -253,7 +253,7 @@ const junk = (random: Random, depth: number): unknown => {
       return entries(Array.from({ length: random.below(4) }, () => [anyText(random, 20), junk(random, depth - 1)]))
   }
 }
-/** Own keys, `__proto__` too: an assignment would set the prototype instead. */
+/** Own keys, including `__proto__`: an assignment would set the prototype instead. */
 const entries = (pairs: ReadonlyArray<readonly [string, unknown]>): Record<string, unknown> => {
   const made: Record<string, unknown> = {}
   for (const [key, value] of pairs)
@@ -274,7 +274,7 @@ const poison: ReadonlyArray<readonly [string, unknown]> = [
   ["$where", "1"]
 ]
 /**
- * One place of the value changed: another type, a missing, extra or poisoned key, a scalar in a list, a list in a
+ * Changes one place of the value: another type, a missing, extra or poisoned key, a scalar in a list, a list in a
  * scalar.
  */
 export const mutated = (value: unknown, random: Random): unknown => {
@@ -310,7 +310,7 @@ interface HostileBody {
 }
 const zeros = Buffer.alloc(30_000_000)
 const zstd = (zlib as { readonly zstdCompressSync?: (bytes: Buffer) => Buffer }).zstdCompressSync
-/** Thirty megabytes of nothing in each encoding; `gzip` twice over. */
+/** Thirty megabytes of zeros in each encoding; `gzip` twice over. */
 export const zipBombs: ReadonlyArray<HostileBody> = [
   ...[
     ["gzip", gzipSync(zeros)],
@@ -324,7 +324,7 @@ export const zipBombs: ReadonlyArray<HostileBody> = [
   }))
 ]
 
-/** A text made of what JSON parsers meet rarely. */
+/** A text made of what JSON parsers rarely meet. */
 const brokenJson = (text: string, random: Random): Buffer =>
   random.pick<() => Buffer>([
     () => Buffer.from(text.slice(0, random.below(text.length + 1))),
@@ -411,7 +411,7 @@ export const calmBodyOf = (operation: Described, random: Random, hints: Hints): 
   return { bytes: Buffer.from(text ?? "null"), headers: [] }
 }
 
-/** A body for the operation: an example, mostly broken somewhere, in an encoding that may lie. */
+/** A body for the operation: an example, mostly broken somewhere, in an encoding that may be misdeclared. */
 export const bodyOf = (operation: Described, random: Random, hints: Hints): HostileBody => {
   if (operation.body === undefined)
     return { bytes: random.chance(0.1) ? Buffer.from(JSON.stringify(junk(random, 2))) : Buffer.alloc(0), headers: [] }
@@ -470,13 +470,13 @@ export const bodyOf = (operation: Described, random: Random, hints: Hints): Host
   }
 }
 
-/** Percent-encoded whatever it is: lone surrogates as the bytes they would have. */
+/** Percent-encodes any text: lone surrogates as the bytes they would have. */
 export const escaped = (text: string): string =>
   encodeURIComponent(
     text.replaceAll(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd")
   )
 
-/** Parts of a path as no client writes them. */
+/** Parts of a path that no client writes. */
 export const pathTricks: ReadonlyArray<string> = [
   "%2f",
   "%2F..%2Fkeys",
@@ -516,7 +516,7 @@ export const pathTricks: ReadonlyArray<string> = [
   "+"
 ]
 
-/** A query string: parameters of the operation, well and badly, repeated, as lists and objects. */
+/** A query string: parameters of the operation, valid and invalid, repeated, as lists and objects. */
 export const queryOf = (operation: Described, random: Random, hints: Hints, isUsual: boolean): string => {
   if (operation.query.length === 0 && random.chance(0.85)) return ""
   const parts: Array<string> = []
@@ -528,7 +528,7 @@ export const queryOf = (operation: Described, random: Random, hints: Hints, isUs
   for (const { name, schema } of operation.query) {
     const hinted = Object.hasOwn(hints, name)
     if (isCalm) {
-      // Few beside what is looked for and where: of many, one is refused beside another.
+      // Few parameters beside the query and its fields: with many, some would be refused for others.
       if (!hinted || !random.chance(name === "q" || name === "query_by" ? 0.9 : 0.15)) continue
     } else if (!random.chance(hinted ? 0.6 : operation.query.length > 12 ? 0.08 : 0.5)) continue
     const value = isCalm

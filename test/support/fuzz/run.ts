@@ -1,6 +1,6 @@
 /**
- * Sends hostile requests made of a seed and says what was beside the contract. Each request is remade by its number
- * alone.
+ * Sends hostile requests made from a seed and reports violations of the contract. Each request can be remade from its
+ * number alone.
  */
 import { makeRandom, type Random } from "../../../fixtures/random.ts"
 import { chunked, RawConnection, type RawAnswer, requestBytes } from "../raw-http.ts"
@@ -14,7 +14,7 @@ interface FuzzOptions {
   readonly seed: string
   readonly operations: ReadonlyArray<Described>
   /** Sends. */ readonly attacker: Organization
-  /** What operators' requests fall on. */ readonly decoy: Organization
+  /** The organization that operators' requests act on. */ readonly decoy: Organization
   readonly operatorToken: string
   /** Answers never name it. */ readonly folder: string
   readonly connections: number
@@ -118,13 +118,13 @@ interface Shot {
   readonly bytes: Buffer
   readonly operation: Described
   readonly text: string
-  /** The path surely is the operation's. */ readonly isMatched: boolean
+  /** The path certainly belongs to the operation. */ readonly isMatched: boolean
 }
 
-/** Names of nothing that the organization lives from. */
+/** Names of things that the organization does not depend on. */
 const strangers = texts.filter((text) => text !== "goods")
 
-/** Asked for more often: their inputs are languages of their own. */
+/** Chosen more often: their inputs are languages of their own. */
 const weights: Readonly<Record<string, number>> = {
   searchCollection: 8,
   multiSearch: 6,
@@ -147,7 +147,8 @@ const shotOf = (
   number: number
 ): Shot => {
   const random = makeRandom(`${seed}/${number}`)
-  // Every operation has its turn before chance chooses: a request as its users write it, since refusals prove little.
+  // Every operation is called once before they are chosen at random: a request as its users write it, since refusals
+  // prove little.
   const isCalm = number < operations.length
   const operation = isCalm ? operations[number]! : random.pick(wheel)
   const isConsole = operation.scope === "console" || operation.scope === "operator"
@@ -180,7 +181,7 @@ const shotOf = (
         isCalm || random.chance(destroys ? (name in owner.ids ? 0.1 : 0.4) : 0.8)
           ? random.pick(known)
           : random.pick(destroys ? strangers : texts)
-      // A dot, an empty part or the name of a neighbour is another address.
+      // A dot, an empty part or a neighbour's name is another address.
       if (/^(\.{0,2}|search|import|export|current|failed)$/.test(given)) {
         isMatched = false
         return escaped(given)
@@ -319,7 +320,7 @@ const odd = (random: Random): ReadonlyArray<readonly [string, string]> =>
         ])
       ]
 
-/** `from` … `to` − 1; stops making new requests when `isOver` says so. */
+/** `from` … `to` − 1; stops making new requests when `isOver` returns true. */
 export const fuzz = async (options: FuzzOptions, from: number, to: number): Promise<FuzzReport> => {
   const wheel = options.operations.flatMap((operation) =>
     Array.from({ length: Math.ceil((weights[operation.id] ?? 1) * 5) }, () => operation)

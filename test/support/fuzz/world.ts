@@ -1,4 +1,4 @@
-/** Organizations for hostile requests: some that send them or fall to them, and one that must not notice. */
+/** Organizations for hostile requests: some that send them or are affected by them, and one that must not notice. */
 import { RawConnection, type RawAnswer, requestBytes } from "../raw-http.ts"
 import { talkFields } from "../talks.ts"
 
@@ -7,20 +7,19 @@ export interface Organization {
   readonly full_key: string
   readonly search_key: string
   readonly installation_key: string
-  /** By names of path parameters: things of this organization that requests may fall on. */ readonly ids: Readonly<
+  /** By names of path parameters: this organization's things that requests may act on. */ readonly ids: Readonly<
     Record<string, ReadonlyArray<string>>
   >
 }
 export interface World {
-  /** A new organization with a catalogue, rules, a webhook, a member and keys without a rate. */ readonly furnish: (
-    name: string
-  ) => Promise<Organization>
+  /** A new organization with a catalogue, rules, a webhook, a member and keys without a rate limit. */
+  readonly furnish: (name: string) => Promise<Organization>
   /**
-   * The same organization emptied of all that can be deleted and furnished again: what requests may make of it has a
-   * bound.
+   * The same organization emptied of everything that can be deleted and set up again: what requests can create is
+   * bounded.
    */
   readonly refurnish: (name: string, organization: Organization) => Promise<Organization>
-  /** Everything that one can read of the bystander, as text. */ readonly bystanderState: () => Promise<
+  /** Everything that can be read of the bystander, as text. */ readonly bystanderState: () => Promise<
     ReadonlyArray<readonly [string, string]>
   >
 }
@@ -67,7 +66,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     const made = (await must(operate("POST", "", { name, plan: "unlimited" }))) as Organization
     return fill(name, made.organization_id)
   }
-  /** Everything of a list is deleted, under the name that it has there. */
+  /** Deletes everything in a list, by the name that it has there. */
   const empty = async (key: string, list: string) => {
     const listed = (await must(send("GET", list, key))) as unknown
     const things = Array.isArray(listed) ? listed : (Object.values(listed as object).find(Array.isArray) ?? [])
@@ -110,7 +109,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     ])
       await empty(value, list)
     const organization = await fill(name, organization_id)
-    // The new owner is there before the old one goes: no organization is without.
+    // The new owner is added before the old one is removed: an organization always has one.
     const members = (await must(operate("GET", `/${organization_id}/members`))) as {
       readonly data: ReadonlyArray<{ readonly id: string }>
     }
@@ -224,7 +223,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
         name: "one",
         collection: "goods",
         params: { query_by: "title" },
-        // As many as choose a weight of meaning.
+        // As many as choosing a weight of meaning requires.
         judgments: Array.from({ length: 20 }, (_, n) => ({ q: `title ${n}`, document_id: "d1", grade: 3 }))
       })
     ).id as string
@@ -245,7 +244,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     const modelId = (
       await put("POST", "/v1/recommendations/models", { name: "one", collection: "goods", type: "popular" })
     ).id as string
-    // Of the same id: a path of a model then names one of each kind.
+    // With the same id: a path of a model then names one of each kind.
     await put("POST", "/v1/nl_search_models", { id: modelId, model_name: "dowser/rules", max_bytes: 1_000 })
     await put("POST", "/v1/collections", { name: "talks", fields: talkFields })
     await put("POST", "/v1/conversations/models", {
@@ -275,7 +274,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       conversationIds.push(conversation_id as string)
     }
     await put("PUT", "/v1/presets/tried", { value: { query_by: "title" } })
-    // One that is a draft, one that may be promoted, and one that was.
+    // One draft, one that may be promoted, and one that was promoted.
     const experiments: Array<string> = []
     for (const acts of [[], ["start", "stop"], ["start", "promote"]]) {
       const experiment = {
@@ -377,7 +376,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       const state: Array<readonly [string, string]> = []
       for (const path of reads) {
         const { status, text } = await send("GET", path, bystander.full_key)
-        // Times and ids that each search makes anew.
+        // Times and ids that differ with each search.
         state.push([
           path,
           `${status} ${text.replaceAll(/"search_time_ms":\d+|"query_id":"[^"]*"|"last_used_at":\d+/g, "")}`

@@ -1,7 +1,7 @@
 /**
  * Postgres as the streams use it: offsets, skipped places, leases and sums behind the two ports, with transactions
- * (read committed, one advisory lock a unit, ended when their connection is lost or stands still), answers that are
- * lost before or after the work, and refusals. `test/streams/stores.test.ts` holds it against the real one.
+ * (read committed, one advisory lock a unit, ended when their connection is lost or stalls), answers that are lost
+ * before or after the work, and refusals. `test/streams/stores.test.ts` compares it with the real one.
  */
 import { Context, Effect, Exit } from "effect"
 import { SqlError } from "effect/sql"
@@ -26,15 +26,15 @@ interface Lease {
 interface Transaction {
   readonly process: SimulatedProcess
   isOpen: boolean
-  /** A statement of it failed: the others do too, and it cannot commit. */
+  /** One of its statements failed: the others fail too, and it cannot commit. */
   isAborted: boolean
   statements: number
   locked: string | undefined
-  /** Applied when it commits. */
+  /** Applied on commit. */
   readonly work: Array<() => void>
   /**
-   * Whose partition it took, or moved without taking it, and whether that was its process's then: seen by the server,
-   * whatever the program asked.
+   * Whose partition it took, or moved without taking it, and whether that was its process's then: as observed by the
+   * server, independent of the program's own checks.
    */
   stands: { readonly unit: string; readonly isLocked: boolean; readonly newOwner: string | undefined } | undefined
 }
@@ -43,19 +43,19 @@ const CurrentTransaction = Context.Reference<Transaction | undefined>("test/simu
   defaultValue: () => undefined
 })
 
-/** Ways to be wrong, to see that the simulation finds them. */
+/** Planted bugs, to verify that the simulation finds them. */
 export interface DatabaseVariant {
-  /** Every fence is held. */
+  /** Every fence is treated as held. */
   readonly believesFences?: boolean
   /** The advisory lock is not taken. */
   readonly locksNothing?: boolean
-  /** Sums are written at once, whatever becomes of the transaction. */
+  /** Sums are written at once, even if the transaction fails. */
   readonly sumsOutside?: boolean
 }
 
 interface DatabaseFaults {
-  /** A statement is not done, and its connection is lost. */ readonly before: number
-  /** It is done and its answer is lost; of a commit above all. */ readonly after: number
+  /** A statement is not executed, and its connection is lost. */ readonly before: number
+  /** It is executed and its answer is lost; most often a commit's. */ readonly after: number
 }
 
 const sqlError = (message: string, code?: string): SqlError.SqlError =>
@@ -73,7 +73,7 @@ export class SimulatedDatabase {
   #skipped = new Map<string, Map<string, string>>()
   #leases = new Map<string, Lease>()
   #members = new Map<string, { readonly processors: ReadonlyArray<string>; readonly expires_at: number }>()
-  /** What processors have counted; a sum of nothing is not kept. */
+  /** What processors have counted; a sum of zero is not kept. */
   #sums = new Map<string, number>()
   readonly #locks = new Map<
     string,
@@ -100,7 +100,7 @@ export class SimulatedDatabase {
     return this.#skipped.get(unitKey(unit)) ?? new Map()
   }
 
-  /** Everything as of now; `restore` brings it back, as from a backup. All connections are lost by that. */
+  /** A copy of the current state; `restore` brings it back, as from a backup. That loses all connections. */
   backup(): () => void {
     const copy = structuredClone([this.#offsets, this.#skipped, this.#leases, this.#members, this.#sums] as const)
     return () => {
@@ -114,7 +114,7 @@ export class SimulatedDatabase {
     }
   }
 
-  /** One statement. Outside a transaction it is one by itself. */
+  /** One statement. Outside a transaction it is a transaction by itself. */
   #statement<A>(
     process: SimulatedProcess,
     name: string,
@@ -155,8 +155,8 @@ export class SimulatedDatabase {
     )
   }
   /**
-   * Who holds the partition now. A lease never comes back under an old fence, so whoever had lost it by the time it got
-   * the lock must hear of that before it commits, and a commit after that is wrong, whatever the sums say.
+   * The current holder of the partition. A lease never returns under an old fence, so a holder that had lost it by the
+   * time it got the lock must learn of that before it commits, and a commit after that is wrong, whatever the sums are.
    */
   #stand(transaction: Transaction, unit: Unit, isLocked: boolean): void {
     const owner = this.#leases.get(unitKey(unit))?.owner
@@ -166,7 +166,7 @@ export class SimulatedDatabase {
       newOwner: owner === undefined || owner === transaction.process.name ? undefined : owner
     }
   }
-  /** Ends it when it stands still, as the server does. */
+  /** Ends it when it stalls, as the server does. */
   #watch(transaction: Transaction): void {
     const { statements } = transaction
     this.#world.after(STANDSTILL_MAX_MS, () => {
@@ -189,7 +189,7 @@ export class SimulatedDatabase {
     this.#locks.delete(transaction.locked)
   }
 
-  /** For processors: adds to sums within the transaction. Keys that begin with `refused` are refused for good. */
+  /** For processors: adds to sums within the transaction. Keys that begin with `refused` are refused permanently. */
   add(process: SimulatedProcess, amounts: ReadonlyMap<string, number>): Effect.Effect<void, SqlError.SqlError> {
     return this.#statement(process, `adds ${amounts.size} sums`, (transaction) => {
       for (const key of amounts.keys())
@@ -254,7 +254,7 @@ export class SimulatedDatabase {
               if (!process.isAlive) return
               this.#open.add(transaction)
               this.#watch(transaction)
-              // The server hears of it at once when the program ended, and late when the machine did.
+              // The server notices at once when the program ended, and late when the machine did.
               process.onDeath(() =>
                 this.#world.after(this.#world.draws.chance(0.8) ? this.#world.latency() : STANDSTILL_MAX_MS, () =>
                   this.#end(transaction)

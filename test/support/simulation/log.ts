@@ -1,6 +1,6 @@
 /**
- * The event log among several processes: numbered records with gaps, answers that are lost or come twice, short reads,
- * lost hints, retention.
+ * The event log shared by several processes: numbered records with gaps, answers that are lost or arrive twice, short
+ * reads, lost hints, retention.
  */
 import { Effect, Exit, Queue } from "effect"
 import {
@@ -19,11 +19,11 @@ interface LogFaults {
   /** An append is not stored, or stored and its answer lost. */ readonly append: number
   /** A stored append is stored twice. */ readonly twice: number
   readonly read: number
-  /** A read brings less than there is. */ readonly short: number
-  /** A read brings nothing, as from a leader that does not know yet how far it is. */ readonly hidden: number
-  /** An offset is left out. */ readonly gap: number
+  /** A read returns less than there is. */ readonly short: number
+  /** A read returns nothing, as from a leader that does not know its own position yet. */ readonly hidden: number
+  /** An offset is skipped. */ readonly gap: number
   readonly hint: number
-  /** The log's clock goes a step back or forth. */ readonly step: number
+  /** The log's clock steps backwards or forwards. */ readonly step: number
 }
 /** Ways to be wrong. */
 export interface LogVariant {
@@ -42,7 +42,7 @@ export class SimulatedLog {
   readonly #faults: LogFaults
   readonly #variant: LogVariant
   readonly #partitions = new Map<string, Partition>()
-  /** Who looks at what is about to be removed. */
+  /** Inspects what is about to be removed. */
   judge: (topic: string, partition: number, before: number) => void = () => {}
   readonly #subscribers = new Set<{ readonly process: SimulatedProcess; readonly queue: Queue.Queue<AppendedHint> }>()
   #skew_ms = 0
@@ -60,7 +60,7 @@ export class SimulatedLog {
     return found
   }
 
-  /** Stores at once; answers the offsets. */
+  /** Stores at once; returns the offsets. */
   store(records: ReadonlyArray<AppendRecord>): ReadonlyArray<number> {
     if (this.#world.fails(this.#faults.step)) this.#skew_ms += this.#world.draws.between(-500, 500)
     const appendedAt = serverTime(this.#world) + Math.floor(this.#skew_ms)
@@ -167,7 +167,7 @@ export class SimulatedLog {
     })
   }
 
-  /** Keys and values of everything that a topic's one partition holds. */
+  /** Keys and values of everything in one partition of a topic. */
   all(topic: string, partition = 0): ReadonlyArray<LogRecord> {
     return this.partition(topic, partition).records
   }

@@ -1,7 +1,7 @@
 /**
- * The smallest processor that has everything that can go wrong in one: two topics that refer to each other in either
- * order, retractions, ids that must count once, state that expires, and entries that break the step, are refused by
- * Postgres, are given up or sent on. Its oracle is a loop.
+ * The smallest processor that has everything that can go wrong: two topics that refer to each other in either order,
+ * retractions, ids that must count once, state that expires, and entries that break the step, are refused by Postgres,
+ * are abandoned or passed on. Its oracle is a loop.
  */
 import { type Effect } from "effect"
 import type { SqlError } from "effect/sql"
@@ -12,7 +12,7 @@ import { type Form, KeyedState } from "../../../streams/state/state.ts"
 import type { Topic } from "../../../log/topics.ts"
 import type { Draws } from "./random.ts"
 
-/** Kept longer than the workload's state lives. */
+/** Longer than the workload's state lives. */
 export const RETENTION_MS = 70_000
 const topicOf = (name: string): Topic => ({
   name,
@@ -65,11 +65,11 @@ const add = (sums: Sums, key: string, amount: number): void => {
   sums.set(key, (sums.get(key) ?? 0) + amount)
 }
 
-/** What a processor's run tells the simulation, beside what it writes. */
+/** What a processor's run reports to the simulation, beside what it writes. */
 export interface Watched {
-  /** Entries that were read and not stepped yet, at most. */
+  /** Maximum entries that were read and not stepped yet. */
   waitingMax: number
-  /** Size of a flush, at most. */
+  /** Maximum size of a flush. */
   emittedMax: number
   waiting: number
 }

@@ -1,9 +1,9 @@
-/** Every number of a schedule, from its seed alone (mulberry32). */
+/** Every random number of a schedule, from its seed alone (mulberry32). */
 export class Draws {
   #state: number
 
   constructor(seed: number) {
-    // Neighbouring seeds must not begin alike.
+    // Neighbouring seeds must not start alike.
     this.#state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) >>> 0
     for (let i = 0; i < 3; i++) this.next()
   }
@@ -16,7 +16,7 @@ export class Draws {
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
   }
-  /** Nothing is drawn for what never happens, so that turning a fault off keeps the rest of a schedule. */
+  /** Nothing is drawn for a fault that never happens, so turning a fault off keeps the rest of a schedule. */
   chance(probability: number): boolean {
     return probability > 0 && this.next() < probability
   }

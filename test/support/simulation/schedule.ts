@@ -1,8 +1,8 @@
 /**
  * One schedule: a workload, some processes that run the real runner, owners and processors over simulated servers, and
  * everything that goes wrong between them, all drawn from one seed. When the faults have stopped and the log is
- * drained, the sums must be the oracle's, the dead letters exactly the poison by its places, and what is bounded within
- * its bound.
+ * drained, the sums must equal the oracle's, the dead letters must be exactly the poison, by place, and every bound
+ * must hold.
  */
 import { Context, Effect, type Exit } from "effect"
 import { EVENTS_SCHEMA_VERSION, SERVED_SCHEMA_VERSION } from "../../../log/event-schema.ts"
@@ -45,7 +45,7 @@ import { serverTime, SimulatedProcess, World } from "./world.ts"
 export interface Variant extends DatabaseVariant, FolderVariant, LogVariant {
   /** What a replay emits is written with the next flush. */
   readonly emitsInReplay?: boolean
-  /** Partitions are reported to have counted all that the log has. */
+  /** Partitions report that they have counted the whole log. */
   readonly reportsAhead?: boolean
 }
 
@@ -59,7 +59,7 @@ export interface Verdict {
 const GROUP = "simulated"
 const DRAIN_MAX_MS = 600_000
 
-/** What a record's bytes stood for. */
+/** The meaning of a record's bytes. */
 interface Stored {
   readonly topic: Topic
   readonly partition: number
@@ -84,7 +84,7 @@ const counted = (sums: ReadonlyMap<string, number>) => new Map([...sums].filter(
 const packed = (topic: Topic, organization: string, payload: unknown, schema_version = 1): Uint8Array =>
   encodeRecord({ schema_version, organization_id: organization, occurred_at: 0, payload })
 
-/** The smallest processor with everything in it. */
+/** The smallest processor with every feature. */
 const orders = (
   draws: Draws,
   database: SimulatedDatabase,
@@ -119,7 +119,7 @@ const orders = (
   }
 }
 
-/** The real processor with its real state; only the statement that writes its rows is another. */
+/** The real processor with its real state; only the statement that writes its rows is replaced. */
 const attribution = (seed: number, draws: Draws, database: SimulatedDatabase, variant: Variant): Subject => {
   const made = generate(seed, draws.whole(10, 60), Date.UTC(2026, 0, 1))
   // Without an id a copy is another event, and here every record may be stored twice.
@@ -203,7 +203,7 @@ const planted = <Body, State, Emitted>(
   { emitsInReplay }: Variant
 ): Processor<Body, State, Emitted, never> => {
   if (emitsInReplay !== true) return processor
-  // One object for all flushes until it is written: what the runner throws away after a replay stays in it.
+  // One object for all flushes until it is written: what the runner discards after a replay stays in it.
   let emitted: Emitted | undefined
   return {
     ...processor,
@@ -217,17 +217,17 @@ const planted = <Body, State, Emitted>(
   }
 }
 
-/** Runs the schedule of a seed. With `trace`, its story is told there. */
+/** Runs the schedule of a seed. With `trace`, its story is written there. */
 export const runSchedule = async (seed: number, variant: Variant = {}, trace?: Array<string>): Promise<Verdict> => {
   const world = new World(seed, trace)
   const { draws } = world
   const seen: Record<string, number> = {}
   const count = (what: string) => void (seen[what] = (seen[what] ?? 0) + 1)
-  /** Each kind of fault is on in half of the schedules only, so that none hides the others. */
+  /** Each kind of fault is on in only half of the schedules, so that none hides the others. */
   const rate = (max: number): number => (draws.chance(0.5) ? draws.between(max / 20, max) : 0)
 
   const isAttribution = draws.chance(0.12)
-  /** Two bursts with a retention between them: state expires, and leases are so long that the pause is cheap. */
+  /** Two bursts with a retention period between them: state expires, and leases are so long that the pause is cheap. */
   const hasPause = !isAttribution && draws.chance(0.12)
   const database = new SimulatedDatabase(world, { before: rate(0.1), after: rate(0.1) }, variant)
   const log = new SimulatedLog(
@@ -257,7 +257,7 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
   const partitions = isAttribution ? 1 : draws.pick([1, 1, 2])
   const lease_ms = hasPause ? draws.whole(8_000, 20_000) : draws.whole(500, 3_000)
   const crashes = draws.chance(0.3) ? draws.between(0.0002, 0.005) : 0
-  /** Freezes past the lease between what was stepped and its commit: where it hurts most. */
+  /** Freezes beyond the lease between stepping and the commit, where they do the most damage. */
   const stalls = isOwned ? rate(0.05) : 0
   const options: Omit<RunnerOptions, "partition" | "fence" | "openStore" | "report"> = {
     entriesMax: draws.whole(4, 40),
@@ -270,7 +270,7 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
   }
   const units = Array.from({ length: partitions }, (_, partition): Unit => ({ group: GROUP, partition }))
 
-  // The front: the retention of the host over the reports that reach it, which it has forgotten when it starts again.
+  // The front: the host's retention over the reports that reach it, which it has forgotten when it restarts.
   const retentionEvery_ms = hasPause ? draws.between(2_000, 40_000) : undefined
   const endsOf = (partition: number): Positions =>
     Object.fromEntries(subject.inputs.map(({ name }) => [name, log.partition(name, partition).end]))
@@ -301,8 +301,8 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
     const counted = database.offsetsOf({ group: GROUP, partition })[topic] ?? 0
     if (before > counted)
       world.violate(`retention removed ${topic}/${partition} up to ${before}, which is counted up to ${counted} only`)
-    // A state that is lost must have what lives when the partition's oldest record that is not counted is stepped, of
-    // whichever topic.
+    // A state that is lost must contain what is alive when the partition's oldest uncounted record is stepped, of
+    // either topic.
     const committed = database.offsetsOf({ group: GROUP, partition })
     const oldestAt = Math.min(
       serverTime(world),
@@ -379,7 +379,7 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
     )
   }
 
-  // The workload, in an order of its own for every topic; copies come a little later.
+  // The workload, in a separate order for every topic; copies arrive a little later.
   const journal: Array<Stored> = []
   let pending = 0
   const store = ({ entries, organization, topic, value }: Work) => {
@@ -402,7 +402,7 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
     }
   }
 
-  // What goes wrong beside single messages.
+  // Faults beside those of single messages.
   const members_ = Array.from({ length: members }, (_, i) => `p${i}`)
   const anyProcess = () => (running.size === 0 ? undefined : draws.pick([...running.values()]))
   const faultsFor_ms = lastAt + draws.between(100, 6_000)
@@ -428,7 +428,7 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
     at(() => {
       const restore = database.backup()
       at(() => {
-        // What the log has dropped since cannot be counted again by anyone.
+        // Records that the log has dropped since cannot be counted again.
         if (!world.isFaulty || log.topics.some(([, { start }]) => start > 0)) return
         count("restored databases")
         world.tell(() => "the database is restored from a backup")
@@ -505,7 +505,7 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
     for (const process of [...running.values()]) process.kill("everything stops")
     isOver = false
     for (const folder of folders.values()) folder.lose()
-    // A record of nothing, so that something moves: the rest is read again for the states alone.
+    // An empty record, so that progress is made: the rest is read again for the states alone.
     const [, topic] = subject.inputs
     pending++
     store({
@@ -517,7 +517,7 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
     await drain("after losing every state")
     verify("after losing every state")
   }
-  // A record is delivered whole, or as far as the mailboxes go; entries that are passed over are not told here.
+  // A record is delivered whole, or as far as the mailboxes have room; skipped entries are not reported here.
   if (!isAttribution && poison === 0 && watched.waitingMax > options.entriesMax! + 4)
     world.violate(`${watched.waitingMax} entries waited where ${options.entriesMax} may`)
   const round = 2 * options.recordsPerFetch! * 4 * 2

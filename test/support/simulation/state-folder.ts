@@ -1,14 +1,14 @@
 /**
- * The folder of a state store, which outlives the process that writes it, and may remember less than it was told when
- * that one dies.
+ * The folder of a state store, which outlives the process that writes it, and may remember less than was written when
+ * that process dies.
  */
 import type { Positions, StateStore } from "../../../streams/state/state.ts"
 import type { SimulatedProcess, World } from "./world.ts"
 
 interface FolderFaults {
   /** A snapshot fails, stored or not. */ readonly commit: number
-  /** At a crash: the newest snapshots are gone. */ readonly tornBack: number
-  /** At a crash: the folder is gone. */ readonly lost: number
+  /** At a crash: the newest snapshots are lost. */ readonly tornBack: number
+  /** At a crash: the folder is lost. */ readonly lost: number
 }
 /** Ways to be wrong. */
 export interface FolderVariant {
@@ -27,7 +27,7 @@ export class StateFolder {
   readonly #world: World
   readonly #faults: FolderFaults
   readonly #variant: FolderVariant
-  /** The newest last; older ones are what a crash may go back to. */
+  /** Newest last; a crash may go back to an older one. */
   #versions: Array<Version> = [EMPTY]
 
   constructor(world: World, faults: FolderFaults, variant: FolderVariant = {}) {

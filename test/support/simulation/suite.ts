@@ -1,8 +1,8 @@
 /**
- * Runs many schedules and tells of those that fail: the seed, the command that runs it alone, and its story. Variables:
+ * Runs many schedules and reports those that fail: the seed, the command that runs it alone, and its story. Variables:
  * `DOWSER_SIMULATION_SCHEDULES` (how many in all; 4,000: each planted bug of `simulation-bugs.test.ts` shows within
- * 90), `DOWSER_SIMULATION_SEED` (this one alone, with its story on standard error), `DOWSER_SIMULATION_FROM` (the
- * first seed; 1).
+ * 90), `DOWSER_SIMULATION_SEED` (only this one, with its story on standard error), `DOWSER_SIMULATION_FROM` (the first
+ * seed; 1).
  */
 import { runSchedule, type Variant, type Verdict } from "./schedule.ts"
 
@@ -16,7 +16,7 @@ const FAILURES_MAX = 5
 
 export const commandFor = (seed: number): string => `DOWSER_SIMULATION_SEED=${seed} npm test -- simulation`
 
-/** The failure with its story: the schedule runs once more, the same. */
+/** The failure with its story: the schedule runs once more, identically. */
 export const storyOf = async (seed: number, variant: Variant = {}): Promise<string> => {
   const trace: Array<string> = []
   const { violations } = await runSchedule(seed, variant, trace)
@@ -34,7 +34,7 @@ interface Campaign {
   readonly seen: Readonly<Record<string, number>>
 }
 
-/** Schedules of the seeds from `first` on; stops after some failures. */
+/** Runs the schedules of the seeds from `first` on; stops after some failures. */
 export const runCampaign = async (
   first: number,
   count: number,
@@ -44,7 +44,7 @@ export const runCampaign = async (
   const failures: Array<Verdict> = []
   const seen: Record<string, number> = {}
   let schedules = 0
-  // Every lost answer is an error whose stack nobody reads.
+  // Every lost answer is an error whose stack is never read.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   for (let seed = first; seed < first + count && failures.length < failuresMax; seed++) {
@@ -52,7 +52,7 @@ export const runCampaign = async (
     schedules++
     if (verdict.violations.length > 0) failures.push(verdict)
     for (const [what, times] of Object.entries(verdict.seen)) seen[what] = (seen[what] ?? 0) + times
-    // The reporter and its messages have a turn.
+    // Gives the reporter and its messages a turn.
     if (schedules % 20 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
   Error.stackTraceLimit = stackTraceLimit

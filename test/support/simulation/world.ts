@@ -1,14 +1,14 @@
 /**
  * Simulated time and processes: an event loop whose every choice is drawn from the seed. A process is an Effect runtime
- * with a clock, a scheduler and random numbers of its own; killing it means that nothing of it ever runs again (no
- * finalizer either), freezing it that everything of it waits. No real timer, thread or file takes part, so a schedule
- * runs as fast as it computes, and the same seed runs the same.
+ * with its own clock, scheduler and random numbers; killing it means that nothing of it ever runs again (no finalizer
+ * either), freezing it means that everything of it waits. No real timer, thread or file takes part, so a schedule runs
+ * as fast as it computes, and the same seed runs identically.
  */
 import { Clock, Context, Duration, Effect, Exit, Fiber, Logger, Random, Scheduler } from "effect"
 import { Draws } from "./random.ts"
 
 const EPOCH = Date.UTC(2026, 0, 1)
-/** How deep a chain of promises between two events may be: what has not settled after so many turns never will. */
+/** Maximum depth of a chain of promises between two events: what has not settled after this many turns never will. */
 const PROMISE_TURNS = 6
 
 interface Timer {
@@ -19,9 +19,9 @@ interface Timer {
 
 export class World {
   readonly draws: Draws
-  /** Milliseconds since the beginning, on nobody's clock. */
+  /** Milliseconds since the beginning, independent of any process's clock. */
   now = 0
-  /** Faults happen. When they have stopped, everything must drain. */
+  /** Faults occur. Once they have stopped, everything must drain. */
   isFaulty = true
   readonly violations: Array<string> = []
   readonly #traced: Array<string> | undefined
@@ -34,7 +34,7 @@ export class World {
     this.#traced = traced
   }
 
-  /** One line of the schedule's story; costs nothing unless it is told. */
+  /** One line of the schedule's story; free unless it is recorded. */
   tell(what: () => string): void {
     if (this.#traced !== undefined) this.#traced.push(`${this.now.toFixed(1).padStart(9)}  ${what()}`)
   }
@@ -43,11 +43,11 @@ export class World {
     if (this.violations.length < 20) this.violations.push(what)
   }
 
-  /** Whether a fault of this probability happens now. */
+  /** Whether a fault of this probability occurs now. */
   fails(probability: number): boolean {
     return this.isFaulty && this.draws.chance(probability)
   }
-  /** How long a message is on its way: mostly short, sometimes not. */
+  /** Transit time of a message: mostly short, sometimes not. */
   latency(): number {
     return this.draws.chance(0.05) ? this.draws.between(5, 400) : this.draws.between(0.05, 3)
   }
@@ -83,8 +83,8 @@ export class World {
   }
 
   /**
-   * Runs until `isOver`, at most until `until_ms`; true when it was over. Fibers that can run do, in drawn order of
-   * processes; then time goes on.
+   * Runs until `isOver`, at most until `until_ms`; true if it was over. Runnable fibers run first, in drawn order of
+   * processes; then time advances.
    */
   async run(isOver: () => boolean, until_ms: number): Promise<boolean> {
     for (;;) {
@@ -127,9 +127,9 @@ export class SimulatedProcess {
   readonly tasks: Array<() => void> = []
   isAlive = true
   frozenUntil = 0
-  /** How far its wall clock is off. */
+  /** Offset of its wall clock. */
   skew_ms = 0
-  /** Probability that any message of it is its last act. */
+  /** Probability that a message is its last action. */
   readonly crashes: number
   readonly #opsMax: number
   readonly #onDeath: Array<() => void> = []
@@ -138,7 +138,7 @@ export class SimulatedProcess {
     this.world = world
     this.name = name
     this.crashes = crashes
-    // Some processes give up their turn in the middle of anything.
+    // Some processes yield in the middle of anything.
     this.#opsMax = world.draws.chance(0.5) ? 2_048 : world.draws.whole(3, 60)
     this.skew_ms = world.draws.chance(0.3) ? world.draws.between(-5_000, 5_000) : 0
     world.processes.add(this)
@@ -158,7 +158,7 @@ export class SimulatedProcess {
   freeze(for_ms: number): void {
     this.world.tell(() => `${this.name} freezes for ${for_ms.toFixed(0)} ms`)
     this.frozenUntil = Math.max(this.frozenUntil, this.world.now + for_ms)
-    // Something must happen at that time, or nobody looks.
+    // An event is needed at that time, or the process would not be resumed.
     this.world.after(this.frozenUntil - this.world.now, () => {})
   }
   thaw(): void {
@@ -176,7 +176,7 @@ export class SimulatedProcess {
   }
 
   /**
-   * A request to a server and its answer. `serve` happens there whatever becomes of the process meanwhile; it may
+   * A request to a server and its answer. `serve` runs there whatever happens to the process in the meantime; it may
    * answer later.
    */
   request<A, E>(serve: (answer: (result: Exit.Exit<A, E>) => void) => void): Effect.Effect<A, E> {
@@ -191,7 +191,7 @@ export class SimulatedProcess {
     })
   }
 
-  /** Runs as this process; what ends it but its death is told to `ended`. */
+  /** Runs as this process; whatever ends it other than its death is passed to `ended`. */
   start<R>(
     program: Effect.Effect<unknown, unknown, R>,
     context: Context.Context<R>,
@@ -212,7 +212,7 @@ export class SimulatedProcess {
     return fiber
   }
 
-  /** There in every run: what it costs in turns of the scheduler must not depend on who listens. */
+  /** Present in every run: its cost in scheduler turns must not depend on whether it is recorded. */
   #logger(): Logger.Logger<unknown, void> {
     return Logger.make(({ cause, message }) =>
       this.world.tell(
@@ -243,7 +243,7 @@ export class SimulatedProcess {
 
   #clock(): Clock.Clock {
     const wall = (): number => {
-      // Looking at the clock takes time now and then, so that slices end; a jump is now and then larger.
+      // Reading the clock sometimes takes time, so that slices end; a jump is sometimes larger.
       if (this.world.fails(0.01))
         this.skew_ms += this.world.draws.chance(0.05) ? this.world.draws.between(-4_000, 4_000) : 9
       return EPOCH + Math.floor(this.world.now + this.skew_ms)

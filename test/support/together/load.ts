@@ -1,24 +1,24 @@
 /**
- * Shops at work: documents imported, events sent and searches asked without a pause, by a client that does what a load
- * balancer and a careful sender do. A search goes to the other process where one does not answer, and is asked again
- * where the answer says that something is not there at the moment; a batch of events or documents is sent again until
- * it was taken, under the ids it had.
+ * Shops under load: documents are imported, events sent and searches run continuously, by a client that does what a
+ * load balancer and a careful sender do. A search is sent to the other process if one does not answer, and repeated if
+ * the answer says that something is temporarily unavailable; a batch of events or documents is sent again until it was
+ * accepted, under the same ids.
  */
 import { productSchema } from "../../../fixtures/catalog/generate.ts"
 
 interface Shop {
-  /** Of the API processes, up or not. */ readonly bases: ReadonlyArray<string>
+  /** The API processes, up or not. */ readonly bases: ReadonlyArray<string>
   readonly key: string
   readonly documents: ReadonlyArray<string>
   readonly events: number
 }
 export interface LoadCounts {
   documents: number
-  /** That were taken; each has an id of its own. */ events: number
+  /** Accepted events; each has an id of its own. */ events: number
   searches: number
-  /** Requests that were sent again, by what came of them. */ readonly again: Map<string, number>
-  /** Searches that no process answered as it should. */ readonly failed: Array<string>
-  /** Of searches that were answered, in ms. */ readonly times: Array<number>
+  /** Requests that were sent again, by the outcome of the first attempt. */ readonly again: Map<string, number>
+  /** Searches that no process answered correctly. */ readonly failed: Array<string>
+  /** Durations of answered searches, in ms. */ readonly times: Array<number>
 }
 export const COLLECTION = "goods"
 const EVENTS_EACH = 100,
@@ -26,7 +26,7 @@ const EVENTS_EACH = 100,
 const SENDERS = 6,
   IMPORTERS = 2,
   SEARCHERS = 2
-/** A sender waits so long before it tries again; a searcher between two searches. */
+/** How long a sender waits before it retries, and a searcher between two searches. */
 const PAUSE_MS = 100
 const ANSWER_MS = 20_000
 const SEARCH_TRIES_MAX = 3,
@@ -35,7 +35,7 @@ const pause = (ms: number) => new Promise((settle) => setTimeout(settle, ms))
 
 export class Load {
   readonly counts: LoadCounts = { documents: 0, events: 0, searches: 0, again: new Map(), failed: [], times: [] }
-  /** Share of the work that may be begun: what is killed is killed while there is work. */ allowed = 1
+  /** Share of the work that may be started: what is killed is killed while there is work. */ allowed = 1
   readonly #shop: Shop
   #turn = 0
   #nextDocuments = 0
@@ -46,16 +46,16 @@ export class Load {
     this.#shop = shop
   }
 
-  /** Share of the events that were taken. */
+  /** Share of the events that were accepted. */
   get share(): number {
     return this.counts.events / this.#shop.events
   }
-  /** Ends when everything was taken; searches go on as long. */
+  /** Ends when everything was accepted; searches continue until then. */
   async run(): Promise<void> {
     await this.#again("collections", () =>
       this.#send(this.#next(), "POST", "/collections", JSON.stringify(productSchema(COLLECTION)))
     )
-    // Other processes know it a second later; until then they say that it is not there.
+    // Other processes learn of it a second later; until then they answer that it does not exist.
     for (const base of this.#shop.bases)
       await this.#again("collections", async () => this.#send(base, "GET", `/collections/${COLLECTION}`))
     const searching = Array.from({ length: SEARCHERS }, (_, i) => this.#search(i))
@@ -80,7 +80,7 @@ export class Load {
     })
     return { status: response.status, text: await response.text() }
   }
-  /** Until it was taken. `isTaken`: what a 200 must say. */
+  /** Repeats until it was accepted. `isTaken`: what a 200 must contain. */
   async #whenAllowed(share: number): Promise<void> {
     while (share > this.allowed) await pause(PAUSE_MS / 4)
   }
@@ -91,7 +91,7 @@ export class Load {
   ): Promise<void> {
     for (;;) {
       const answer = await send().catch((error: unknown) => ({ status: 0, text: String(error) }))
-      // A collection that a lost answer made is there.
+      // A collection exists even if the answer to its creation was lost.
       if (answer.status === 409 || (answer.status < 300 && answer.status >= 200 && isTaken(answer.text))) return
       const kind = `${what} ${answer.status === 0 ? "no answer" : answer.status}`
       this.counts.again.set(kind, (this.counts.again.get(kind) ?? 0) + 1)
@@ -141,7 +141,7 @@ export class Load {
       this.counts.events += batch.length
     }
   }
-  /** Eight of a visitor: views, and one in eight buys for a cent, so that money is recounted too. */
+  /** Eight events per visitor: views, and one in eight visitors buys for a cent, so that money is recounted too. */
   #event(n: number) {
     const isPurchase = n % 8 === 7
     return {
@@ -162,7 +162,7 @@ export class Load {
       await pause(PAUSE_MS)
     }
   }
-  /** What is not there at the moment (502, 503) is asked for again a little later, as `Retry-After` says to. */
+  /** What is temporarily unavailable (502, 503) is requested again a little later, as `Retry-After` says. */
   async #answered(path: string): Promise<void> {
     for (let tries = 1; ; tries++) {
       const failure = await this.#searched(path)
@@ -189,7 +189,7 @@ export class Load {
         return undefined
       }
       said.push(typeof answer === "string" ? answer : `${answer.status} ${answer.text}`)
-      // A load balancer asks another process where one is gone, not where one has answered.
+      // A load balancer tries another process if one is gone, not if one has answered.
       if (typeof answer !== "string") break
     }
     return said.join("; ")

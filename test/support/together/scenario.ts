@@ -1,7 +1,7 @@
 /**
- * Everything at once: Kafka, Postgres, three nodes of OpenSearch, two API processes and two stream processes, each of
- * them a process of its own. A catalogue is imported, events arrive, searches are asked, and one of each is killed in
- * turn. In the end everything is counted again.
+ * Everything at once: Kafka, Postgres, three OpenSearch nodes, two API processes and two stream processes, each a
+ * separate process. A catalogue is imported, events arrive, searches run, and one of each is killed in turn. In the end
+ * everything is counted again.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -23,7 +23,7 @@ import { acquirePostgres, killManager } from "./servers.ts"
 export interface TogetherSize {
   readonly products: number
   readonly events: number
-  /** While nobody else works and everything is there. */ readonly before?: (
+  /** Runs while the installation is complete and otherwise idle. */ readonly before?: (
     bases: ReadonlyArray<string>,
     key: string
   ) => Promise<void>
@@ -32,24 +32,26 @@ interface Recount {
   readonly documents: number
   readonly events: number
   readonly revenue_micros: number
-  /** What was killed, with the share of the events that had been taken, and how long until its like was back. */
+  /**
+   * What was killed, with the share of the events that had been accepted, and how long until its replacement was up.
+   */
   readonly kills: ReadonlyArray<{ readonly what: string; readonly at: number; readonly back_s: number }>
   readonly load: LoadCounts
   readonly took_s: number
-  /** After the last event was taken, until the last figure showed it. */ readonly behind_s: number
+  /** Time from accepting the last event until the last figure showed it. */ readonly behind_s: number
 }
 const PARTITIONS = 4
 const LEASE_MS = 2_000
-/** Share of the work that is done beside a kill at most. */
+/** Maximum share of the work that is done during a kill. */
 const WORK_BESIDE = 0.15
-/** Up to here nodes are done before code that is compiled well would pay. */
+/** Up to here, nodes finish before optimized compilation would pay. */
 const SHORT_PRODUCTS = 10_000
 const DOWN_MS = 2_000
 const COUNTED_WITHIN_MS = 300_000
 
 type Scoped<A> = Effect.Effect<A, unknown, Scope.Scope>
 
-/** A process that is killed and started again under its name; it ends with the scope. */
+/** A process that is killed and restarted under its name; it ends with the scope. */
 const keptAlive = (start: Scoped<Process>) =>
   Effect.gen(function* () {
     const outer = yield* Effect.scope
@@ -153,7 +155,7 @@ const figures = Effect.fnUntraced(function* (organizationId: string) {
   return row!
 })
 
-/** `tell`: a line for a person, now and then. */
+/** `tell`: prints an occasional line for a person. */
 export const together = ({ before, events, products }: TogetherSize, tell: (line: string) => void): Scoped<Recount> =>
   Effect.gen(function* () {
     const began = performance.now()
@@ -194,7 +196,7 @@ export const together = ({ before, events, products }: TogetherSize, tell: (line
       )
         yield* Effect.sleep(250)
       const behind_s = (performance.now() - taken) / 1_000
-      // What would be counted twice may come late.
+      // What would be counted twice may arrive late.
       yield* Effect.sleep(2_000)
       return { ...(yield* figures(organization_id!)), behind_s }
     }).pipe(Effect.provide(Layer.orDie(layerSql)))

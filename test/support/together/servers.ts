@@ -1,4 +1,4 @@
-/** Servers that a scenario kills and starts again: Postgres on its port, nodes of OpenSearch. */
+/** Servers that a scenario kills and restarts: Postgres on its port, OpenSearch nodes. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
@@ -9,8 +9,8 @@ import { serverPids } from "../server-pids.ts"
 
 interface KilledPostgres {
   readonly databaseUrl: string
-  /** Every process of it at once, as a machine that loses its power. */ readonly kill: () => Promise<void>
-  /** On the same port, over what it had stored. */ readonly restart: () => Promise<void>
+  /** All of its processes at once, like a machine that loses power. */ readonly kill: () => Promise<void>
+  /** On the same port, over its stored data. */ readonly restart: () => Promise<void>
 }
 export const acquirePostgres = Effect.gen(function* () {
   const folder = join(yield* temporaryFolder("together"), "postgres")
@@ -32,7 +32,7 @@ export const acquirePostgres = Effect.gen(function* () {
   return postgres
 })
 
-/** Ends the node that leads the cluster; answers its name. */
+/** Kills the node that leads the cluster; returns its name. */
 export const killManager = async (
   nodes: ReadonlyArray<{ readonly address: string; readonly pid: number; readonly exited: Promise<unknown> }>
 ): Promise<string> => {

@@ -1,4 +1,4 @@
-/** Answers as JSON text. `text_match` exceeds 2^53 and is a bigint here: it is written as plain digits. */
+/** Answers as JSON text. `text_match` exceeds 2^53 and is a bigint here, so it is written as plain digits. */
 import { parseJson, stringifyJson, type StoredDocument } from "../../documents/mod.ts"
 import type { AnswerBudget } from "../../budget/answer-budget.ts"
 import type { Hit, SearchAnswer, TextMatchInfo, UnionAnswer } from "../../plan.ts"
@@ -6,8 +6,8 @@ import type { HitMarks } from "../highlight/marks.ts"
 import { Given, putWritten, writtenText } from "./written.ts"
 
 /**
- * The stored document behind a hit, kept in a private field of the plain object: unlike a WeakMap it costs no
- * collection, and a copy of the hit has none.
+ * The stored document behind a hit, in a private field of the plain object. Unlike a WeakMap entry it costs no garbage
+ * collection, and a copy of the hit does not have it.
  */
 class Source extends Given {
   readonly #stored: StoredDocument
@@ -23,12 +23,12 @@ class Source extends Given {
   static of(hit: object): StoredDocument | undefined {
     return #stored in hit ? hit.#stored : undefined
   }
-  /** Where the hit shows the document as it is stored. */
+  /** The stored document, if the hit shows it unchanged. */
   static wholeOf(hit: object): StoredDocument | undefined {
     return #isWhole in hit && hit.#isWhole ? Source.of(hit) : undefined
   }
 }
-/** One pair of functions for all hits: a pair of its own would give each hit a shape of its own. */
+/** All hits share one pair of functions: a pair per hit would give each hit a different shape. */
 const lazyDocument: PropertyDescriptor & ThisType<Hit> = {
   enumerable: true,
   configurable: true,
@@ -39,7 +39,7 @@ const lazyDocument: PropertyDescriptor & ThisType<Hit> = {
     Source.of(this)!.value = value
   }
 }
-/** A hit whose document is parsed only when it is read, and written as it is stored until then. */
+/** A hit whose document is parsed only when it is read; until then it is written as it is stored. */
 export const storedHit = (stored: StoredDocument, highlight: Record<string, unknown>): Hit => {
   const hit = Object.defineProperty({}, "document", lazyDocument) as Hit
   Source.put(hit, stored, true)
@@ -47,7 +47,7 @@ export const storedHit = (stored: StoredDocument, highlight: Record<string, unkn
   return hit
 }
 
-/** A hit that shows a part of its stored document. */
+/** A hit that shows part of its stored document. */
 export const partialHit = (
   stored: StoredDocument,
   document: Hit["document"],
@@ -57,16 +57,16 @@ export const partialHit = (
   Source.put(hit, stored, false)
   return hit
 }
-/** The text of the document, where the hit shows it whole and nobody has had it in hand. */
+/** The text of the document, if the hit shows it whole and no code has read the parsed object. */
 export const wholeTextOf = (hit: Hit): string | undefined => Source.wholeOf(hit)?.text
-/** Also where the answer does not show the id. */
+/** Works even if the answer does not show the id. */
 export const idOfHit = (hit: Hit): string => {
   const source = Source.wholeOf(hit) === undefined ? Source.of(hit) : undefined
   return String((source === undefined ? hit.document.id : source.pick(["id"])[0]) ?? "")
 }
 
 /**
- * The same for hits of which few are read: `content` is asked once, for whatever of it is read first. `stored` where
+ * The same for hits that are rarely read: `content` is called once, when any of it is first read. `stored` is given if
  * the document is shown whole.
  */
 export const lazyHit = (
@@ -94,11 +94,11 @@ export const lazyHit = (
   return hit
 }
 
-/** Marks that another thread has made: they go on as they came, and are parsed when somebody reads them. */
+/** Highlights made by another thread: they are passed on as text and parsed only when they are read. */
 export class WrittenMarks implements HitMarks {
   readonly highlightJson: string
   readonly highlightsJson: string
-  /** JSON text of the two forms; an empty `highlightsJson` where nobody asks for the older one. */
+  /** JSON text of the two forms; `highlightsJson` is empty if the older one was not requested. */
   constructor(highlightJson: string, highlightsJson: string) {
     this.highlightJson = highlightJson
     this.highlightsJson = highlightsJson
@@ -111,7 +111,7 @@ export class WrittenMarks implements HitMarks {
   }
 }
 
-/** A hit of a page as it was found: what both a `Hit` and its text are made from, without the index. */
+/** A hit of a page as it was found. Both a `Hit` and its JSON text are made from it, without the index. */
 export interface FoundHit {
   readonly stored: StoredDocument
   readonly marks: HitMarks
@@ -127,12 +127,15 @@ const markedHit = (stored: StoredDocument, marks: HitMarks, v1: boolean): Hit =>
   } else if (v1) hit.highlights = marks.highlights
   return hit
 }
-/** The hits of an answer that nobody has read yet. */
+/** The hits of an answer that have not been read yet. */
 export interface FoundPage {
   readonly found: ReadonlyArray<FoundHit>
   readonly v1: boolean
 }
-/** Hits of an answer that become objects when somebody reads them; what goes to the wire only is written without. */
+/**
+ * Hits of an answer that become objects when they are first read. Hits that only go to the wire are written without
+ * objects.
+ */
 class Page extends Given {
   readonly #found: ReadonlyArray<FoundHit>
   readonly #v1: boolean
@@ -161,7 +164,7 @@ class Page extends Given {
     ;(answer as Page).#isRead = true
     Object.defineProperty(answer, "hits", { value: hits, writable: true, enumerable: true, configurable: true })
   }
-  /** While nobody has had the hits in hand. */
+  /** The page, as long as its hits have not been read. */
   static of(answer: object): FoundPage | undefined {
     return #found in answer && !answer.#isRead ? { found: answer.#found, v1: answer.#v1 } : undefined
   }
@@ -176,7 +179,7 @@ class Page extends Given {
       scoreText = ""
     for (let i = 0; i < found.length; i++) {
       const { info, marks, score, stored } = found[i]
-      // Neighbours often have one score.
+      // Neighbours often have the same score.
       if (score !== scored || info !== about) {
         scoreText =
           score === undefined
@@ -203,19 +206,19 @@ const lazyHits: PropertyDescriptor & ThisType<SearchAnswer> = {
     Page.read(this, hits)
   }
 }
-/** Gives an answer that has no hits yet those of its page. */
+/** Attaches the hits of a page to an answer that has no hits yet. */
 export const putPage = (answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1: boolean): void => {
-  // Where there is a member already, redefining it costs the object its shape.
+  // Redefining an existing member would cost the object its shape.
   Object.defineProperty(answer, "hits", lazyHits)
   Page.put(answer, found, v1)
 }
 
-/** undefined where its hits are objects already, or never were found as a page. */
+/** undefined if its hits are objects already or were never found as a page. */
 export const foundPageOf = (answer: object): FoundPage | undefined => Page.of(answer)
 
 /**
  * Hits are written part by part, so that the native writer does everything but the scores. O(answer). Throws
- * AnswerRefused as soon as the text is longer than the budget has room for.
+ * AnswerRefused as soon as the text exceeds the remaining budget.
  *
  * @example
  * ```ts
@@ -260,7 +263,7 @@ const facetToJson = (facet: object): string => {
     .map((key) => `${JSON.stringify(key)}:${writtenText(facet, key) ?? plain(facet[key as keyof typeof facet])}`)
     .join(",")}}`
 }
-/** `before`: characters of the answer that are there already. */
+/** `before`: characters of the answer that are already written. */
 const hitsToJson = (hits: ReadonlyArray<Hit>, before: number, budget: AnswerBudget | undefined): string => {
   let out = "["
   let info: TextMatchInfo | undefined,
@@ -278,7 +281,7 @@ const hitsToJson = (hits: ReadonlyArray<Hit>, before: number, budget: AnswerBudg
       }
       const value = hit[key]
       if (value === undefined) continue
-      // Hits of one score share the object.
+      // Hits with the same score share the object.
       if (key === "text_match_info" && value !== info) infoText = plain((info = hit.text_match_info))
       text += `${text === "" ? "{" : ","}"${key}":${key === "text_match_info" ? infoText : typeof value === "bigint" ? value.toString() : plain(value)}`
     }
@@ -287,7 +290,7 @@ const hitsToJson = (hits: ReadonlyArray<Hit>, before: number, budget: AnswerBudg
   }
   return `${out}]`
 }
-/** A document may hold 64-bit integers; only then the exact writer is needed. */
+/** A document may hold 64-bit integers; only then is the exact writer needed. */
 export const plain = (value: unknown): string => {
   try {
     return JSON.stringify(value)

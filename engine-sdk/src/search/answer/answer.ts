@@ -1,5 +1,5 @@
 /**
- * From an execution to what the wire shows: hits with their scores and highlights, groups, facets, the envelope
+ * From an execution to what the wire shows: hits with their scores and highlights, groups, facets and the envelope
  * (`docs/contract/search.md#envelope`).
  */
 import { fail, notFound, ok, type Result } from "../../errors.ts"
@@ -18,12 +18,12 @@ import { HitRenderer } from "./hit-renderer.ts"
 import { RenderedWindow } from "./rendered-window.ts"
 
 /**
- * For making hits of what was found, when the time is over. With what ordering and counting have, the whole of a search
- * is its `search_cutoff_ms` and fifteen milliseconds.
+ * Time for making hits once the deadline has passed. Together with the minimums for ordering and facets, a search takes
+ * at most its `search_cutoff_ms` plus fifteen milliseconds.
  */
 const HITS_MIN_MS = 5
 
-/** What was refused on the way is a failure like any other; a defect stays one. */
+/** A refusal on the way becomes a failure like any other; a defect stays a defect. */
 export const withinBudget = <A>(plans: ReadonlyArray<SearchPlan>, run: () => Result<A>): Result<A> => {
   const budget = plans[0]?.budget
   if (budget?.refusal !== undefined) return fail(budget.refusal)
@@ -32,7 +32,7 @@ export const withinBudget = <A>(plans: ReadonlyArray<SearchPlan>, run: () => Res
     return run()
   } catch (error) {
     if (!(error instanceof AnswerRefused)) {
-      // Given up, and begun anew elsewhere: what it held is held no more.
+      // The search is abandoned and restarted elsewhere: release what it held.
       budget?.holdAgain(held)
       throw error
     }
@@ -41,9 +41,9 @@ export const withinBudget = <A>(plans: ReadonlyArray<SearchPlan>, run: () => Res
   }
 }
 /**
- * NotFound for an unknown collection; Invalid or Overloaded where the answer becomes too large. Runs to the end on the
- * calling thread, unless the allowance has a quantum: then it may throw `GIVE_WAY`. `left_ms`: of what the request may
- * take, if that is less than the plan says.
+ * NotFound for an unknown collection; Invalid or Overloaded if the answer becomes too large. Runs to the end on the
+ * calling thread, unless the allowance has a quantum: then it may throw `GIVE_WAY`. `left_ms`: time left for the
+ * request, if that is less than the plan allows.
  */
 export const executeSearch = (
   scope: SearchScope,
@@ -114,7 +114,7 @@ const groupedAnswer = (execution: Execution, from: number, end: number, started:
   putCorrections(answer, execution, placed, render)
   return answer
 }
-/** No hits yet: they are made of the window when it has its order. */
+/** No hits yet: they are made from the window once it is ordered. */
 const windowAnswer = (
   execution: Execution,
   window: NonNullable<SearchPlan["window"]>,
@@ -159,8 +159,8 @@ const rendering = <A>(execution: Execution, run: () => A): A => {
 }
 
 /**
- * `page`: hits that nobody may ever read, in the place of `hits`. Members are put one by one: that is several times
- * cheaper than spreading what is there.
+ * `page`: hits that may never be read, in place of `hits`. Assigning members one by one is several times cheaper than
+ * spreading the object.
  */
 const envelope = (
   execution: Execution,

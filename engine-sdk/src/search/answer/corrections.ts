@@ -1,6 +1,6 @@
 /**
- * Which words of a query were found through typing errors alone, and what the first hit has in their place. From what
- * matching left behind: a query whose words all led somewhere as they were typed costs a look at its combinations.
+ * Which words of a query were matched only through typo tolerance, and what the first hit has in their place. It is
+ * derived from what matching left behind: if every word matched as typed, it costs one look at the combinations.
  */
 import { analyzerOf } from "../../analysis/analyzer.ts"
 import { hasBit } from "../../index/bits.ts"
@@ -15,12 +15,12 @@ import { firstFrom } from "../text/candidates.ts"
 import type { Combination, MatchedWord } from "../text/word-matcher.ts"
 import type { HitRenderer } from "./hit-renderer.ts"
 
-/** Hits that are looked at: a pinned one, or one that was found by meaning, may have none of the words. */
+/** Number of hits that are examined: a pinned hit, or one found by its vector, may contain none of the words. */
 const HITS_MAX = 10
-/** A look into a list of documents. */
+/** Steps of one lookup in a list of documents. */
 const LOOK_STEPS = 16
 
-/** `placed`: hits in the order in which they are shown. Empty where every word is indexed as typed, or none matched. */
+/** `placed`: hits in the order in which they are shown. Empty if every word is indexed as typed or none matched. */
 export const correctionsOf = (
   execution: Execution,
   placed: ReadonlyArray<Placed>,
@@ -44,7 +44,7 @@ export const correctionsOf = (
   return []
 }
 
-/** By the word as it was looked up: as it was typed. Words with typing errors that no document has as they stand. */
+/** By the word as it was looked up, that is, as typed. Contains the words with typos that no document has as typed. */
 const mistypedOf = ({ matched, matches, plan: { pinnedFilter, text } }: Execution): ReadonlyMap<string, string> => {
   const mistyped = new Map<string, string>()
   const surfaceOf = (token: string): string | undefined => {
@@ -67,7 +67,7 @@ const mistypedOf = ({ matched, matches, plan: { pinnedFilter, text } }: Executio
         const term = column?.terms.find(bytes) ?? -1
         if (term < 0) return false
         const { deleted } = view
-        // What documents have that a key does not see must make no difference to it.
+        // Documents that a key cannot see must not affect the answer.
         const isRestricted = pinnedFilter !== undefined && allowed !== undefined
         if (!isRestricted && deleted === undefined) return true
         const { docs, starts } = column!
@@ -79,7 +79,7 @@ const mistypedOf = ({ matched, matches, plan: { pinnedFilter, text } }: Executio
   }
 }
 
-/** The words that the document was found by: of several combinations the one with the fewest errors. */
+/** The words by which the document was found; of several combinations, the one with the fewest typos. */
 const combinationOf = (execution: Execution, one: Placed): Combination | undefined => {
   let best: Combination | undefined,
     bestCost = Infinity
@@ -107,7 +107,7 @@ const holds = ({ matches, plan: { text } }: Execution, { doc, s }: Placed, word:
   })
 }
 
-/** A root as the document writes it; the word itself where no field takes roots. */
+/** A root as the document writes it; the word itself if no field uses roots. */
 const writtenAs = (execution: Execution, one: Placed, render: HitRenderer, word: string): string | undefined => {
   const { plan, reader, scope } = execution
   let stems = false
@@ -128,7 +128,7 @@ const textsOf = (one: Placed, render: HitRenderer, field: string): ReadonlyArray
   return Array.isArray(value) ? (value as ReadonlyArray<unknown>).filter((each) => typeof each === "string") : []
 }
 
-/** Of a named ranking, which corrects to roots: the words of the first hit that has them. */
+/** For a named ranking, which corrects to roots: the words of the first hit that contains them. */
 const spelledIn = (
   execution: Execution,
   placed: ReadonlyArray<Placed>,

@@ -1,4 +1,4 @@
-/** Facets of an answer: of the collection itself, of the hits that are shown, and of related collections. */
+/** Facets of an answer: of the collection itself, of the hits shown, and of related collections. */
 import type { FacetCount, SearchPlan } from "../../plan.ts"
 import { bitsOf, hasBit, setBit } from "../../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../../index/reader.ts"
@@ -13,10 +13,10 @@ import { allowedDocuments, isAllowed, joinedFilter } from "../filter/join-filter
 import { relatedDocs, relationOf, type Relation } from "../filter/relations.ts"
 import type { SearchScope } from "../scope.ts"
 
-/** For counting what was found, when the time is over. */
+/** Time for counting facets once the deadline has passed. */
 const FACETS_MIN_MS = 5
 
-/** `shown`: hits that facets of the page count. */
+/** `shown`: hits that the page's own facets count. */
 export const facetsOf = (execution: Execution, shown: ReadonlyArray<Placed>): FacetCount[] => {
   const { plan, reader, scope } = execution
   if (plan.facets.length === 0) return []
@@ -61,9 +61,9 @@ const countedFacets = (
 }
 
 /**
- * A facet of another collection: its documents that are related to a match (and pass the join's own filter) are
- * counted, each once. Decision: where everything matches and nothing is asked, the other collection counts as it
- * stands, as recorded.
+ * A facet of another collection counts the documents that are related to a match and pass the join's own filter, each
+ * once. Decision: if the search matches everything and has no query, the other collection is counted as a whole, as
+ * recorded.
  */
 const joinedFacet = (
   scope: SearchScope,
@@ -124,7 +124,7 @@ const eachDocument = (other: CollectionReader, count: (view: SegmentView, doc: n
     for (let doc = 0; doc < view.segment.docs && !spend(8); doc++)
       if (view.deleted === undefined || !hasBit(view.deleted, doc)) count(view, doc)
 }
-/** Documents of the other collection to which a match leads, each once, however many lead to it. */
+/** Documents of the other collection that are related to a match, each once, however many matches lead to it. */
 const eachRelated = (
   scope: SearchScope,
   reader: CollectionReader,
@@ -151,7 +151,7 @@ const eachRelated = (
       }
     }
 }
-/** Of a number's values and how many documents have each. */
+/** Statistics of a number field, from its values and how many documents have each. */
 const statsOf = (type: string, counts: ReadonlyMap<string, number>): Omit<FacetCount["stats"], "total_values"> => {
   if (counts.size === 0 || !/^(int|float)/.test(type)) return {}
   let min = Infinity,

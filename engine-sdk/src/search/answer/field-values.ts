@@ -1,6 +1,6 @@
 /**
- * A field of a stored document as stages read it: from its column where there is one that holds the value as it was
- * written, else from the document. Vectors may be views into the segment: not to be changed.
+ * A field of a stored document as stages read it: from a column that holds the value as it was written, if there is
+ * one, else from the document. Vectors may be views into the segment and must not be changed.
  */
 import { valueAt, type StoredDocument } from "../../documents/mod.ts"
 import { hasBit } from "../../index/bits.ts"
@@ -10,12 +10,12 @@ import type { Field } from "../../schema.ts"
 import { eachOrdinal } from "../../index/columns.ts"
 
 /**
- * Reads one field of the documents of a segment; the stored document only where no column holds the value and it was
- * not read lately.
+ * Reads one field of the documents of a segment. The stored document is read only if no column holds the value and it
+ * was not read recently.
  */
 export type FieldReader = (doc: number, document: StoredDocument) => FieldValue | undefined
 
-/** Looks columns up once, so that a window costs its values only. */
+/** Looks columns up once, so that a window costs only its values. */
 export const fieldReader = (segment: Segment, name: string, field: Field | undefined): FieldReader => {
   const vectors = segment.vectors(name)
   if (vectors !== undefined) return (doc) => (hasBit(vectors.has, doc) ? vectors.lasting(doc) : undefined)
@@ -43,12 +43,12 @@ export const fieldReader = (segment: Segment, name: string, field: Field | undef
 }
 
 /**
- * Values of one field and segment that were read from documents: parsing a document for one field costs more than all
- * that is done with it.
+ * Values of one field and segment that were read from documents: parsing a document for one field costs more than
+ * anything done with the value.
  */
 class ReadLately {
   readonly #values = new Map<number, FieldValue | undefined>()
-  /** For the account of the index: UTF-16 units of texts, eight bytes for anything else. */ bytes = 0
+  /** Size for the index's memory accounting: UTF-16 units of texts, eight bytes for any other value. */ bytes = 0
   value(doc: number, read: () => FieldValue | undefined): FieldValue | undefined {
     if (this.#values.has(doc)) return this.#values.get(doc)
     const value = read()

@@ -1,21 +1,21 @@
 /**
- * A field of all hits of a window at once. Documents of hits lie anywhere in a column, so each costs a look into memory
- * that is not at hand; one tight loop makes the processor wait for many of them at the same time, where hit by hit it
- * waits for each. And a window has few brands and colours between its hits: a text is made once for all that have it.
+ * Reads one field of all hits of a window at once. The documents of hits are scattered over a column, so each read is a
+ * cache miss; one tight loop lets the processor overlap many misses, where reading hit by hit waits for each. The hits
+ * of a window also share few brands and colours, so each text is decoded once for all of them.
  */
 import type { Segment } from "../../index/segment.ts"
 import type { FieldValue, WindowColumn } from "../../plan.ts"
 import type { Field } from "../../schema.ts"
 
-/** Hits whose documents are in one segment. */
+/** The hits whose documents are in one segment. */
 export interface SegmentHits {
   readonly segment: Segment
   readonly fieldNamed: (name: string) => Field | undefined
   readonly docs: Array<number>
-  /** Of each document: its hit. */ readonly hits: Array<number>
+  /** The hit of each document. */ readonly hits: Array<number>
 }
 
-/** Of texts: a place for each ordinal, 0 for none. */
+/** For texts: an index for each ordinal, 0 for none. */
 const addTexts = (
   { docs, hits, segment }: SegmentHits,
   name: string,
@@ -50,7 +50,7 @@ const addNumbers = (
   return true
 }
 
-/** undefined where a segment has no column with one value a document. O(hits). */
+/** undefined if a segment has no single-valued column of the field. O(hits). */
 export const hitColumn = (parts: ReadonlyArray<SegmentHits>, hits: number, name: string): WindowColumn | undefined => {
   const values: Array<FieldValue | undefined> = [undefined],
     places = new Uint32Array(hits)

@@ -1,5 +1,6 @@
 /**
- * Ranked documents as hits: what is stored, marked and selected, with everything that the search itself knows of it.
+ * Turns ranked documents into hits: what is stored, marked and selected, with everything that the search knows about
+ * them.
  */
 import { select, StoredDocument } from "../../documents/mod.ts"
 import type { FieldValue, Hit, JoinInclude, SortKey, TextMatchInfo } from "../../plan.ts"
@@ -20,7 +21,7 @@ import { fieldReader, type FieldReader } from "./field-values.ts"
 import { JoinedDocuments } from "./joined-documents.ts"
 import { textMatchInfo } from "./text-match-info.ts"
 
-/** Characters of a text, and elements of a list, that stages look at: a window has hundreds of hits. */
+/** Characters of a text and elements of a list that stages read: a window has hundreds of hits. */
 const VALUE_CHARACTERS_MAX = 4_096,
   VALUE_ELEMENTS_MAX = 256
 const shortened = (value: FieldValue | undefined): FieldValue | undefined =>
@@ -34,7 +35,7 @@ const NO_SCORE = { info: undefined, score: undefined }
 /** Turns ranked documents into hits; reads and parses JSON only for those. */
 export class HitRenderer {
   private readonly execution: Execution
-  /** Of the moment of the search: hits of a window are read later, when the reader may have others. */
+  /** The readers as of the search: hits of a window are read later, when the collection may have others. */
   private readonly views: ReadonlyArray<SegmentView>
   private readonly highlighter: Highlighter | undefined
   private readonly showsTextMatch: boolean
@@ -58,8 +59,8 @@ export class HitRenderer {
   }
 
   /**
-   * The hits of a page that shows whole documents and says nothing of a hit but its score; undefined where there is
-   * more to say. Documents that are gone are left out.
+   * The hits of a page that shows whole documents and nothing about a hit but its score; undefined if the page shows
+   * more. Documents that no longer exist are left out.
    */
   page(placed: ReadonlyArray<Placed>): FoundHit[] | undefined {
     const { execution } = this
@@ -83,7 +84,7 @@ export class HitRenderer {
     }
     return found
   }
-  /** undefined when the stored document is gone already. */
+  /** undefined if the stored document no longer exists. */
   hit(placed: Placed): Hit | undefined {
     const stored = this.stored(placed)
     if (stored === undefined) return undefined
@@ -92,7 +93,7 @@ export class HitRenderer {
     if (highlights !== undefined) hit.highlights = highlights
     return this.addFacts(hit, placed)
   }
-  /** What is stored now: reading it can wait. */
+  /** Captures the document as stored now, so that it can be read later. */
   stored(placed: Placed): StoredDocument | undefined {
     const { reader } = this.execution
     const text = reader.documents.text(this.views[placed.s].segment.seqs[placed.doc])
@@ -101,7 +102,10 @@ export class HitRenderer {
     this.execution.plan.budget?.hold(text.length, "documents")
     return new StoredDocument(text)
   }
-  /** The same hit for a window: document and highlights are made when they are read, everything else is taken now. */
+  /**
+   * The same hit for a window: the document and its highlights are made when they are read, everything else is captured
+   * now.
+   */
   lazyHit(
     placed: Placed,
     stored: StoredDocument,
@@ -116,7 +120,7 @@ export class HitRenderer {
     const { selection } = this.execution.plan
     return selection.include.length === 0 && selection.exclude.length === 0 && this.joins.length === 0
   }
-  /** Document and highlights as the plan selects them; no document where it is shown whole, as it is stored. */
+  /** Document and highlights as the plan selects them; no document if it is shown whole, as stored. */
   private content(
     placed: Placed,
     stored: StoredDocument
@@ -132,7 +136,7 @@ export class HitRenderer {
     for (const join of this.joins) this.joined.add(document, reader, view, placed.doc, join, plan.filter)
     return { ...marked, document }
   }
-  /** Everything of a hit that comes from the search itself. */
+  /** Everything about a hit that comes from the search itself. */
   private addFacts(hit: Hit, placed: Placed): Hit {
     const { execution } = this
     const { segment } = this.views[placed.s]
@@ -161,12 +165,12 @@ export class HitRenderer {
   idOf(placed: Placed): string {
     return this.views[placed.s].segment.idOf(placed.doc)
   }
-  /** Where a document lies, for whoever reads fields of many. */
+  /** Where documents lie, for callers that read a field of many hits. */
   segmentHits({ s }: Placed): SegmentHits {
     const { segment } = this.views[s]
     return { segment, fieldNamed: (name) => fieldNamed(this.execution.reader.schema, name), docs: [], hits: [] }
   }
-  /** A field whatever is selected. */
+  /** A field, whether or not it is selected. */
   value(placed: Placed, name: string, stored: StoredDocument): FieldValue | undefined {
     const { reader } = this.execution
     let readers = this.fieldReaders.get(name)
@@ -194,7 +198,7 @@ export class HitRenderer {
   private shared:
     | { readonly high: number; readonly low: number; readonly score: bigint; readonly info: TextMatchInfo }
     | undefined
-  /** Neighbours in an answer often have one score. */
+  /** Neighbours in an answer often have the same score. */
   private scoreOf(high: number, low: number): { readonly score: bigint; readonly info: TextMatchInfo } {
     if (this.shared === undefined || this.shared.high !== high || this.shared.low !== low) {
       const score = scoreAsBigInt(high, low)
@@ -224,7 +228,7 @@ export class HitRenderer {
   }
 }
 
-/** Undefined where no word was asked. A named ranking says itself what it matched. */
+/** Undefined if the query has no words. A named ranking reports its own match. */
 const highlighterOf = ({ matched, plan, reader, scope }: Execution): Highlighter | undefined => {
   const { text } = plan
   if (text === undefined || (text.tokens.length === 0 && text.phrases.length === 0)) return undefined

@@ -1,6 +1,6 @@
 /**
- * Documents of other collections that a hit shows, or that a facet counts (`docs/contract/filters.md#joins`): those
- * that are related to it and pass the filter's own join.
+ * Documents of other collections that a hit shows or a facet counts (`docs/contract/filters.md#joins`): those that are
+ * related to the hit and pass the filter's own join.
  */
 import { parseJson, select } from "../../documents/mod.ts"
 import { ownValue, putAllOwn, putOwn } from "../../documents/own-value.ts"
@@ -20,12 +20,12 @@ import type { SearchScope } from "../scope.ts"
 
 type Json = Record<string, unknown>
 
-/** What a join shows of another collection, found out once for all hits. */
+/** What a join shows of another collection, resolved once for all hits. */
 interface Joined {
   readonly other: CollectionReader
   readonly views: CollectionReader["views"]
   readonly relation: Relation
-  /** What the filter's own joins ask of the other collection. */ readonly inner: Filter | undefined
+  /** The condition that the filter's own joins place on the other collection. */ readonly inner: Filter | undefined
   readonly of: (view: SegmentView, doc: number) => Related[]
 }
 
@@ -38,7 +38,7 @@ export class JoinedDocuments {
     this.budget = budget
   }
 
-  /** Puts what is related to the document, and passes the join of `filter`, into `into`. */
+  /** Adds to `into` the documents that are related to the document and pass the join of `filter`. */
   add(
     into: Json,
     reader: CollectionReader,
@@ -73,7 +73,7 @@ export class JoinedDocuments {
     this.known.set(join, joined)
     return joined
   }
-  /** The fields of a document that the join shows, with what is related to it in turn. */
+  /** The fields of the document that the join shows, with its own related documents. */
   private shown(
     other: CollectionReader,
     { doc, view }: Related,
@@ -112,8 +112,8 @@ const joinedBy = (
   }
 }
 /**
- * Documents that refer to others and are allowed, by the insertion number of what they refer to, in the order of the
- * reference engine; undefined where there are too many to be ordered.
+ * Allowed documents that refer to others, by the insertion number of the document they refer to, in the order of the
+ * reference engine; undefined if there are too many to order.
  */
 const referringDocs = (
   reader: CollectionReader,
@@ -145,16 +145,14 @@ const referringDocs = (
   }
   return found
 }
-/**
- * A reference that is an array keeps its list, unless a filter picked one of its targets; anything single is an object.
- */
+/** An array reference stays a list, unless a filter picked one of its targets; a single reference is an object. */
 const isList = (reader: CollectionReader, other: CollectionReader, relation: Relation): boolean => {
   const reference = relation.isOutgoing
     ? fieldNamed(reader.schema, relation.local)
     : fieldNamed(other.schema, relation.foreign)
   return reference?.type.endsWith("[]") === true
 }
-/** Fields of the only document as they are, of several as lists. */
+/** Fields of a single document unchanged, fields of several as lists. */
 const merge = (into: Json, documents: ReadonlyArray<Json>, isMany: boolean): void => {
   if (documents.length === 1 && !isMany) putAllOwn(into, documents[0])
   else

@@ -1,4 +1,4 @@
-/** The window of a search: hits that stages look at and put into another order before a page is made of them. */
+/** The window of a search: hits that stages read and reorder before a page is made from them. */
 import type { StoredDocument } from "../../documents/mod.ts"
 import type { FieldValue, Hit, HitWindow, WindowColumn } from "../../plan.ts"
 import { GIVE_WAY, type LateQuantum } from "../../budget/cutoff.ts"
@@ -11,7 +11,7 @@ export interface WindowEntry {
   readonly render: HitRenderer
   readonly more?: Pick<Hit, "search_index" | "collection">
 }
-/** Hits of a window; documents that are gone by now are left out. */
+/** Hits of a window; documents that no longer exist are left out. */
 export class RenderedWindow implements HitWindow {
   readonly #entries: ReadonlyArray<WindowEntry & { readonly stored: StoredDocument }>
   readonly organic: ReadonlyArray<Hit>
@@ -45,7 +45,7 @@ export class RenderedWindow implements HitWindow {
     return this.#kept === undefined ? render.value(placed, field, stored) : this.#kept.get(field)?.[i]
   }
   column(field: string): WindowColumn | undefined {
-    // What was kept is read as it was: hit by hit.
+    // Kept hits are read hit by hit, as they were captured.
     return this.#kept === undefined
       ? hitColumn((this.#parts ??= partsOf(this.#entries)), this.#entries.length, field)
       : undefined
@@ -77,7 +77,7 @@ const withStored = <A extends WindowEntry>(entries: ReadonlyArray<A>): Array<A &
     const stored = entry.render.stored(entry.placed)
     return stored === undefined ? [] : [{ ...entry, stored }]
   })
-/** Entries by the segments that their documents are in. */
+/** Entries grouped by the segment of their document. */
 const partsOf = (entries: ReadonlyArray<WindowEntry>): ReadonlyArray<SegmentHits> => {
   const parts = new Map<HitRenderer, Array<SegmentHits | undefined>>()
   entries.forEach(({ placed, render }, hit) => {

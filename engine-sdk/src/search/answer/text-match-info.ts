@@ -8,7 +8,7 @@ const TWO_8 = 0x100,
   TWO_24 = 0x1000000,
   TWO_27 = 0x8000000,
   TWO_29 = 0x20000000
-/** The parts of a score (5.5), out of its upper and lower half; only a sum needs more than a double holds. */
+/** The parts of a score, from its upper and lower half; only a sum needs more precision than a double has. */
 export const textMatchInfo = (score: bigint, high: number, low: number, text: TextQuery | undefined): TextMatchInfo => {
   const tokens = Math.floor(high / TWO_27)
   const type = text?.textMatchType ?? "max_score"

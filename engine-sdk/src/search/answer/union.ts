@@ -11,14 +11,14 @@ import { cutoffOf, withinBudget } from "./answer.ts"
 import { HitRenderer } from "./hit-renderer.ts"
 import { RenderedWindow, type WindowEntry } from "./rendered-window.ts"
 
-/** For merging the lists and making hits, when the time is over. */
+/** Time for merging the lists and making hits once the deadline has passed. */
 const UNION_MIN_MS = 10
-/** Hits among which a union looks for repetitions, at least. */
+/** Minimum number of hits among which a union looks for duplicates. */
 const UNION_WINDOW = 250
 
 /**
- * One ranked list over several plans; ties go by plan, then newest first. As `executeSearch` for the rest; the time is
- * the longest that one of the plans says.
+ * One ranked list over several plans; ties are broken by plan, then newest first. Otherwise like `executeSearch`; the
+ * time limit is the longest of the plans' limits.
  */
 export const executeUnion = (
   scope: SearchScope,
@@ -39,7 +39,7 @@ const unionOf = (scope: SearchScope, union: UnionPlan, allowance: Allowance, lef
       execute(scope, reader, plan, Infinity, cutoffOf(allowance, plan, Math.min(left_ms, most_ms + begun_ms)))
     )
   }
-  // All lists are there: what is made of them has its few milliseconds in any case.
+  // All lists are complete: merging them gets its few milliseconds in any case.
   const cutoff = new Cutoff(allowance, Math.min(begun_ms + most_ms, left_ms)).atLeast(UNION_MIN_MS)
   const answer = within(cutoff, () => mergedUnion(executions, union, end, started))
   if (cutoff.isPast) answer.search_cutoff = true
@@ -54,7 +54,7 @@ interface UnionPlaced {
 interface Merged {
   /** Ranked documents of all searches in one order. */ readonly ranked: ReadonlyArray<UnionPlaced>
   readonly fixed: ReadonlyArray<UnionPlaced & { readonly position: number }>
-  /** Repetitions that `found` does not count. */ readonly removed: number
+  /** Duplicates that `found` does not count. */ readonly removed: number
 }
 
 const mergedUnion = (
@@ -131,7 +131,7 @@ interface UnionGroup {
   readonly members: UnionPlaced[]
   found: number
 }
-/** Groups of all searches in the order of their first hits: those with equal keys are one. */
+/** Groups of all searches in the order of their first hits; groups with equal keys are merged. */
 const groupsOf = (
   executions: ReadonlyArray<Execution>,
   renderers: ReadonlyArray<HitRenderer>,
@@ -157,7 +157,7 @@ const mergedLists = (
   isGrouped: boolean
 ): Merged => {
   const reach = Math.max(end, union.window?.size ?? 0)
-  // Removing duplicates needs the whole list of each plan, as `found` shrinks with them.
+  // Removing duplicates needs the whole list of each plan, because `found` shrinks with them.
   const isWhole = union.removeDuplicates || isGrouped
   const lists = executions.map((execution, at) => {
     const size = Math.max(1, isWhole ? execution.foundDocuments : Math.min(execution.foundDocuments, reach))
@@ -172,7 +172,7 @@ const mergedLists = (
   const { removed, unique } = withoutRepetitions(ranked, keyOf, injected, Math.max(UNION_WINDOW, end))
   return { ranked: unique, fixed, removed: repeated + removed }
 }
-/** `known`: documents that are shown in any case. `window`: so many documents at first are looked for again. */
+/** `known`: documents that are shown in any case. `window`: how many leading documents are checked for duplicates. */
 const withoutRepetitions = (
   ranked: ReadonlyArray<UnionPlaced>,
   keyOf: (one: UnionPlaced) => string,
@@ -186,7 +186,7 @@ const withoutRepetitions = (
     spend(16)
     const key = keyOf(one)
     if (seen.has(key)) {
-      // Decision: `found` shrinks only by repetitions of the best hits, as recorded.
+      // Decision: `found` is reduced only by duplicates among the best hits, as recorded.
       if (counted.has(key)) removed++
       return false
     }
@@ -197,9 +197,9 @@ const withoutRepetitions = (
   return { unique, removed }
 }
 /**
- * What does not stand where its rank says: injected hits at their positions, the first plan's first, then curated ones
- * in front of everything, as recorded. A document that several plans inject is shown and counted once (`repeated`: how
- * often not).
+ * Documents that are placed regardless of rank: injected hits at their positions, those of the first plan first, then
+ * curated ones before everything, as recorded. A document injected by several plans is shown and counted once
+ * (`repeated`: how many are not shown).
  */
 const fixedOf = (
   executions: ReadonlyArray<Execution>,

@@ -1,7 +1,7 @@
 /**
- * Members of an answer that came from another thread as JSON text: they go to the wire as they came, and are parsed
- * once when somebody reads them, who may change them. What a page of megabytes weighs on the thread that only passes it
- * on is its text, not its objects.
+ * Members of an answer that arrived from another thread as JSON text. They go to the wire unchanged and are parsed
+ * once, when a caller reads them; the caller may change the parsed object. A page of megabytes that a thread only
+ * passes on costs it the text, not the objects.
  */
 import { parseJson } from "../../documents/mod.ts"
 import type { FacetCount } from "../../plan.ts"
@@ -10,18 +10,18 @@ interface Written {
   readonly text: string
   readonly start?: ListStart
 }
-/** What of a list may be looked at without its text. */
+/** What can be read of a list without parsing its text. */
 interface ListStart {
   readonly head: ReadonlyArray<unknown>
   readonly length: number
 }
-/** What extends it puts private fields into the object that it is given. */
+/** A class that extends it adds private fields to the object it is given. */
 export class Given {
   constructor(given: object) {
     return given
   }
 }
-/** In a private field, as it costs no collection, and a copy of the object has none. */
+/** A private field costs no garbage collection, and a copy of the object does not have it. */
 class Members extends Given {
   readonly #written = new Map<string, Written>()
   private constructor(object: object) {
@@ -35,7 +35,7 @@ class Members extends Given {
   }
 }
 
-/** Puts a member that is read from its text. */
+/** Defines a member that is parsed from its text when read. */
 export const putWritten = (object: object, key: string, text: string, start?: ListStart): void => {
   const members = Members.of(object)
   members.set(key, start === undefined ? { text } : { text, start })
@@ -54,18 +54,18 @@ export const putWritten = (object: object, key: string, text: string, start?: Li
     }
   })
 }
-/** The text, while nobody has had the value in hand. */
+/** The text, as long as the value has not been read. */
 export const writtenText = (object: object, key: string): string | undefined => Members.known(object, key)?.text
 
-/** Values of a facet that are kept beside its text. */
+/** Facet values that are kept parsed beside the text. */
 export const FACET_HEAD = 1_000
 type Counts = FacetCount["counts"]
-/** The first values of a facet, `FACET_HEAD` at most. O(`most`), however many there are. */
+/** The first values of a facet, `FACET_HEAD` at most. O(`most`), independent of the number of values. */
 export const leadingCounts = (facet: FacetCount, most: number): Counts =>
   ((Members.known(facet, "counts")?.start?.head as Counts | undefined) ?? facet.counts).slice(
     0,
     Math.min(most, FACET_HEAD)
   )
-/** How many values a facet has, without reading them. */
+/** Number of values of a facet, without parsing them. */
 export const countsLength = (facet: FacetCount): number =>
   Members.known(facet, "counts")?.start?.length ?? facet.counts.length

@@ -1,7 +1,7 @@
 /**
- * One search from plan to ranked documents: what may match, what does (`matching.ts`), how it is ordered
- * (`ranking.ts`), and what is put among it (`injecting.ts`). Rendering hits, facets and the envelope lies in
- * `search/answer`; several executions together make a union.
+ * One search from plan to ranked documents: what may match and what does (`matching.ts`), how it is ordered
+ * (`ranking.ts`), and what is injected (`injecting.ts`). Rendering hits, facets and the envelope is in `search/answer`;
+ * several executions together make a union.
  */
 import type { SearchPlan } from "../../plan.ts"
 import { hasBit, type ReadonlyBits } from "../../index/bits.ts"
@@ -20,10 +20,10 @@ import { placeAmong, type FixedDocument, type Placed } from "./placed.ts"
 import { Ranking } from "./ranking.ts"
 import type { SearchRequest } from "./request.ts"
 
-/** Looking an id up in a segment, and finding the group of a document. */
+/** Steps of looking an id up in a segment and finding the group of a document. */
 const LOOK_UP_STEPS = 16,
   GROUP_STEPS = 16
-/** For ordering what was found, when the time is over. */
+/** Time for ordering the matches once the deadline has passed. */
 const RANK_MIN_MS = 5
 
 interface RankedGroup {
@@ -38,8 +38,8 @@ interface Found {
 }
 
 /**
- * Matches a plan. `rankedMax`: positions that will be asked for; what cannot be among them need not be scored. What
- * was found when the time is over is kept, and `isCutOff` says so.
+ * Matches a plan. `rankedMax`: number of positions that will be requested; documents that cannot be among them need no
+ * score. Matches found before the deadline are kept, and `isCutOff` reports that there may be more.
  */
 export const execute = (
   scope: SearchScope,
@@ -66,7 +66,7 @@ const find = (request: SearchRequest): Found => {
   const matches = reader.views.map((view, s) => newMatches(view, narrowed(request, filtered[s], s)))
   const matched = collectMatches(request, matches, pinned)
   const ranking = new Ranking(request, matches, matched, pinned)
-  // A slot for the best match is known once there are matches.
+  // The best match for a slot is known once there are matches.
   if (injecting?.asksForBest === true) ranking.pinned = injecting.withBest(curated, ranking)
   return { matches, matched, ranking }
 }
@@ -77,9 +77,9 @@ const pinnedDocuments = (
 ): ReadonlyArray<FixedDocument> => {
   if (plan.pinned.length === 0) return []
   const hidden = new Set(plan.hidden)
-  // What restricts a key holds for pins whatever the request says about filters.
+  // A key's restrictions apply to pins whatever the request says about filters.
   const pinnable = plan.filterCuratedHits ? filtered : allowedBits(scope, reader, plan.pinnedFilter)
-  // Of several pins at one position, or of one document, the first.
+  // Of several pins at one position, or several pins of one document, the first.
   const positions = new Set<number>(),
     documents = new Set<string>()
   const existing = plan.pinned.flatMap(({ id, position }) => {
@@ -92,7 +92,7 @@ const pinnedDocuments = (
     documents.add(key)
     return isFirst ? [{ s: place.at, doc: place.doc, position }] : []
   })
-  // Those that are filtered out give their positions to the ones behind them.
+  // Pins that are filtered out leave their positions to those after them.
   return existing
     .filter(({ s, doc }) => pinnable[s] === undefined || hasBit(pinnable[s]!, doc))
     .map((pin, i) => ({ ...pin, position: existing[i].position }))
@@ -125,7 +125,7 @@ export class Execution {
   get pinned(): ReadonlyArray<FixedDocument> {
     return this.ranking.pinned
   }
-  /** Sort keys by segment, once something was ranked. */
+  /** Sort keys by segment, once the matches were ranked. */
   get columns(): KeyColumn[][] {
     return this.ranking.columns
   }
@@ -135,13 +135,13 @@ export class Execution {
     for (const { count } of this.matches) total += count
     return total
   }
-  /** The same, pinned ones included once. */
+  /** The same, plus pinned documents, each once. */
   get foundDocuments(): number {
     let total = this.organicDocuments
     for (const { s, doc } of this.pinned) if (!hasBit(this.matches[s].found, doc)) total++
     return total
   }
-  /** Those that stand where their match put them: `found_docs` leaves out what was pinned, as recorded. */
+  /** Those at the position of their match: `found_docs` leaves out pinned ones, as recorded. */
   get unplacedDocuments(): number {
     let total = this.organicDocuments
     for (const { s, doc } of this.pinned) if (hasBit(this.matches[s].found, doc)) total--
@@ -152,7 +152,7 @@ export class Execution {
     return this.ranking.facetedSets()
   }
 
-  /** The first `end` organic documents in order, pinned ones left out. */
+  /** The first `end` organic documents in order, without pinned ones. */
   rank(end: number): Ranked[] {
     return this.ordering(() => this.ranking.first(end))
   }
@@ -161,11 +161,11 @@ export class Execution {
     if (end <= from) return []
     return placeAmong(this.rank(end), this.pinned, end).slice(from, end)
   }
-  /** Groups of positions [from, end), and how many there are. */
+  /** Groups of positions [from, end), and the total number of groups. */
   groupPage(from: number, end: number): { groups: RankedGroup[]; total: number } {
     return this.ordering(() => this.grouped(from, end))
   }
-  /** With a few milliseconds in any case. */
+  /** Runs with a few milliseconds of its own even after the deadline. */
   private ordering<A>(run: () => A): A {
     const cutoff = this.cutoff.atLeast(RANK_MIN_MS)
     const answer = within(cutoff, run)

@@ -1,4 +1,4 @@
-/** Matches by vectors (`docs/contract/vectors.md`): the nearest documents, alone or fused with what the words found. */
+/** Matches by vectors (`docs/contract/vectors.md`): the nearest documents, alone or fused with the text matches. */
 import { bitsOf, hasBit, setBit } from "../../index/bits.ts"
 import type { CollectionReader } from "../../index/reader.ts"
 import type { SearchPlan, TextQuery, VectorQuery } from "../../plan.ts"
@@ -15,9 +15,9 @@ import type { SearchRequest } from "./request.ts"
 
 export interface HybridScores {
   readonly fused: ReadonlyArray<Float64Array>
-  /** NaN where a document has no distance. */ readonly distances: ReadonlyArray<DistanceTable>
+  /** NaN for a document without a distance. */ readonly distances: ReadonlyArray<DistanceTable>
 }
-/** A document in the list of what the words found. */
+/** A document in the list of text matches. */
 interface TextMatch {
   readonly s: number
   readonly doc: number
@@ -26,7 +26,9 @@ interface TextMatch {
   readonly seq: number
 }
 
-/** The k nearest of what is allowed, nearest first; without pinned documents and the one that is looked around. */
+/**
+ * The k nearest allowed documents, nearest first, without pinned documents and the document that the query refers to.
+ */
 export const nearestAllowed = (
   reader: CollectionReader,
   plan: SearchPlan,
@@ -43,7 +45,7 @@ export const nearestAllowed = (
     excluded: [...pinned, ...(self === undefined ? [] : [{ s: self.at, doc: self.doc }])]
   })
 }
-/** Makes matches of the nearest documents; answers their distances. */
+/** Makes the nearest documents matches and returns their distances. */
 export const matchNearest = (
   near: ReadonlyArray<Neighbour>,
   matches: ReadonlyArray<SegmentMatches>
@@ -61,9 +63,9 @@ export const matchNearest = (
 }
 
 /**
- * Rank fusion of text and vector ranks, in single precision as recorded. What is near becomes a match, too. Ranks of
- * the words go by the order that was asked for (equal scores behind each other share one); with `rerankHybridMatches`
- * by the scores alone, and every match gets a score and a distance.
+ * Rank fusion of text and vector ranks, in single precision as recorded. Near documents become matches, too. Text ranks
+ * follow the requested order (equal scores in sequence share a rank); with `rerankHybridMatches` they follow scores
+ * alone, and every match gets a score and a distance.
  */
 export const fuse = (
   { plan, reader, scope }: SearchRequest,
@@ -87,7 +89,7 @@ export const fuse = (
   else texts = found.map(({ doc, s }) => textMatch(matches[s], s, doc))
   let rank = 0
   for (let i = 0; i < texts.length; i++) {
-    // Equal scores share a rank, except when every match is ranked anew.
+    // Equal scores share a rank, except when every match is reranked.
     if (isReranked || i === 0 || texts[i].high !== texts[i - 1].high || texts[i].low !== texts[i - 1].low) rank++
     fused[texts[i].s][texts[i].doc] = (1 - alpha) / rank
   }
@@ -98,7 +100,7 @@ export const fuse = (
   for (const { doc, s } of texts) fused[s][doc] = Math.fround(fused[s][doc])
   return { fused, distances }
 }
-/** Makes matches of the nearest and writes their distances; answers those that the words had not found. */
+/** Makes the nearest documents matches and writes their distances; returns those that the text search had not found. */
 export const addNearest = (
   near: ReadonlyArray<Neighbour>,
   matches: ReadonlyArray<SegmentMatches>,
@@ -118,7 +120,7 @@ export const addNearest = (
   }
   return only
 }
-/** What the words found, in the order of the plan as far as it needs no fused score. */
+/** The text matches in the order of the plan, as far as it needs no fused score. */
 const inAskedOrder = (
   scope: SearchScope,
   reader: CollectionReader,
@@ -128,7 +130,7 @@ const inAskedOrder = (
   const inputs = { scope, reader, distances: undefined, fused: undefined, groupSize: undefined, filter: plan.filter }
   return rankMatches(matches, plan.sort, keyColumns(inputs, plan.sort, matches), Infinity)
 }
-/** Scores of documents that only the vector found, by those words of the query which they hold as they are written. */
+/** Scores of documents that only the vector found, from the query words that they contain as typed. */
 const scoreWordsOf = (
   reader: CollectionReader,
   text: TextQuery,

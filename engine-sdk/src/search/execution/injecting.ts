@@ -1,6 +1,6 @@
 /**
- * Which documents rules put into a list, and at which positions. Documents that are named are known before anything
- * matched; the best match of a sponsored slot only afterwards.
+ * Which documents rules inject into a list, and at which positions. Documents named by a rule are known before
+ * matching; the best match of a sponsored slot only afterwards.
  */
 import {
   andInto,
@@ -21,7 +21,7 @@ import type { Ranked } from "../rank/rank.ts"
 import type { FixedDocument } from "./placed.ts"
 import type { SearchRequest } from "./request.ts"
 
-/** Who finds the best document of some sets, one for each segment; undefined where none is. */
+/** Finds the best document of some sets, one set per segment; undefined if there is none. */
 interface BestDocuments {
   /** Of the matches. */ bestWithin(within: ReadonlyArray<Bits>): Ranked | undefined
   /** Whether or not it matches. */ bestAnywhere(within: ReadonlyArray<Bits>): Ranked | undefined
@@ -31,11 +31,12 @@ type Chosen = FixedDocument | undefined
 export class Injecting {
   readonly #request: SearchRequest
   readonly #injected: ReadonlyArray<Injection>
-  /** The caller's filter; undefined = everything of a segment. */ readonly #filtered: ReadonlyArray<
+  /** The caller's filter; undefined = every document of a segment. */ readonly #filtered: ReadonlyArray<
     ReadonlyBits | undefined
   >
   #restricted: ReadonlyArray<ReadonlyBits | undefined> | undefined
-  /** One per injection, in order; undefined where nothing is to be shown or is not known yet. */ #chosen: Chosen[] = []
+  /** One per injection, in order; undefined if the injection shows nothing or is not known yet. */
+  #chosen: Chosen[] = []
 
   constructor(request: SearchRequest, filtered: ReadonlyArray<ReadonlyBits | undefined>) {
     this.#request = request
@@ -47,14 +48,14 @@ export class Injecting {
     return this.#injected.some(({ target }) => "filter" in target)
   }
 
-  /** The named documents that exist and pass, with what is pinned behind them: rules get a contested position. */
+  /** The named documents that exist and pass, followed by pinned ones: rules get a contested position. */
   documents(curated: ReadonlyArray<FixedDocument>): FixedDocument[] {
     this.#chosen = this.#injected.map((injection) =>
       "id" in injection.target ? this.#named(injection, injection.target.id) : undefined
     )
     return this.#settled(curated)
   }
-  /** Decision: what a request hides leaves its own hits; a rule that places a document cannot be bypassed by it. */
+  /** Decision: a request hides documents only from its own hits; hiding cannot bypass a rule that places a document. */
   #named(injection: Injection, id: string): Chosen {
     const { reader } = this.#request
     const place = reader.locate(id)
@@ -72,7 +73,7 @@ export class Injecting {
   }
 
   /**
-   * Slots for the best match filled, one after the other: no document fills two. O(documents / 32 + matches) a slot.
+   * Fills the slots for the best match one after the other: no document fills two. O(documents / 32 + matches) a slot.
    */
   withBest(curated: ReadonlyArray<FixedDocument>, documents: BestDocuments): FixedDocument[] {
     this.#injected.forEach((injection, i) => {
@@ -86,7 +87,8 @@ export class Injecting {
     return best === undefined ? undefined : { s: best.s, doc: best.doc, position: injection.position, injection }
   }
   /**
-   * Live documents that pass both filters, are not hidden (a slot for the best takes another) and not injected already.
+   * Live documents that pass both filters, are not hidden (a slot for the best takes another) and are not injected
+   * already.
    */
   #eligible(injection: Injection, filter: Filter): Bits[] {
     const { scope, reader, plan } = this.#request

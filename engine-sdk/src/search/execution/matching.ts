@@ -1,6 +1,6 @@
 /**
- * What may match and what does: the filter narrowed down by what is hidden, excluded and phrased, then words, a named
- * ranking, vectors, or simply everything.
+ * What may match and what does: the filter minus hidden and excluded documents and narrowed by phrases, then words, a
+ * named ranking, vectors, or everything.
  */
 import type { RelevanceQuery, SortKey } from "../../plan.ts"
 import { RelevanceSearch } from "../relevance/relevance-search.ts"
@@ -34,19 +34,19 @@ import { windowOf } from "./reordering.ts"
 import { fuseScores } from "./score-fusion.ts"
 import type { SearchRequest } from "./request.ts"
 
-/** Text score of every document where no word was asked. */
+/** Text score of every document if the query has no words. */
 const MATCH_ALL_SCORE = 100
 /** Beyond this many positions every match is scored. */
 const TOP_K_MAX = 1_000
-/** Looking an id up in a segment, and finding the group of a document. */
+/** Steps of looking an id up in a segment and finding the group of a document. */
 const LOOK_UP_STEPS = 16,
   GROUP_STEPS = 16
 
-/** What matching leaves beside the matches. */
+/** What matching returns beside the matches. */
 export interface Matched {
   readonly combinations: ReadonlyArray<Combination>
   readonly knownTerms: KnownTerms | undefined
-  /** Set when the words were matched and scored by a named ranking. */ readonly relevance: RelevanceSearch | undefined
+  /** Set if a named ranking matched and scored the words. */ readonly relevance: RelevanceSearch | undefined
   readonly distances: ReadonlyArray<DistanceTable> | undefined
   readonly hybrid: HybridScores | undefined
 }
@@ -58,7 +58,7 @@ const NOTHING: Matched = {
   hybrid: undefined
 }
 
-/** The filter of one segment without hidden documents and exclusions, within the phrases. */
+/** The filter of one segment without hidden and excluded documents, within the phrases. */
 export const narrowed = (
   { plan, reader }: SearchRequest,
   filtered: ReadonlyBits | undefined,
@@ -66,7 +66,7 @@ export const narrowed = (
 ): ReadonlyBits | undefined => {
   const view = reader.views[s]
   const { segment } = view
-  // What passes the filter may be remembered by the segment: a change needs a copy.
+  // The segment may cache the filter's set, so a change needs a copy.
   let changed: Bits | undefined
   const own = (): Bits => (changed ??= filtered?.slice() ?? fillBits(bitsOf(segment.docs), segment.docs))
   for (const id of plan.hidden) {
@@ -84,12 +84,12 @@ export const narrowed = (
     }
     if (plan.text.phrases.length > 0) andInto(own(), phraseMatches(reader, plan.text, view))
   }
-  // What an exclusion did not get to would be let through.
+  // An exclusion that was cut off would let documents through.
   if (changed !== undefined && isOver()) changed.fill(0)
   return changed ?? filtered
 }
 
-/** Fills the matches, which hold what may match. `pinned`: fixed documents as far as they are known. */
+/** Fills the matches, whose `allowed` sets are given. `pinned`: fixed documents known so far. */
 export const collectMatches = (
   request: SearchRequest,
   matches: ReadonlyArray<SegmentMatches>,
@@ -131,7 +131,7 @@ const matchAll = (matches: ReadonlyArray<SegmentMatches>): void => {
   }
 }
 
-/** Undefined when there is no word to rank by (only stop words): the engine-compatible search answers those. */
+/** Undefined if there is no word to rank by (only stop words): then the engine-compatible search answers. */
 const rankByRelevance = (
   request: SearchRequest,
   query: RelevanceQuery,
@@ -146,7 +146,7 @@ const rankByRelevance = (
   return search.run() ? search : undefined
 }
 
-/** How many documents, the first by the order of the plan, must have a score; undefined: all. */
+/** How many documents, the first in the order of the plan, must have a score; undefined: all. */
 const placesOf = (
   { grouping, plan, rankedMax }: SearchRequest,
   pinned: ReadonlyArray<FixedDocument>
@@ -156,7 +156,7 @@ const placesOf = (
   const k = windowOf(plan, rankedMax) + pinned.length
   return k > TOP_K_MAX ? undefined : k
 }
-/** What bounds the documents to score; undefined where all scores are needed or the order is another. */
+/** Bounds the number of documents to score; undefined if all scores are needed or the order does not allow a bound. */
 const topKOf = (
   request: SearchRequest,
   matches: ReadonlyArray<SegmentMatches>,
@@ -186,7 +186,7 @@ const newestFirst = (segment: Segment) => {
   return { ...ordered, maxima: () => blockMaxima(segment, "", ordered) }
 }
 
-/** Documents, or groups where there are any: what thresholds of a search for words compare. */
+/** Number of documents, or of groups if there are any: what the thresholds of a text search are compared with. */
 const resultCount = ({ grouping }: SearchRequest, matches: ReadonlyArray<SegmentMatches>): number => {
   if (grouping === undefined) return matches.reduce((total, { count }) => total + count, 0)
   const groups = new Set<number>()

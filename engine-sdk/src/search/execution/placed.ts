@@ -1,4 +1,4 @@
-/** Documents and where they stand in a list: by their rank, or where a caller or a rule put them. */
+/** Documents and their positions in a list: by rank, or where a caller or a rule placed them. */
 import type { Injection } from "../../plan.ts"
 import { interleave } from "../rank/placement.ts"
 import type { Ranked } from "../rank/rank.ts"
@@ -8,9 +8,9 @@ export interface Placed {
   readonly doc: number
   /** Absent for curated hits. */ readonly ranked?: Ranked
   readonly isCurated: boolean
-  /** What a rule put here. */ readonly injection?: Injection
+  /** The rule's injection that placed the document here. */ readonly injection?: Injection
 }
-/** A pinned or injected document and where it stands, from 1. */
+/** A pinned or injected document and its position, from 1. */
 export interface FixedDocument {
   readonly s: number
   readonly doc: number

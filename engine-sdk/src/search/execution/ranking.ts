@@ -1,6 +1,6 @@
 /**
- * The order of what matched: sort keys, blocks of equal hits and diversity, sizes of groups. Pinned documents stand
- * where they stand and are left out of it.
+ * The order of the matches: sort keys, blocks of equal hits, diversity, and sizes of groups. Pinned documents keep
+ * their positions and are not ranked.
  */
 import type { SortKey } from "../../plan.ts"
 import { andInto, bitsOf, countBits, setBit, type Bits } from "../../index/bits.ts"
@@ -14,11 +14,11 @@ import type { FixedDocument } from "./placed.ts"
 import { bucketed, diversified, windowOf } from "./reordering.ts"
 import type { SearchRequest } from "./request.ts"
 
-/** Finding the group of a document. */
+/** Steps of finding the group of a document. */
 const GROUP_STEPS = 16
 
 export class Ranking {
-  /** Sort keys by segment, once something was ranked. */ columns: KeyColumn[][] = []
+  /** Sort keys by segment, once the matches were ranked. */ columns: KeyColumn[][] = []
   /** Pinned and injected documents, ascending by position. */ pinned: ReadonlyArray<FixedDocument>
   private readonly request: SearchRequest
   private readonly matches: ReadonlyArray<SegmentMatches>
@@ -60,7 +60,7 @@ export class Ranking {
       }
     })
   }
-  /** Documents by group number, all that were found and pinned. */
+  /** Documents by group number, matches and pinned ones. */
   sizesOfGroups(): ReadonlyMap<number, number> {
     if (this.groupSizes !== undefined) return this.groupSizes
     const grouping = this.request.grouping!
@@ -80,7 +80,7 @@ export class Ranking {
     return sizes
   }
 
-  /** The first `end` organic documents in order, pinned ones left out. */
+  /** The first `end` organic documents in order, without pinned ones. */
   first(end: number): Ranked[] {
     this.prepareColumns()
     const { grouping, plan } = this.request
@@ -115,13 +115,13 @@ export class Ranking {
     })
   }
 
-  /** The best of the matches that are in `within`, by the sort keys; undefined where none is. */
+  /** The best match within `within`, by the sort keys; undefined if there is none. */
   bestWithin(within: ReadonlyArray<Bits>): Ranked | undefined {
     this.prepareColumns()
     const matches = this.matches.map((match, s) => onlyThose(match, andInto(match.found.slice(), within[s])))
     return bestOf(matches, this.request.plan.sort, this.columns)
   }
-  /** The best document of `within` whether or not it matches: by those sort keys that need no match. */
+  /** The best document of `within` whether or not it matches: by the sort keys that need no match. */
   bestAnywhere(within: ReadonlyArray<Bits>): Ranked | undefined {
     const { plan, reader, scope } = this.request
     const sort = plan.sort.filter(

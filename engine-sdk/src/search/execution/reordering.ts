@@ -1,6 +1,6 @@
 /**
- * What changes the order of the first hits after they were ranked: blocks of hits that count as equal
- * (`docs/contract/text.md#sort-texts`), and diversity.
+ * Reorders the first hits after ranking: blocks of hits that count as equal (`docs/contract/text.md#sort-texts`), and
+ * diversity.
  */
 import type { SearchPlan, SortKey } from "../../plan.ts"
 import { hasBit } from "../../index/bits.ts"
@@ -12,17 +12,17 @@ import type { KeyColumn } from "../rank/sort-keys.ts"
 import type { SegmentMatches } from "../text/segment-matches.ts"
 import type { DistanceTable } from "../vector/vectors.ts"
 
-/** Hits that re-ordering looks at, at least. */
+/** Minimum number of hits that reordering examines. */
 const WINDOW_MIN = 250
 
-/** Documents that ranking looks at for `end` positions. */
+/** Number of documents that ranking examines for `end` positions. */
 export const windowOf = ({ diversity, sort }: SearchPlan, end: number): number =>
   diversity !== undefined || sort.some((key) => isBucketed(key)) ? Math.max(end, WINDOW_MIN) : end
 
 const isBucketed = (key: SortKey): boolean =>
   (key.kind === "text_match" || key.kind === "vector_distance") && ((key.buckets ?? 0) > 0 || (key.bucketSize ?? 0) > 0)
 
-/** Hits of one block tie on the key that says so; the keys behind it decide within. */
+/** Hits of one block tie on its key; the keys after it decide within the block. */
 export const bucketed = (
   ranked: Ranked[],
   sort: ReadonlyArray<SortKey>,
@@ -62,7 +62,7 @@ const bucketedBy = (
   return sortRanked(ranked, sort, columns)
 }
 
-/** The first hits by maximal marginal relevance, the others behind them. Cost: O(window² · metrics). */
+/** The first hits by maximal marginal relevance, followed by the others. Cost: O(window² · metrics). */
 export const diversified = (
   ranked: Ranked[],
   { lambda, metrics }: NonNullable<SearchPlan["diversity"]>,

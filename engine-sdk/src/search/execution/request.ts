@@ -1,4 +1,4 @@
-/** One search of one collection, as everything that takes part in it is given it. */
+/** One search of one collection, in the form that every part of it receives. */
 import type { CollectionReader } from "../../index/reader.ts"
 import type { SearchPlan } from "../../plan.ts"
 import type { Grouping } from "../rank/groups.ts"
@@ -9,5 +9,6 @@ export interface SearchRequest {
   readonly reader: CollectionReader
   readonly plan: SearchPlan
   readonly grouping: Grouping | undefined
-  /** Positions that will be asked for; what cannot be among them need not be scored. */ readonly rankedMax: number
+  /** Number of positions that will be requested; documents that cannot be among them need no score. */
+  readonly rankedMax: number
 }

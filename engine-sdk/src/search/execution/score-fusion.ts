@@ -1,8 +1,8 @@
 /**
- * Fusion of scores, where a named ranking scored the words (`ranking=relevance`): the words' score and the nearness of
- * the vectors are scaled from 0 to 1 over those that compete, and mixed by `alpha`. Ranks alone lose how far the first
- * is before the second: of three judged sets nDCG@10 is .430, .572 and .822 with an `alpha` of a third, .414, .539 and
- * .806 by words, and .422, .546 and .774 by ranks with .3 (`bench -- relevance --embedder minilm`).
+ * Score fusion for a named ranking (`ranking=relevance`): the text score and the vector similarity are each scaled to
+ * 0..1 over the competing documents and mixed by `alpha`. Ranks alone lose the distance between the first and the
+ * second. On three judged sets nDCG@10 is .430, .572 and .822 with an `alpha` of a third, .414, .539 and .806 by words
+ * alone, and .422, .546 and .774 by ranks with .3 (`bench -- relevance --embedder minilm`).
  */
 import { eachBit } from "../../index/bits.ts"
 import type { CollectionReader } from "../../index/reader.ts"
@@ -13,7 +13,7 @@ import type { Neighbour } from "../vector/nearest.ts"
 import { distanceIn } from "../vector/vectors.ts"
 import { addNearest, type HybridScores } from "./fusion.ts"
 
-/** The best by words that compete with the nearest; what is behind them keeps its order, behind them. */
+/** Number of best text matches that compete with the nearest documents; the rest keep their order after them. */
 const POOL = 100
 const TWO_32 = 2 ** 32
 
@@ -23,10 +23,13 @@ interface Scored {
   readonly score: number
   readonly seq: number
 }
-/** The first of many by score, newest first among equals. What is offered in any order costs a few comparisons each. */
+/**
+ * The best of many by score, newest first among equals. A document may be offered in any order and costs a few
+ * comparisons.
+ */
 class Best {
   readonly #kept: Scored[] = []
-  /** What is not before it cannot be among them. */ #last: Scored | undefined
+  /** A document that does not precede it cannot be among the best. */ #last: Scored | undefined
   offer(s: number, doc: number, score: number, seq: number): void {
     const last = this.#last
     if (last !== undefined && (score < last.score || (score === last.score && seq < last.seq))) return
@@ -49,8 +52,9 @@ const scaleOf = (least: number, most: number): ((value: number) => number) => {
 }
 
 /**
- * Adds what is near to the matches. `certainty`: how much of the query the words speak for; scaled, the best of what
- * was found by a guess looks as good as what was found as written. O(matches + POOL · dimensions).
+ * Adds the nearest documents to the matches. `certainty`: the share of the query that the matched words stand for;
+ * without it, scaling would make the best match by a guess look as good as one as typed. O(matches + POOL ·
+ * dimensions).
  */
 export const fuseScores = (
   reader: CollectionReader,

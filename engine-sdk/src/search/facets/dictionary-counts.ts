@@ -1,7 +1,7 @@
 /**
- * Documents per value over all segments, by numbers: ordinals of a segment are counted in one tight loop and mapped to
- * the numbers of the field's dictionary once, so nothing is decoded or hashed per search. The rooms that this takes are
- * used again by the next facet.
+ * Documents per value over all segments, by number: the ordinals of a segment are counted in one tight loop and mapped
+ * once to the numbers of the field's dictionary, so nothing is decoded or hashed per search. The arrays are reused by
+ * the next facet.
  */
 import { andNotInto, bitsOf, countBits, fillBits, type Bits } from "../../index/bits.ts"
 import type { ValueColumn } from "../../index/columns.ts"
@@ -15,23 +15,20 @@ import type { FacetedSet } from "./facet-rows.ts"
 import { LargestFirst } from "./largest-first.ts"
 import { REPEATS_LOOKED_FOR_MAX, segmentTotals } from "./segment-totals.ts"
 
-/**
- * Of one facet at a time; what a segment counts by its own numbers goes into the first before the next segment is
- * counted.
- */
+/** Used by one facet at a time. A segment's own counts are in the first array until the next segment is counted. */
 const spareCounts = new SpareNumbers(),
   spareSeen = new SpareNumbers(),
   spareOwn = new SpareNumbers()
 const spareZeros = (size: number): Uint32Array => spareCounts.zeros(size)
-/** Matches as numbers, of all sets of one search one after the other: its facets share them. */
+/** Matches as numbers, of all sets of one search in sequence: its facets share them. */
 const spareDocs = new SpareNumbers()
 let listRoom: Uint32Array | undefined
-/** The facets of another search begin: the lists of the last one are its own no more. */
+/** Starts the facets of another search: the lists of the previous one are released. */
 export const beginCounting = (): void => {
   listRoom = undefined
 }
 const listed = (sets: ReadonlyArray<FacetedSet>, bits: Bits): Uint32Array => {
-  // What is not found of a set, where that is listed, is fewer.
+  // The complement of a set is listed only if it is smaller, so this is room enough.
   listRoom ??= spareDocs.take(
     sets.reduce((sum, { bits, count, docs }) => (docs === undefined ? sum + (count ?? countBits(bits)) : sum), 0)
   )
@@ -39,9 +36,9 @@ const listed = (sets: ReadonlyArray<FacetedSet>, bits: Bits): Uint32Array => {
   listRoom = listRoom.subarray(docs.length)
   return docs
 }
-/** Segments below it are counted as fast as they are. */
+/** Smaller segments are counted just as fast directly. */
 const OTHERS_DOCS_MIN = 4_096
-/** The live documents that are not in the set, where they are fewer than those that are. */
+/** The live documents that are not in the set, if they are fewer than those that are. */
 const othersOf = (sets: ReadonlyArray<FacetedSet>, set: FacetedSet): Uint32Array | undefined => {
   if (set.others !== undefined) return set.others
   const { bits, count, view } = set
@@ -57,12 +54,12 @@ const othersOf = (sets: ReadonlyArray<FacetedSet>, set: FacetedSet): Uint32Array
 export interface DictionaryCounts {
   readonly dictionary: FieldDictionary
   readonly counts: Uint32Array
-  /** Set and document where a value was met first. */ readonly seen: Uint32Array | undefined
+  /** Set and document in which a value was first seen. */ readonly seen: Uint32Array | undefined
 }
 /**
- * Documents per value over all segments, in numbers: each segment's ordinals map into one growing dictionary of the
+ * Documents per value over all segments, by number: each segment's ordinals map into one growing dictionary of the
  * reader, so nothing is decoded or hashed per search. Ordinals are counted in one tight loop per segment and mapped
- * once; with `numbersOnly` nobody asks where a value was met.
+ * once. With `numbersOnly`, where a value was first seen is not recorded.
  */
 export const countByDictionary = (
   reader: CollectionReader,
@@ -73,7 +70,7 @@ export const countByDictionary = (
 ): DictionaryCounts => {
   const dictionary = reader.dictionary(field)
   const maps = sets.map(({ view }) => dictionary.ordinalsOf(view.segment))
-  // What was seen is read of counted values alone.
+  // `seen` is read for counted values only.
   const counts = zeros(dictionary.size),
     seen = numbersOnly ? undefined : spareSeen.take(dictionary.size * 2)
   for (let s = 0; s < sets.length; s++) {
@@ -87,7 +84,7 @@ export const countByDictionary = (
       for (let ordinal = 0; ordinal < totals.length; ordinal++) counts[map[ordinal]] += totals[ordinal]
     } else if (seen !== undefined) countSeen(column, bits, view.segment.seqs, map, counts, seen, s)
     else {
-      // Cell 0 takes the documents without a value.
+      // Cell 0 counts the documents without a value.
       const own = spareOwn.zeros(column.table.size + 1)
       const others = othersOf(sets, sets[s])
       const isComplete = countDocs(
@@ -106,7 +103,7 @@ export const countByDictionary = (
   }
   return { dictionary, counts, seen }
 }
-/** False when the time was too short for all of them. */
+/** False if time ran out before all were counted. */
 const countDocs = (column: ValueColumn, lists: ReadonlyArray<Uint32Array>, into: Uint32Array): boolean => {
   for (const docs of lists) {
     if (spend(docs.length)) return false
@@ -115,7 +112,7 @@ const countDocs = (column: ValueColumn, lists: ReadonlyArray<Uint32Array>, into:
   }
   return !isOver()
 }
-/** A loop for each kind of array: one that reads all kinds asks for the kind at every document. */
+/** One loop per array type: a shared loop would check the type at every document. */
 const countSingles = (single: Ordinals, docs: Uint32Array, into: Uint32Array): void => {
   if (single instanceof Uint8Array) countBytes(single, docs, into)
   else if (single instanceof Uint16Array) countShorts(single, docs, into)
@@ -150,7 +147,7 @@ const countLists = (column: ValueColumn, docs: Uint32Array, into: Uint32Array): 
     }
   }
 }
-/** Where a value was met: of several documents the one that was inserted first, wherever it lies. */
+/** Where a value was first seen: of several documents, the one that was inserted first, wherever it lies. */
 const countSeen = (
   column: ValueColumn,
   bits: Bits,
@@ -204,14 +201,14 @@ interface Largest {
   readonly values: LargestFirst
 }
 const orders = new WeakMap<FieldDictionary, Largest>()
-/** The dictionary's values by their counts in the whole collection; kept until something is published. */
+/** The dictionary's values by their counts in the whole collection; kept until the next publication. */
 export const largestFirst = (reader: CollectionReader, field: string): LargestFirst => {
   const known = orders.get(reader.dictionary(field))
   if (known !== undefined && known.version === reader.version) return known.values
-  // Kept, and asked for while the counts of a facet are in use.
+  // Cached, and requested while the counts of a facet are in use.
   const { counts } = countByDictionary(reader, field, liveSets(reader), true, (size) => new Uint32Array(size))
   const values = new LargestFirst(counts)
-  // Half an order is nobody's.
+  // An incomplete order must not be cached.
   if (!isOver() && values.isWhole) orders.set(reader.dictionary(field), { version: reader.version, values })
   return values
 }

@@ -1,4 +1,4 @@
-/** Facet queries: values that hold the words that somebody types into a facet. */
+/** Facet queries: values that contain the words typed into a facet's search box. */
 import { analyzerOf } from "../../analysis/analyzer.ts"
 import { damerauWithin } from "../../analysis/edit-distance.ts"
 import type { FacetQuery } from "../../plan.ts"
@@ -7,12 +7,13 @@ import { spend } from "../../budget/cutoff.ts"
 import type { TokenMatcher } from "../highlight/highlight-text.ts"
 import type { Row } from "./facet-rows.ts"
 
-/** A text that is tokenized, beside its characters; and comparing two words by their edits. */
+/** Steps of tokenizing a text, apart from its characters, and of comparing two words by edit distance. */
 const TOKENIZING_STEPS = 64,
   EDITS_STEPS = 32
 
 /**
- * Rows whose value holds every word of the query: without typos if there are any, else with the fewest that find some.
+ * Rows whose value contains every word of the query: without typos if there are any, else with the fewest typos that
+ * match some.
  */
 export const matchingRows = (
   schema: CollectionSchema,
@@ -31,7 +32,7 @@ export const matchingRows = (
     return found === undefined ? [] : [{ ...row, found }]
   })
 }
-/** The same of values alone, whoever counted them. */
+/** The same for values alone, whatever counted them. */
 export const matchingValues = (
   schema: CollectionSchema,
   name: string,
@@ -42,7 +43,7 @@ export const matchingValues = (
   const field = schema.fields.find((candidate) => candidate.name === name)
   if (field === undefined) return matched
   const analyzer = analyzerOf(schema, field)
-  // Values that the time was too short for match nothing.
+  // Values not examined in time match nothing.
   const spans = values.map((value) =>
     spend(TOKENIZING_STEPS + value.length) ? [] : analyzer.tokenizeWithOffsets(value)
   )

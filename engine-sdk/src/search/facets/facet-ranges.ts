@@ -1,10 +1,10 @@
-/** Facets over ranges of numbers: counted per document, or made of the values that were found. */
+/** Facets over ranges of numbers: counted per document, or derived from the values found. */
 import { hasBit } from "../../index/bits.ts"
 import type { FacetRequest } from "../../plan.ts"
 import { spend } from "../../budget/cutoff.ts"
 import { rowsOf, type Counted, type FacetedSet, type Row } from "./facet-rows.ts"
 
-/** Rows of values as rows of ranges. */
+/** Turns rows of values into rows of ranges. */
 export const inRanges = (request: FacetRequest, rows: ReadonlyArray<Row>): Row[] => {
   const merged = new Map<string, Counted>()
   for (const { value, counted } of rows) {
@@ -18,9 +18,7 @@ export const inRanges = (request: FacetRequest, rows: ReadonlyArray<Row>): Row[]
   return rowsOf(merged)
 }
 
-/**
- * They follow each other without a gap, so the last one that begins in time is the only one that can hold the value.
- */
+/** Ranges are contiguous, so only the last one that starts at or below the value can contain it. */
 const rangeAround = (ranges: FacetRequest["ranges"], value: number): FacetRequest["ranges"][number] | undefined => {
   let low = 0,
     high = ranges.length
@@ -34,7 +32,7 @@ const rangeAround = (ranges: FacetRequest["ranges"], value: number): FacetReques
     ? range
     : ranges.find(({ from, to }) => value >= from && value < to)
 }
-/** Documents, or groups, with a number in each range. */
+/** Number of documents, or groups, with a number in each range. */
 export const countRanges = (request: FacetRequest, sets: ReadonlyArray<FacetedSet>): Map<string, Counted> => {
   const merged = new Map<string, Counted>()
   const groups = new Map<string, Set<number>>()

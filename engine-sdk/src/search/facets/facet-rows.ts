@@ -1,30 +1,30 @@
-/** What facets count, and what is counted of a value before it is shown. */
+/** The sets that facets count, and the counts of a value before it is shown. */
 import type { TokenSpan } from "../../analysis/tokens.ts"
 import type { Bits } from "../../index/bits.ts"
 import { compareUtf8, encodeUtf8 } from "../../index/bytes.ts"
 import type { SegmentView } from "../../index/reader.ts"
 import type { TokenMatcher } from "../highlight/highlight-text.ts"
 
-/** What is counted: documents of one segment, or with groups the group number of each document. */
+/** What is counted: documents of one segment, or with grouping the group number of each document. */
 export interface FacetedSet {
   readonly view: SegmentView
   readonly bits: Bits
   readonly groupOf?: (doc: number) => number
-  /** Every live document: counts of the whole segment are kept with it. */ readonly isAll?: boolean
-  /** Bits that are set, where that is known. */ readonly count?: number
-  /** The same documents as numbers, each once, where they are at hand. */ docs?: ReadonlyArray<Uint32Array>
-  /** Live documents that are not in it, where these are the fewer. */ others?: Uint32Array
+  /** Every live document: counts of the whole segment are cached with it. */ readonly isAll?: boolean
+  /** Number of set bits, if known. */ readonly count?: number
+  /** The same documents as numbers, each once, if available. */ docs?: ReadonlyArray<Uint32Array>
+  /** Live documents that are not in the set, if these are fewer. */ others?: Uint32Array
 }
 
 export interface Counted {
   count: number
-  /** The value's number in the dictionary of the field, where it was counted by that. */ readonly value?: number
-  /** One document that has it: where a parent object is read from. */ view: SegmentView
+  /** The value's number in the field's dictionary, if it was counted by number. */ readonly value?: number
+  /** One document that has the value: a parent object is read from it. */ view: SegmentView
   doc: number
   /** Best sibling value, for `sort_by: field`. */ sibling?: number
 }
 
-/** `found`: what a facet query found in the value; marked only where it is shown. */
+/** `found`: the match of a facet query in the value; it is marked only if the value is shown. */
 export interface Row {
   readonly value: string
   readonly counted: Counted

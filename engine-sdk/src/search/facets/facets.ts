@@ -1,6 +1,6 @@
 /**
- * Facet counts over everything that matched (`docs/contract/facets.md`): which way a field is counted, and how its
- * values are ordered. Which of equally frequent ones are shown is decided in `compat/facet-cut.ts`.
+ * Facet counts over all matches (`docs/contract/facets.md`): which way a field is counted, and how its values are
+ * ordered. Which of several equally frequent values are shown is decided in `compat/facet-cut.ts`.
  */
 import { countBits } from "../../index/bits.ts"
 import { compareUtf8 } from "../../index/bytes.ts"
@@ -19,11 +19,11 @@ import { isPlain, plainFacet, topFacet } from "./plain-facet.ts"
 import { countValues } from "./value-counts.ts"
 
 const LARGE_RESULT = 1_000
-/** What a facet costs before anything is counted. */
+/** Steps that a facet costs before anything is counted. */
 const FACET_STEPS = 256
 const FEW_VALUES = 250
 
-/** One entry per request, in order; fields that the time was too short for have no values. */
+/** One entry per request, in order; fields not counted in time have no values. */
 export const countFacets = (
   reader: CollectionReader,
   plan: SearchPlan,
@@ -127,7 +127,8 @@ const facetOf = (
 }
 /**
  * Decision: with `top_values`, and under `automatic` for large results, only the values that are largest in the whole
- * collection are looked at, and sums and ranges see just those. The recorded answers do so, and they win over 9.4.
+ * collection are examined, and sums and ranges cover only those. The recorded answers do so, and they take precedence
+ * over 9.4.
  */
 const usesTopValues = (
   reader: CollectionReader,
@@ -146,9 +147,7 @@ const usesTopValues = (
   }
   return found > LARGE_RESULT && (distinct < FEW_VALUES || found * 2 > reader.documentCount)
 }
-/**
- * The first `most` of the rows in the order of their counts in the collection, or of the alphabet where that is asked.
- */
+/** The first `most` rows in the order of their counts in the collection, or in alphabetical order if requested. */
 const topValues = (
   reader: CollectionReader,
   request: FacetRequest,

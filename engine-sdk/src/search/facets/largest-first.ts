@@ -1,23 +1,24 @@
 /**
- * Numbers of values by how many documents have them, most first, as far as somebody looks: a facet reads the head of an
- * order of which a sort of a million values would make all. Equals come in the order of their numbers, and together.
+ * Numbers of values by how many documents have them, most first, sorted only as far as they are read: a facet reads the
+ * head of the order, and sorting a million values would be wasted. Equal values come together, in the order of their
+ * numbers.
  */
 import { spend } from "../../budget/cutoff.ts"
 
-/** Values added at a time, at least: all that equal the last of them too. */
+/** Minimum number of values added at a time; all that equal the last of them are added too. */
 const STEP_VALUES = 2_048
-/** Counts are told apart one by one below it; few values reach it. */
+/** Counts below it are distinguished exactly; few values reach it. */
 const LEVELS = 65_536
-/** Values between two looks at the time, less one. */
+/** Values between two checks of the time, less one. */
 const SPEND_MASK = 16_383
 
 export class LargestFirst {
   /** Documents per value. */ readonly totals: Uint32Array
-  /** Of counts below `LEVELS`, and of all above: how many values have it. */
+  /** Number of values with each count below `LEVELS`, and of all above. */
   private readonly levels = new Uint32Array(LEVELS + 1)
   private order = new Uint32Array(0)
-  /** Values of this count and above are in the order. */ private floor = LEVELS + 1
-  /** All were counted: the time sufficed. */ readonly isWhole: boolean
+  /** Values with this count or more are in the order. */ private floor = LEVELS + 1
+  /** All values were counted before time ran out. */ readonly isWhole: boolean
   /** O(values). */
   constructor(totals: Uint32Array) {
     this.totals = totals
@@ -28,7 +29,7 @@ export class LargestFirst {
     }
     this.isWhole = !isOver
   }
-  /** The value at this place; undefined behind the last one that a document has. O(values) at every doubling. */
+  /** The value at this place; undefined after the last value that a document has. O(values) at every doubling. */
   at(place: number): number | undefined {
     while (place >= this.order.length && this.floor > 1) this.extend()
     return place < this.order.length ? this.order[place] : undefined
@@ -53,7 +54,7 @@ export class LargestFirst {
       if (level >= floor && level < above) longer[ends[level]++] = value
       if ((value & SPEND_MASK) === SPEND_MASK) spend(SPEND_MASK)
     }
-    // Those that have more are not told apart by level.
+    // Higher counts are not distinguished by level.
     if (above > LEVELS) longer.subarray(topFrom, ends[LEVELS]).sort((a, b) => totals[b] - totals[a] || a - b)
     this.order = longer
     this.floor = floor

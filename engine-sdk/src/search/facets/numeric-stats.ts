@@ -1,10 +1,10 @@
-/** Least, greatest, sum and mean of the numbers of a facet. */
+/** Minimum, maximum, sum and mean of the numbers of a facet. */
 import { hasBit } from "../../index/bits.ts"
 import { ORDERED_DOCS_MIN } from "../../index/document-order.ts"
 import { spend } from "../../budget/cutoff.ts"
 import type { FacetedSet } from "./facet-rows.ts"
 
-/** Of the values that were looked at, as often as they were found. */
+/** Of the examined values, weighted by their counts. */
 export const sumOf = (
   values: Iterable<{ readonly value: string; readonly count: number }>
 ): { sum: number; avg: number } => {
@@ -28,7 +28,8 @@ export const numericStats = (field: string, sets: ReadonlyArray<FacetedSet>): Nu
     max = -Infinity,
     sum = 0,
     n = 0
-  // What adding lost: the sum must not depend on how the documents of a large segment lie (`index/document-order.ts`).
+  // Rounding error of the additions: the sum must not depend on the order of documents in a large segment
+  // (`index/document-order.ts`).
   let rest = 0
   for (const { view, bits } of sets) {
     const isOrdered = view.segment.docs >= ORDERED_DOCS_MIN

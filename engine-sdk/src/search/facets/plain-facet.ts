@@ -1,6 +1,6 @@
 /**
- * The common facet, by count over all values without a query, groups or ranges: only values that are shown get a text,
- * so a field of a million values costs a pass over numbers.
+ * The common facet, by count over all values without a query, groups or ranges: only values that are shown are decoded,
+ * so a field of a million values costs one pass over numbers.
  */
 import type { CollectionReader } from "../../index/reader.ts"
 import type { FacetCount, FacetRequest, SearchPlan } from "../../plan.ts"
@@ -10,9 +10,9 @@ import { countByDictionary, largestFirst, type DictionaryCounts } from "./dictio
 import { parentOf } from "./facet-parents.ts"
 import { compareCounts, type FacetedSet } from "./facet-rows.ts"
 
-/** Shown values up to which the best are kept in order while all are looked at; more are sorted. */
+/** Up to this many shown values, the best are kept in order during the pass; more are sorted. */
 const KEPT_IN_ORDER_MAX = 256
-/** What was counted, and the values that were looked at for it, in their order: sums of numbers see just those. */
+/** The counts, and the values that were examined, in their order: sums of numbers cover just those. */
 interface Counted {
   readonly facet: FacetCount
   readonly looked: () => Array<{ readonly value: string; readonly count: number }>
@@ -23,7 +23,7 @@ export const isPlain = (request: FacetRequest, plan: SearchPlan, sets: ReadonlyA
   request.order.kind === "count" &&
   plan.facetQuery?.field !== request.field &&
   sets.every(({ groupOf }) => groupOf === undefined)
-/** `isMatchAll`: counted by lists, so no more values than are shown are looked at. */
+/** `isMatchAll`: counts are taken from lists, so no more values than are shown are examined. */
 export const plainFacet = (
   reader: CollectionReader,
   request: FacetRequest,
@@ -82,7 +82,7 @@ export const plainFacet = (
     looked: () => textsOf(counted, total <= most ? [...best].sort((a, b) => a - b) : best)
   }
 }
-/** Over the whole collection, whose values are in order already. */
+/** Over the whole collection, whose values are already ordered. */
 const wholeFacet = (
   reader: CollectionReader,
   request: FacetRequest,
@@ -121,7 +121,7 @@ const textsOf = ({ counts, dictionary }: DictionaryCounts, values: ReadonlyArray
     return { value: dictionary.text(value), count: counts[value] }
   })
 const identity = (value: number): number => value
-/** The common facet of a large result: of the values that are largest in the collection, those that were found. */
+/** The common facet of a large result: of the values that are largest in the collection, those that matched. */
 export const topFacet = (
   reader: CollectionReader,
   request: FacetRequest,
@@ -148,7 +148,7 @@ export const topFacet = (
       found.push(value)
   }
   const total = found.length
-  // Where all fit they are looked at as they are numbered.
+  // If all fit, they are examined in the order of their numbers.
   const looked = total < most || isAll(counts, total) ? [...found].sort((a, b) => a - b) : [...found]
   const best = cutByCount(
     found,
@@ -168,7 +168,7 @@ const isAll = (counts: Uint32Array, values: number): boolean => {
   for (let value = 0; value < counts.length && left >= 0; value++) if (counts[value] > 0) left--
   return left === 0
 }
-/** As they are shown; a text is read once. */
+/** In the order shown; each text is read once. */
 const inOrder = ({ counts, dictionary }: DictionaryCounts, values: ReadonlyArray<number>): number[] =>
   sortSpending(
     values.map((value) => {

@@ -1,6 +1,6 @@
 /**
- * Live documents per value of a segment, kept with it: a facet over everything reads them instead of counting, and
- * deletions are taken off as they come.
+ * Live documents per value of a segment, cached with it: a facet over everything reads them instead of counting, and
+ * deletions are subtracted as they occur.
  */
 import { bitsOf, type Bits } from "../../index/bits.ts"
 import type { ValueColumn } from "../../index/columns.ts"
@@ -9,21 +9,21 @@ import type { SegmentView } from "../../index/reader.ts"
 import type { Segment } from "../../index/segment.ts"
 import { spend } from "../../budget/cutoff.ts"
 
-/** Values of a document up to which a repeated one is looked for among those before it. */
+/** Up to this many values per document, repetitions are found by comparing with the values before. */
 export const REPEATS_LOOKED_FOR_MAX = 64
-/** Documents between two chances to give way. */
+/** Documents between two chances to yield. */
 const TOTALS_STEP_DOCS = 8_192
-/** Live documents per ordinal of a segment, and which deletions it knows of. */
+/** Live documents per ordinal of a segment, and which deletions are already subtracted. */
 interface Totals {
-  /** Of all threads until one of them must take a document off. */ live: Uint32Array
+  /** Shared by all threads until one of them must subtract a document. */ live: Uint32Array
   isShared: boolean
   gone: Bits | undefined
   goneCount: number
 }
 const totalsName = (field: string): string => `totals:${field}`
 /**
- * Counted once, then only new deletions are taken off. Cost then: a look at the words of the deleted set. Not to be
- * written.
+ * Counted once; afterwards only new deletions are subtracted, at the cost of one look at the words of the deleted set.
+ * Must not be written to.
  */
 export const segmentTotals = (view: SegmentView, field: string, column: ValueColumn): Uint32Array => {
   const work = totalling(view, field, column)
@@ -57,7 +57,7 @@ function* totalling({ segment }: SegmentView, field: string, column: ValueColumn
   segment.derived.set(totalsName(field), totals)
   return totals
 }
-/** Documents per value, deleted ones too. */
+/** Documents per value, including deleted ones. */
 export function* countingDocs({ docs }: Segment, column: ValueColumn): Generator<void, Uint32Array> {
   const live = new Uint32Array(column.table.size)
   for (let doc = 0; doc < docs; doc++) {
@@ -66,7 +66,7 @@ export function* countingDocs({ docs }: Segment, column: ValueColumn): Generator
   }
   return live
 }
-/** What counting a field asks of a segment, in steps: where it comes instead of others, as far as those were asked. */
+/** The counts that a field of a segment needs, in steps: those that were requested of the segments it replaces. */
 export function* preparingCounts(
   view: SegmentView,
   field: string,

@@ -1,4 +1,4 @@
-/** Values with their counts where groups are counted, sibling values are asked for, or every value becomes a row. */
+/** Values with their counts if groups are counted, sibling values are requested, or every value becomes a row. */
 import { hasBit, type Bits } from "../../index/bits.ts"
 import { eachOrdinal, type ValueColumn } from "../../index/columns.ts"
 import type { CollectionReader, SegmentView } from "../../index/reader.ts"
@@ -7,7 +7,7 @@ import { spend } from "../../budget/cutoff.ts"
 import { countByDictionary } from "./dictionary-counts.ts"
 import type { Counted, FacetedSet } from "./facet-rows.ts"
 
-/** `sibling`: a number field whose value at a document that has the facet's value is told with it. */
+/** `sibling`: a number field; its value in a document that has the facet's value is returned with it. */
 export const countValues = (
   reader: CollectionReader,
   request: FacetRequest,

@@ -6,7 +6,7 @@ import { analyzerOf } from "../../analysis/analyzer.ts"
 import type { Filter, StringFilter } from "../../filter.ts"
 import type { CollectionSchema } from "../../schema.ts"
 
-/** Comparisons of one element. */
+/** Number of comparisons for one element. */
 export const checksOf = (filter: Filter): number => {
   switch (filter.kind) {
     case "and":

@@ -1,7 +1,7 @@
 /**
  * Filters as bit sets, one per segment (`docs/contract/filters.md`). Leaves are computed from columns
- * (`text-filter.ts`, `number-filter.ts`, `geo-filter.ts`) and remembered per segment (`leaf-cache.ts`), since segments
- * never change; negation complements within the segment, so documents without the field are included.
+ * (`text-filter.ts`, `number-filter.ts`, `geo-filter.ts`) and cached per segment (`leaf-cache.ts`), because segments
+ * never change. Negation complements within the segment, so documents without the field are included.
  */
 import type { Filter } from "../../filter.ts"
 import {
@@ -27,15 +27,15 @@ import { boolBits, numberBits } from "./number-filter.ts"
 import { docsWithKeys, keysOf, relationOf } from "./relations.ts"
 import { TextFilters } from "./text-filter.ts"
 
-/** Steps of looking an id up, and characters of a text that are parsed in one. */
+/** Steps of looking an id up, and characters of a text that are parsed in one step. */
 const ID_STEPS = 16,
   CHARACTERS_PER_STEP = 4
 
 type JoinFilter = Extract<Filter, { kind: "join" }>
 
 /**
- * Live documents of each view that pass, to be read only; undefined = every live document and nothing is deleted. None
- * of a view for which the time was too short.
+ * Live documents of each view that pass, read-only; undefined = every live document and nothing is deleted. Empty for a
+ * view that was not reached in time.
  */
 export const allowedBits = (
   scope: SearchScope,
@@ -69,12 +69,12 @@ export class FilterEvaluation {
     this.reader = reader
     this.texts = new TextFilters(reader)
   }
-  /** The bits of a filter; none where the time was too short for it. */
+  /** The bits of a filter; none if time ran out. */
   complete(filter: Filter, view: SegmentView): Bits {
     return unlessGivenUp(() => this.bits(filter, view), undefined) ?? bitsOf(view.segment.docs)
   }
 
-  /** A set that may be remembered and is only to be read. Deleted documents may be in it. */
+  /** A read-only set that may be cached. It may contain deleted documents. */
   shared(filter: Filter, view: SegmentView): ReadonlyBits {
     const { segment } = view
     switch (filter.kind) {
@@ -84,7 +84,7 @@ export class FilterEvaluation {
           : cachedLeaf(segment, filter, () => this.texts.bits(filter, segment))
       case "number": {
         const compute = (): Bits => numberBits(filter, segment)
-        // A key says of an end only that it is infinite.
+        // The cache key does not distinguish infinite ends by their sign.
         return filter.ranges.some(({ max, min }) => min === Infinity || max === -Infinity)
           ? compute()
           : cachedLeaf(segment, filter, compute)
@@ -97,7 +97,7 @@ export class FilterEvaluation {
         return this.bits(filter, view)
     }
   }
-  /** A fresh set the caller may change. Deleted documents may be in it. */
+  /** A fresh set that the caller may change. It may contain deleted documents. */
   bits(filter: Filter, view: SegmentView): Bits {
     const { segment } = view
     spendInFilter(segment.docs >>> 5)
@@ -134,7 +134,7 @@ export class FilterEvaluation {
     }
   }
 
-  /** Documents that are related to one which the join's filter lets through. */
+  /** Documents that are related to a document that the join's filter lets through. */
   private joinBits(join: JoinFilter, view: SegmentView): Bits {
     const other = this.scope.collection(join.collection)
     const relation = other === undefined ? undefined : relationOf(this.reader.schema, other.schema)

@@ -1,4 +1,4 @@
-/** Filters on places (`docs/contract/filters.md#places`): points in areas, and areas of documents around a point. */
+/** Geo filters (`docs/contract/filters.md#places`): points in areas, and areas of documents around a point. */
 import type { Filter } from "../../filter.ts"
 import { bitsOf, setBit, type Bits } from "../../index/bits.ts"
 import type { Segment } from "../../index/segment.ts"
@@ -8,7 +8,7 @@ import { distance_m, SphericalPolygon } from "./geo.ts"
 /** Steps of an angle. */
 const ANGLE_STEPS = 8
 
-/** A fresh set of the documents with a point in one of the areas. Deleted documents may be in it. */
+/** A fresh set of the documents with a point in one of the areas. It may contain deleted documents. */
 export const geoBits = (filter: Extract<Filter, { kind: "geo" }>, segment: Segment): Bits => {
   const bits = bitsOf(segment.docs),
     column = segment.geo(filter.field)
@@ -35,7 +35,10 @@ export const geoBits = (filter: Extract<Filter, { kind: "geo" }>, segment: Segme
   return bits
 }
 
-/** A fresh set of the documents whose points are the corners of an area around the point. */
+/**
+ * A fresh set of the documents whose points are the corners of an area around the point. It may contain deleted
+ * documents.
+ */
 export const geoContainsBits = (filter: Extract<Filter, { kind: "geo_contains" }>, segment: Segment): Bits => {
   const bits = bitsOf(segment.docs),
     column = segment.geo(filter.field)

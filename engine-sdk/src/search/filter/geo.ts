@@ -1,5 +1,5 @@
 /** Distances and areas on the sphere (`docs/contract/filters.md#places`, `docs/contract/sorting.md#keys`). */
-/** Radius of the earth in metres behind the recorded distances: 3,958.75 miles of 1,609 metres. */
+/** Radius of the earth in metres that the recorded distances imply: 3,958.75 miles of 1,609 metres. */
 const EARTH_RADIUS_M = 6_369_628.75
 const RADIANS = Math.PI / 180
 
@@ -51,7 +51,7 @@ export class SphericalPolygon {
       before = angle
     }
     if (Math.abs(total) < Math.PI) return false
-    // The antipode winds as well: require the point to lie on the side of the corners.
+    // The antipode has a winding, too: require the point to lie on the side of the corners.
     let side = 0
     for (const corner of corners) side += corner[0] * p[0] + corner[1] * p[1] + corner[2] * p[2]
     return side > 0

@@ -1,29 +1,29 @@
 /**
- * Sets of filters that a segment remembers: what is asked again and again, a category or a brand, is computed once, as
- * segments never change.
+ * Filter sets that a segment caches: a filter that is used again and again, such as a category or a brand, is computed
+ * once, because segments never change.
  */
 import type { Filter } from "../../filter.ts"
 import type { Bits, ReadonlyBits } from "../../index/bits.ts"
 import { BoundedMap } from "../../bounded-map.ts"
 import type { Segment } from "../../index/segment.ts"
 
-/** Sets of a segment: some hundred and sixty of them, and their texts. */
+/** Bound of a segment's cache: some hundred and sixty sets, with their keys. */
 const SETS_BYTES_A_DOCUMENT = 20,
   SETS_BYTES_MIN = 200_000
-/** Values of one comparison whose set may be remembered. */
+/** Number of values of one comparison whose set may be cached. */
 const KEPT_VALUES_MAX = 64
-/** Keys of sets that were asked for once, and how long one may be; in practice a tenth of the bound. */
+/** Keys of sets that were used once, and the maximum length of one; in practice a tenth of the bound. */
 const ASKED_BYTES_MAX = 500_000,
   ASKED_LENGTH_MAX = 1_024
 /**
- * Sets of a segment, least recently used first, and what was asked once: a range that never comes again must not push
- * out a category.
+ * Sets of a segment, least recently used first, and keys that were used once: a range that never recurs must not evict
+ * a category.
  */
 interface LeafCache {
   readonly sets: BoundedMap<string, Bits>
   readonly asked: BoundedMap<string, true>
 }
-/** The set of a filter on one field; `compute` makes it. Of small segments nothing is kept. */
+/** The set of a filter on one field, computed by `compute`. Small segments cache nothing. */
 export const cachedLeaf = (segment: Segment, filter: Filter, compute: () => Bits): ReadonlyBits => {
   if (segment.docs < 256 || isLong(filter)) return compute()
   let cache = segment.derived.get("filters") as LeafCache | undefined
@@ -52,7 +52,7 @@ export const cachedLeaf = (segment: Segment, filter: Filter, compute: () => Bits
   } else if (key.length <= ASKED_LENGTH_MAX) asked.set(key, true)
   return bits
 }
-/** A list that nobody sends twice, and whose key would cost more than it saves. */
+/** A list that is unlikely to recur, and whose key would cost more than the cache saves. */
 const isLong = (filter: Filter): boolean =>
   (filter.kind === "string" && filter.values.length > KEPT_VALUES_MAX) ||
   (filter.kind === "number" && filter.ranges.length > KEPT_VALUES_MAX) ||

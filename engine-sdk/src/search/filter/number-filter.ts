@@ -1,4 +1,4 @@
-/** Filters on numbers (`docs/contract/filters.md#numbers`) and on true and false, which are numbers here. */
+/** Filters on numbers (`docs/contract/filters.md#numbers`) and on booleans, which are stored as numbers. */
 import type { NumberFilter } from "../../filter.ts"
 import { bitsOf, hasBit, setBit, type Bits } from "../../index/bits.ts"
 import type { NumberColumn } from "../../index/columns.ts"
@@ -6,12 +6,12 @@ import type { Segment } from "../../index/segment.ts"
 import { spendInFilter } from "../../budget/cutoff.ts"
 import { steppedRange, stepsOf } from "./number-steps.ts"
 
-/** Steps of a range. */
+/** Steps of one range. */
 const RANGE_STEPS = 16
-/** Documents of a column that are compared between two accounts of it. */
+/** Documents of a column that are compared between two charges to the time. */
 const BLOCK_DOCS = 8_192
 
-/** A fresh set of the documents with a value in one of the ranges. Deleted documents may be in it. */
+/** A fresh set of the documents with a value in one of the ranges. It may contain deleted documents. */
 export const numberBits = (filter: NumberFilter, segment: Segment): Bits => {
   const bits = bitsOf(segment.docs)
   const column = segment.numbers(filter.field)
@@ -50,7 +50,7 @@ const plainRange = (
 ): void => {
   const { values, has, starts } = column
   if (starts === undefined) {
-    // A word of 32 documents at a time; what has no value is masked afterwards.
+    // One word of 32 documents at a time; documents without a value are masked afterwards.
     for (let w = 0, doc = 0; w < into.length; w++) {
       if ((doc & (BLOCK_DOCS - 1)) === 0) spendInFilter(BLOCK_DOCS)
       let word = 0

@@ -1,8 +1,8 @@
 /**
- * An index of a number column for ranges. Documents below each of some values that split the column evenly are sets,
- * and the documents between any two values of a finer split are lists. A range is then the difference of two sets, a
- * few documents more at each end, and a look at those next to the ends. It is made between searches, once a column is
- * worth it.
+ * An index of a number column for ranges. The documents below each of some values that split the column evenly are
+ * stored as sets, and the documents between any two values of a finer split as lists. A range is then the difference of
+ * two sets, a few documents more at each end, and a comparison of those in the outermost buckets. It is built between
+ * searches, once a column is used enough.
  */
 import { bitsOf, countBits, hasBit, orInto, setBit, type Bits } from "../../index/bits.ts"
 import type { NumberColumn } from "../../index/columns.ts"
@@ -16,28 +16,33 @@ interface Steps {
   /** One set for every `FINER`th bound: documents with a smaller value. */ readonly below: ReadonlyArray<Bits>
   readonly has: Bits
   readonly bucketOf: Uint8Array
-  /** Where the documents of each bucket begin in `members`; a column's documents are there once. */
+  /** Where the documents of each bucket begin in `members`; each document of the column occurs once. */
   readonly starts: Uint32Array
   readonly members: Uint32Array
 }
-/** Sets of a column, 4 bytes a document; and buckets between two of them, 5 bytes a document together. */
+/** Sets of a column take 4 bytes a document; the buckets between two of them take 5 bytes a document together. */
 const STEPS = 32,
   FINER = 7
 const STEPS_DOCS_MIN = 4_096
 const STEPS_SAMPLE = 2_048
-/** Ranges over one column before it is worth the pass over it. */
+/** Range filters on a column before an index is worth the pass over it. */
 const STEPS_USES_MIN = 3
-/** Documents of one slice of making them: under a millisecond. */
+/** Documents in one slice of the build: under a millisecond. */
 const STEPS_SLICE_DOCS = 32_768
-/** Uses after which they are made at once: a program that searches without ever giving way lets nothing run between. */
+/**
+ * Uses after which the index is built at once: a program that searches without ever yielding lets nothing run in
+ * between.
+ */
 const STEPS_WAITED_MAX = 24
 interface StepsInMaking {
   uses: number
   readonly made: Steps
-  /** Documents up to here are in: of both passes. */ next: number
+  /** Documents done so far, counted over both passes. */ next: number
   readonly filled: Uint32Array
 }
-/** Undefined until they are made, which happens between searches: a million documents take tens of milliseconds. */
+/**
+ * Undefined until the index is built, which happens between searches: a million documents take tens of milliseconds.
+ */
 export const stepsOf = (segment: Segment, field: string, column: NumberColumn): Steps | undefined => {
   if (segment.docs < STEPS_DOCS_MIN || column.starts !== undefined || column.has === undefined) return undefined
   const name = `steps:${field}`
@@ -68,7 +73,7 @@ export const stepsOf = (segment: Segment, field: string, column: NumberColumn): 
   })()
   return undefined
 }
-/** True when they are made. */
+/** True when the index is complete. */
 const makeSlice = (segment: Segment, name: string, column: NumberColumn, making: StepsInMaking): boolean => {
   const { docs } = segment,
     { made, next } = making
@@ -137,8 +142,8 @@ export const steppedRange = (
   into: Bits
 ): void => {
   if (!(min <= max)) return
-  // Buckets of the two ends; all between them are inside, and so are the ones from the first set behind the lower end
-  // to the last set before the upper.
+  // The buckets of the two ends; all buckets between them are inside, and so are the sets from the first one after the
+  // lower end to the last one before the upper end.
   const first = upperBound(bounds, min),
     last = upperBound(bounds, max)
   const isInside = (value: number): boolean =>

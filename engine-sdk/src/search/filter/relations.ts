@@ -1,7 +1,7 @@
 /**
  * References between collections (`docs/contract/filters.md#joins`): which documents of one collection belong to which
- * of another. A reference may lie on either side; its values are compared as the generated equality filter would: on
- * tokens.
+ * of another. A reference may be on either side; its values are compared by tokens, as the generated equality filter
+ * would.
  */
 import type { CollectionSchema } from "../../schema.ts"
 import { bitsOf, hasBit, setBit, type Bits, type ReadonlyBits } from "../../index/bits.ts"
@@ -21,10 +21,13 @@ interface JoinKeys {
 export interface Relation {
   readonly local: string
   readonly foreign: string
-  /** The reference field is ours. */ readonly isOutgoing: boolean
+  /** The reference field is in this collection. */ readonly isOutgoing: boolean
 }
 
-/** How `schema` and `other` refer to each other; our own reference first. undefined = they don't. */
+/**
+ * How `schema` and `other` refer to each other; this collection's own reference takes precedence. undefined = they do
+ * not.
+ */
 export const relationOf = (schema: CollectionSchema, other: CollectionSchema): Relation | undefined => {
   for (const field of schema.fields) {
     const dot = field.reference.indexOf(".")
@@ -39,7 +42,7 @@ export const relationOf = (schema: CollectionSchema, other: CollectionSchema): R
   return undefined
 }
 
-/** Cost: one pass over the field's postings the first time, then kept with the segment. */
+/** Cost: one pass over the field's postings the first time, then cached with the segment. */
 const joinKeys = (segment: Segment, field: string): JoinKeys => {
   const name = `keys:${field}`
   const known = segment.derived.get(name) as JoinKeys | undefined
@@ -90,7 +93,7 @@ const numberKeys = (segment: Segment, field: string): JoinKeys =>
           emit(doc, String(column.big === undefined ? column.values[i] : column.big[i]))
     }
   })
-/** Postings turned round: the tokens of each value in order, joined by a byte no token holds. */
+/** Inverted postings: the tokens of each value in order, joined by a byte that no token contains. */
 const textKeys = (segment: Segment, field: string): JoinKeys =>
   collectKeys(segment.docs, (emit) => {
     const column = segment.text(field)!
@@ -158,8 +161,8 @@ export interface Related {
   key: string
 }
 /**
- * Where a document's key values lead: live documents of the other collection, in insertion order. None when the time is
- * over.
+ * The documents that a document's key values refer to: live documents of the other collection, in insertion order. None
+ * when time has run out.
  */
 export const relatedDocs = (
   reader: CollectionReader,

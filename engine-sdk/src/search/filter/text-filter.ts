@@ -1,6 +1,6 @@
 /**
- * Filters on texts (`docs/contract/filters.md#strings`): values are compared by their tokens, a value that ends in a
- * star by the words that continue its last one.
+ * Filters on strings (`docs/contract/filters.md#strings`): values are compared by their tokens; a value that ends in a
+ * star matches the words that complete its last token.
  */
 import type { StringFilter } from "../../filter.ts"
 import { bitsOf, type Bits } from "../../index/bits.ts"
@@ -18,12 +18,12 @@ const VALUE_STEPS = 16
 
 export class TextFilters {
   private readonly reader: CollectionReader
-  /** Completions of a prefix value are chosen over all segments, once. */
+  /** Completions of a prefix value are chosen once, over all segments. */
   private readonly completions = new Map<string, ReadonlyArray<Uint8Array>>()
   constructor(reader: CollectionReader) {
     this.reader = reader
   }
-  /** A fresh set of the documents with one of the values. Deleted documents may be in it. */
+  /** A fresh set of the documents with one of the values. It may contain deleted documents. */
   bits(filter: StringFilter, segment: Segment): Bits {
     const bits = bitsOf(segment.docs)
     const column = segment.text(filter.field)

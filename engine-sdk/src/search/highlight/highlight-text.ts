@@ -1,6 +1,6 @@
 /**
- * Marking words in a text and cutting snippets (`docs/contract/highlighting.md`). Works on the original text and the
- * offsets of its tokens; which words count is decided by the caller.
+ * Marks words in a text and cuts snippets (`docs/contract/highlighting.md`). Works on the original text and the offsets
+ * of its tokens; the caller decides which words count.
  */
 import type { FewTokens, TokenSpan } from "../../analysis/tokens.ts"
 import { answerTooLarge } from "../../budget/answer-budget.ts"
@@ -8,7 +8,7 @@ import { answerTooLarge } from "../../budget/answer-budget.ts"
 /** What a token of the text matches: which wanted word, and how many of its characters to mark. */
 export type TokenMatcher = (token: string) => { readonly wanted: number; readonly length: number } | undefined
 
-/** Marks every token that the matcher accepts. Throws AnswerRefused where it becomes longer than may be. */
+/** Marks every token that the matcher accepts. Throws AnswerRefused if the result exceeds the answer's bound. */
 export const highlightTokens = (
   text: string,
   spans: ReadonlyArray<TokenSpan>,
@@ -28,7 +28,7 @@ export const highlightTokens = (
   return out + text.slice(at)
 }
 
-/** Offset behind the first `letters` characters (code points) of a token. */
+/** Offset after the first `letters` characters (code points) of a token. */
 const markedEnd = (text: string, start: number, end: number, letters: number): number => {
   let at = start
   for (let n = 0; n < letters && at < end; n++) at += text.codePointAt(at)! > 0xffff ? 2 : 1
@@ -43,7 +43,7 @@ const isPunctuation = (code: number): boolean =>
 
 /** A word that highlighting looks for. */
 export interface MarkedWord {
-  /** Characters that were typed. */ readonly typedLength: number
+  /** Number of characters that were typed. */ readonly typedLength: number
   readonly typos: number
   readonly isPrefix: boolean
 }
@@ -52,10 +52,10 @@ export interface SnippetRules {
   readonly threshold: number
   readonly startTag: string
   readonly endTag: string
-  /** Marks outside the best window too. */ readonly isFull: boolean
+  /** Marks words outside the best window, too. */ readonly isFull: boolean
   readonly separators: string
   /** Indexed symbols. */ readonly symbols: string
-  /** Of one marked text. */ readonly bytesMax: number
+  /** Bound of one marked text. */ readonly bytesMax: number
 }
 export interface Snippet {
   readonly snippet: string
@@ -65,31 +65,31 @@ export interface Snippet {
 
 const WINDOW = 10
 const SHORT_TEXT_FACTOR = 6
-/** Bytes of a UTF-16 unit, at most. */
+/** Maximum bytes of a UTF-16 unit. */
 const UNIT_BYTES_MAX = 3
 
 /**
- * The best window of a text: word positions in it, how many words, and how spread. undefined = no wanted word in the
- * text.
+ * The best window of a text: word positions in it, how many words, and how spread out they are. undefined = no wanted
+ * word in the text.
  */
 export interface TextMatch {
   readonly offsets: ReadonlyArray<number>
   readonly words: number
   readonly distance: number
   readonly present: number
-  /** The text consists of the words. */ readonly isWhole: boolean
+  /** The text consists of these words only. */ readonly isWhole: boolean
 }
-/** How a named ranking says what it matched. */
+/** How a named ranking reports what it matched. */
 export interface Marker {
-  /** `written`: a token as the text has it, in lower case. */
+  /** `written`: a token of the text, in lower case. */
   find(written: string): MarkedWord | undefined
-  /** Whatever it finds begins as one of these; undefined: as anything. */ readonly roots?: ReadonlyArray<string>
+  /** Every word it finds begins with one of these; undefined: with anything. */ readonly roots?: ReadonlyArray<string>
 }
-/** The wanted word behind a token that stands at [start, end) of a text. */
+/** The wanted word for the token at [start, end) of a text. */
 export type WordFinder = (token: string, text: string, start: number, end: number) => MarkedWord | undefined
 export const bestWindow = (text: string, spans: ReadonlyArray<TokenSpan>, find: WordFinder): TextMatch | undefined => {
   const tokens: string[] = []
-  /** Places per token, in the order of the tokens' first places. */
+  /** Positions per token, in the order of the tokens' first positions. */
   const lists: number[][] = []
   for (let i = 0; i < spans.length; i++) {
     const { token, start, end } = spans[i]
@@ -104,11 +104,12 @@ export const bestWindow = (text: string, spans: ReadonlyArray<TokenSpan>, find: 
   return windowOf(lists, spans.length)
 }
 /**
- * `lists`: places per wanted token of the text, in the order of the tokens' first places; `count`: tokens of the text.
+ * `lists`: positions per wanted token of the text, in the order of the tokens' first positions; `count`: number of
+ * tokens of the text.
  */
 const windowOf = (lists: ReadonlyArray<ReadonlyArray<number>>, count: number): TextMatch | undefined => {
   if (lists.length === 0) return undefined
-  // One word: its first place is as good as any.
+  // With a single word, its first position is as good as any.
   if (lists.length === 1) return { offsets: [lists[0][0]], words: 1, distance: 0, present: 1, isWhole: count === 1 }
   const heads = lists.map(() => 0)
   let best: number[] = [],
@@ -142,7 +143,7 @@ const windowOf = (lists: ReadonlyArray<ReadonlyArray<number>>, count: number): T
     count === lists.length && best.length === lists.length && lists.some((list) => list[list.length - 1] === count - 1)
   return { offsets: best, words: best.length, distance: bestDistance, present: lists.length, isWhole }
 }
-/** The tokens' next places in the window from `start`, ascending. */
+/** The tokens' next positions in the window from `start`, ascending. */
 const placesWithin = (
   lists: ReadonlyArray<ReadonlyArray<number>>,
   heads: ReadonlyArray<number>,
@@ -160,13 +161,13 @@ const placesWithin = (
 }
 
 /**
- * Whether a text is so short that it is shown whole, with every word marked: it has fewer bytes than "short" means, and
- * at most `threshold` tokens.
+ * Whether a text is so short that it is shown whole, with every word marked: it is below the byte limit for "short" and
+ * has at most `threshold` tokens.
  */
 export const isShownWhole = (text: string, rules: SnippetRules): boolean =>
   text.length * UNIT_BYTES_MAX < rules.threshold * SHORT_TEXT_FACTOR
 /**
- * What `bestWindow` and `snippetOf` answer for a text that is shown whole, from its `fewTokens`; for fields that are
+ * The result of `bestWindow` and `snippetOf` for a text that is shown whole, from its `fewTokens`; for fields that are
  * marked by the characters they are indexed by.
  */
 export const markWhole = (
@@ -216,8 +217,8 @@ export const markWhole = (
 }
 
 /**
- * Cuts and marks one text; `typedLength` is what was typed of a completed word, where that is not the word's own
- * affair. Token ends include dropped characters up to the next separator, as snippets end there.
+ * Cuts and marks one text; `typedLength` is the number of typed characters of a completed word, unless the word itself
+ * determines it. Token ends include dropped characters up to the next separator, because snippets end there.
  */
 export const snippetOf = (
   text: string,
@@ -328,7 +329,7 @@ const markEnd = (
   while (stop > start + 1 && isPunctuation(text.charCodeAt(stop - 1)) && !symbols.includes(text[stop - 1])) stop--
   return stop
 }
-/** A token reaches to the next separator: characters that were dropped behind it are part of it. */
+/** A token extends to the next separator and includes the dropped characters after it. */
 const tokenEnd = (text: string, end: number, limit: number, separators: string): number => {
   let at = end
   while (at < limit && text[at] !== " " && text[at] !== "\n" && !separators.includes(text[at])) at++
@@ -344,7 +345,7 @@ const isAscii = (text: string): boolean => {
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) >= 0x80) return false
   return true
 }
-/** Bytes when the text begins with ASCII, characters otherwise: how the reference engine measures "short". */
+/** Bytes if the text begins with ASCII, else characters: this is how the reference engine measures "short". */
 const textLength = (text: string): number => {
   if (isAscii(text)) return text.length
   let points = 0,

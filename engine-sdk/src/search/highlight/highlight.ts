@@ -40,17 +40,17 @@ import {
   leafOf
 } from "./marks.ts"
 
-/** A text that is marked, beside its characters. */
+/** Steps of marking a text, apart from its characters. */
 const MARKING_STEPS = 32
-/** A quarter of a microsecond a character: its words, and which of them are asked for. */
+/** A quarter of a microsecond a character: splitting it into words and checking which of them are wanted. */
 const CHARACTER_STEPS = 4
-/** Words that took part in matching, then the words of the query itself where a document has them. */
+/** Words that took part in matching, then the words of the query itself if a document contains them. */
 export const markedWords = (
   query: TextQuery,
   combinations: ReadonlyArray<Combination>
 ): ReadonlyMap<string, MarkedWord> => {
   const words = new Map<string, MarkedWord>()
-  // A stemmed word counts the letters that were typed.
+  // For a stemmed word, the number of typed letters is used.
   const surfaceOf = new Map(query.tokens.map((token, i) => [token, query.surface[i] ?? token]))
   for (const combination of combinations) {
     for (const { word, typed, cost, isPrefix } of combination.words)
@@ -78,7 +78,7 @@ const withOwnCharacters = (rules: SnippetRules, { symbols_to_index, token_separa
 /** Ends a word in Persian (`docs/contract/text.md#locales`). */
 const ZERO_WIDTH_NON_JOINER = "\u200c"
 
-/** What highlighting takes from a request, whatever the words. */
+/** What highlighting takes from a request, independent of the query's words. */
 interface HighlightPlan {
   readonly schema: CollectionSchema
   readonly selection: Selection
@@ -87,7 +87,7 @@ interface HighlightPlan {
   /** Object fields that are highlighted whole. */ readonly objects: ReadonlyArray<ReadonlyArray<string>>
   /** Marks can be written without objects. */ readonly isPlain: boolean
 }
-/** By the request, which plans of one template share. */
+/** Cached by the request, which plans of one template share. */
 const plans = new WeakMap<HighlightRequest, HighlightPlan>()
 const highlightPlan = (
   scope: SearchScope,
@@ -100,7 +100,7 @@ const highlightPlan = (
   if (known !== undefined && known.schema === schema && known.selection === selection && known.asked === asked)
     return known
   const objects: string[][] = []
-  // Words of a dictionary may change.
+  // Words of a dictionary may change, so the plan must not be cached.
   let lasts = true
   const fields = request.fields.flatMap((name): HighlightedField[] => {
     const field = schema.fields.find((candidate) => candidate.name === name)
@@ -156,7 +156,7 @@ export class Highlighter {
   private readonly budget: AnswerBudget | undefined
   private readonly find: WordFinder
   private readonly findInside: WordFinder
-  /** `marker`: of a named ranking. `known`: terms that matching has looked up already. */
+  /** `marker`: given by a named ranking. `known`: terms that matching has looked up already. */
   constructor(
     scope: SearchScope,
     schema: CollectionSchema,
@@ -184,7 +184,7 @@ export class Highlighter {
       marker === undefined
         ? (token) => words.get(token)
         : (token, text, start, end) => words.get(token) ?? marker.find(text.slice(start, end).toLowerCase())
-    // Where a field was searched by infix: every token around the first query word too.
+    // For a field that was searched by infix: every token that contains the first query word, too.
     const wanted: string | undefined = query.tokens[0],
       inside: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
     this.findInside =
@@ -194,10 +194,10 @@ export class Highlighter {
             words.get(token) ?? (text.slice(start, end).toLowerCase().includes(wanted) ? inside : undefined)
   }
 
-  /** Of the segment that was looked at last: per field where its words may be; none where they may be anywhere. */
+  /** For the last segment: the fields' documents that may contain the words; none if they may be anywhere. */
   private segment: Segment | undefined
   private places: Array<{ readonly column: TextColumn; readonly terms: Int32Array } | undefined | null> = []
-  /** Whether the field's postings hold the document: one whose postings miss it is not read at all. */
+  /** Whether the field's postings contain the document: if not, it is not read at all. */
   private mayMatch(f: number, segment: Segment, s: number, doc: number): boolean {
     if (segment !== this.segment) {
       this.segment = segment
@@ -228,10 +228,10 @@ export class Highlighter {
     return { column, terms: Int32Array.from(terms) }
   }
 
-  /** Reads what is marked out of the document; nothing of the index is read any more when the forms are made. */
+  /** Reads what is marked from the document; the index is no longer read when the JSON forms are made. */
   marks(document: StoredDocument, segment: Segment, s: number, doc: number): HitMarks {
     const { plan } = this
-    // Nothing is marked in hits that the time was too short for.
+    // Nothing is marked in hits that were not reached in time.
     if (isOver()) return NO_MARKS
     spend((document.text?.length ?? 0) >>> 2)
     const fields: HighlightedField[] = [],
@@ -322,20 +322,23 @@ export class Highlighter {
     const typed = this.typedLength(field)
     if (field.marking === undefined || field.ownRules === undefined)
       return new MarkedText(snippetOf(text, spans, match, find, field.rules, typed), scoreOf(match))
-    // The newer form goes by the collection's own characters even where the field has others, as recorded.
+    // The newer form uses the collection's own symbols even if the field has others, as recorded.
     return new MarkedText(
       snippetOf(text, field.marking.tokenizeWithOffsets(text), match, this.findIn(field), field.rules, typed),
       scoreOf(match),
       snippetOf(text, spans, match, find, field.ownRules, typed)
     )
   }
-  /** Whether a token may hold a word that is marked, and begin with none of them. */
+  /** Whether a token may contain a marked word without beginning with any of them. */
   private mayBeginOtherwise({ analyzer, isInfix }: HighlightedField): boolean {
     if (isInfix || this.marker === undefined) return isInfix
-    // To a named ranking, symbols that a token keeps stand between words.
+    // For a named ranking, symbols that a token keeps separate words.
     return this.marker.roots === undefined || keepsSymbols(analyzer)
   }
-  /** Words as far as the field holds them: read by other characters a text may show some that it does not. */
+  /**
+   * Words as far as the field contains them: tokenized with other symbols, a text may show some that it does not
+   * contain.
+   */
   private findIn(field: HighlightedField): WordFinder {
     const asked = this.query.fields.findIndex((one) => one.field === field.name)
     const { length: width } = this.query.fields
@@ -351,9 +354,9 @@ export class Highlighter {
     }
   }
   /**
-   * Letters of the last word of the query, as the field would read it: so many are marked of any word that was
-   * completed, also where the last word was replaced, excluded or a stopword (as recorded). undefined where a word says
-   * it itself.
+   * Letters of the last word of the query, as the field would tokenize it: that many are marked of any completed word,
+   * even if the last word was replaced, excluded or is a stop word (as recorded). undefined if a word determines it
+   * itself.
    */
   private typedLength({ analyzer, marking }: HighlightedField): number | undefined {
     if (this.marker !== undefined) return undefined
@@ -366,7 +369,7 @@ export class Highlighter {
   }
   private typedBy: { readonly reader: Analyzer; readonly length: number | undefined } | undefined
 
-  /** An object with all its leaves, where any of its texts matches. */
+  /** An object with all its leaves, if any of its texts matches. */
   private whole(document: Json, path: ReadonlyArray<string>, into: Json): void {
     if (path.length !== 1 || !Object.hasOwn(document, path[0])) return
     let matched = false
@@ -432,7 +435,7 @@ export class Highlighter {
     if (matched) putAllOwn(into, made as Json)
   }
 }
-/** Characters beside letters and digits that may stay in a token. */
+/** Symbols, beside letters and digits, that a token may keep. */
 const SYMBOLS = Array.from({ length: 95 }, (_none, i) => String.fromCharCode(i + 32)).filter((one) => /\W|_/.test(one))
 const symbolKeepers = new WeakMap<Analyzer, boolean>()
 const keepsSymbols = (analyzer: Analyzer): boolean => {
@@ -441,7 +444,9 @@ const keepsSymbols = (analyzer: Analyzer): boolean => {
     symbolKeepers.set(analyzer, (keeps = SYMBOLS.some((symbol) => analyzer.indexesSymbol(symbol))))
   return keeps
 }
-/** The order of fields and elements: words in the window, words present, closeness, whole values, early places. */
+/**
+ * Order of fields and elements: number of words in the window, words present, proximity, whole values, early positions.
+ */
 const scoreOf = (match: TextMatch): number =>
   match.words * 1e9 +
   match.present * 1e7 +

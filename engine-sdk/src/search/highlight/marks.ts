@@ -16,16 +16,14 @@ export interface HighlightedField {
   readonly isNested: boolean
   readonly isInfix: boolean
   readonly rules: SnippetRules
-  /** With the characters that the field is indexed by, where it has its own. */ readonly ownRules?: SnippetRules
+  /** Tokenized with the symbols that the field is indexed by, if it has its own. */ readonly ownRules?: SnippetRules
 }
 
-/**
- * A text with its marks. What it looks like in JSON is written once, in whichever form and however many hits it stands.
- */
+/** A text with its marks. Its JSON is written once, however many forms and hits it occurs in. */
 export class MarkedText {
   readonly made: Snippet
-  /** The same in the older form, where that is another. */ readonly older: Snippet
-  /** What fields and elements are ordered by; none where nothing was found in the text. */ readonly score: number
+  /** The same in the older form, if it differs. */ readonly older: Snippet
+  /** What fields and elements are ordered by; undefined if nothing was found in the text. */ readonly score: number
   private tokens: string | undefined
   private snippet: string | undefined
   private leaf: string | undefined
@@ -38,18 +36,18 @@ export class MarkedText {
   get isFound(): boolean {
     return this.score >= 0
   }
-  /** What it holds, about; a text without marks is the document's own. */
+  /** Approximate memory; a text without marks is the document's own. */
   get bytes(): number {
     return this.isFound ? this.made.snippet.length + (this.made.value?.length ?? 0) : 0
   }
-  /** Of the older form. */
+  /** For the older form. */
   get tokensJson(): string {
     return (this.tokens ??= JSON.stringify(this.older.matchedTokens))
   }
   get snippetJson(): string {
     return (this.snippet ??= JSON.stringify(this.older.snippet))
   }
-  /** Members of its object, without the braces. */
+  /** The members of its object, without the braces. */
   get leafJson(): string {
     return (this.leaf ??= this.older === this.made ? this.olderLeafJson : membersJson(leafOf(this.made)))
   }
@@ -59,7 +57,7 @@ export class MarkedText {
 }
 const membersJson = (leaf: Json): string => JSON.stringify(leaf).slice(1, -1)
 export const NOT_FOUND = -1
-/** An element without marks, beside others that have some. */
+/** An element without marks, in a list with marked ones. */
 export const unmarked = (value: unknown, isFull: boolean): MarkedText => {
   const text = String(value)
   return new MarkedText({ matchedTokens: [], snippet: text, value: isFull ? text : undefined }, NOT_FOUND)
@@ -68,7 +66,7 @@ export const unmarked = (value: unknown, isFull: boolean): MarkedText => {
 /** A field of one hit in which something was found. */
 export class FieldMarks {
   readonly field: HighlightedField
-  /** One, or the elements of a list. */ readonly texts: MarkedText | ReadonlyArray<MarkedText>
+  /** One text, or the elements of a list. */ readonly texts: MarkedText | ReadonlyArray<MarkedText>
   readonly score: number
   private chosen: ReadonlyArray<number> | undefined
   constructor(field: HighlightedField, texts: MarkedText | ReadonlyArray<MarkedText>, score: number) {
@@ -76,7 +74,7 @@ export class FieldMarks {
     this.texts = texts
     this.score = score
   }
-  /** Places of the best elements of a list, best first. */
+  /** Indexes of the best elements of a list, best first. */
   get best(): ReadonlyArray<number> {
     if (this.chosen !== undefined) return this.chosen
     const texts = this.texts as ReadonlyArray<MarkedText>
@@ -93,7 +91,7 @@ export class FieldMarks {
 }
 const isList = (texts: FieldMarks["texts"]): texts is ReadonlyArray<MarkedText> => Array.isArray(texts)
 
-/** What was marked in one hit, in both wire forms, each made when somebody asks for it. */
+/** What was marked in one hit, in both wire forms, each made on first use. */
 export interface HitMarks {
   readonly highlight: Json
   readonly highlights: ReadonlyArray<Json>
@@ -102,8 +100,8 @@ export interface HitMarks {
   readonly highlightsJson: string
 }
 /**
- * Where all fields are plain texts or lists of them: the usual case, for which no object is made on the way to the
- * wire.
+ * For hits whose fields are all plain texts or lists of them: the usual case, written to the wire without intermediate
+ * objects.
  */
 export class PlainMarks implements HitMarks {
   private readonly fields: ReadonlyArray<FieldMarks>
@@ -158,7 +156,7 @@ export class PlainMarks implements HitMarks {
     return `${out}]`
   }
 }
-/** Best first, equals in the order of the fields. */
+/** Best first, equal ones in the order of the fields. */
 const byScore = (fields: ReadonlyArray<FieldMarks>): ReadonlyArray<FieldMarks> => {
   if (fields.length < 2) return fields
   const sorted: FieldMarks[] = []
@@ -185,7 +183,7 @@ export const flatMarks = (fields: ReadonlyArray<FieldMarks>): ReadonlyArray<Json
       ...(field.rules.isFull ? { values: chosen.map(({ value }) => value ?? "") } : {})
     }
   })
-/** Marks that were made as objects: parts of nested documents. */
+/** Highlights that were built as objects: parts of nested documents. */
 export class ObjectMarks implements HitMarks {
   readonly highlight: Json
   readonly highlights: ReadonlyArray<Json>
@@ -213,7 +211,7 @@ const nameJson = (name: string): string => {
   names.set(name, made)
   return made
 }
-/** Whether members of an object under these names stand in the order in which they were put there, each once. */
+/** Whether an object keeps members with these names in insertion order, each once. */
 export const keepOrder = (fields: ReadonlyArray<{ readonly name: string }>): boolean =>
   new Set(fields.map(({ name }) => name)).size === fields.length &&
   fields.every(({ name }) => name !== "__proto__" && !/^\d+$/.test(name))

@@ -1,18 +1,18 @@
 /**
- * The best value of every 32 documents by a sort column: whoever looks for the best of many passes over blocks that
- * have none. Kept with the segment, a quarter of a byte a document for each column and direction.
+ * The best value of every 32 documents by a sort column: a search for the best of many skips blocks that cannot contain
+ * one. Cached with the segment, at a quarter of a byte a document per column and direction.
  */
 import { hasBit, type Bits } from "../../index/bits.ts"
 import type { Segment } from "../../index/segment.ts"
 
-/** Documents between two chances to give way. */
+/** Documents between two chances to yield. */
 const STEP_MASK = 8_191
 
 interface Maxima {
   readonly bytes: number
   readonly values: Float64Array
 }
-/** What decides an order: `sign · first[doc]`, `absent` where `has` is there and has not. */
+/** The values that decide an order: `sign · first[doc]`, or `absent` for a document that is not in `has`. */
 interface Ordered {
   readonly sign: number
   readonly first: ArrayLike<number>
@@ -21,7 +21,7 @@ interface Ordered {
 }
 const maximaName = (name: string, { absent, sign }: Ordered): string => `maxima:${sign}:${absent}:${name}`
 
-/** By 32 documents; `name` is the column's. Cost the first time: a look at each document. */
+/** One value per 32 documents; `name` is the column's. Cost on first use: one look at each document. */
 export const blockMaxima = (segment: Segment, name: string, ordered: Ordered): Float64Array => {
   const work = makingMaxima(segment, name, ordered)
   for (;;) {
@@ -43,7 +43,7 @@ function* makingMaxima(segment: Segment, name: string, ordered: Ordered): Genera
   segment.derived.set(key, { bytes: values.byteLength, values } satisfies Maxima)
   return values
 }
-/** Of a segment that comes instead of others: what searches asked those for, in steps. */
+/** The maxima that searches used of the replaced segments, for the segment that replaces them, in steps. */
 export function* preparingMaxima(
   segment: Segment,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * Sums of boosts per document. They depend on the rules and the segment only, so a segment keeps them for as long as
- * the rules are in use; cases that look into other collections are summed for each search.
+ * Sums of boosts per document. They depend only on the rules and the segment, so a segment caches them as long as the
+ * rules are in use; cases that refer to other collections are summed for each search.
  */
 import type { Bits } from "../../index/bits.ts"
 import type { SegmentView } from "../../index/reader.ts"
@@ -13,7 +13,7 @@ import type { FilterEvaluation } from "../filter/filters.ts"
 type Cases = Extract<SortKey, { readonly kind: "boosts" }>["cases"]
 const known = new WeakMap<Cases, WeakMap<Segment, Float64Array>>()
 
-/** Sums are compared for equality: tenths that were added in another order must tie. */
+/** Sums are compared for equality: tenths added in a different order must tie. */
 const PRECISION = 1e9
 
 /** One sum per document. O(cases · documents / 32 + passing documents) once per segment and set of rules. */

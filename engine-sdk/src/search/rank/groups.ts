@@ -17,7 +17,7 @@ export class Grouping {
     this.request = request
     this.views = views
   }
-  /** The group of a document. Without `missingValues` a document that lacks a value is alone. */
+  /** The group of a document. Without `missingValues`, a document that lacks a value forms a group of its own. */
   groupOf(s: number, doc: number): number {
     const { segment } = this.views[s]
     if (this.request.fields.length === 1) {
@@ -30,7 +30,7 @@ export class Grouping {
         return known[ordinal - 1]
       }
     }
-    // A list of thousands is read once: the same document is asked for many times.
+    // A list of thousands is read once, because the same document is looked up many times.
     const byDoc = (this.byDoc[s] ??= new Int32Array(segment.docs).fill(-1))
     if (byDoc[doc] < 0) byDoc[doc] = this.groupOfLists(s, doc)
     return byDoc[doc]

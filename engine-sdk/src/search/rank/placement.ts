@@ -1,11 +1,11 @@
 /**
- * Where placed hits stand among ranked ones. Positions count from 1. Used by the engine for its pages and by the
- * pipeline after it has put a window into another order, so that both place alike.
+ * Positions of placed hits among ranked ones, counted from 1. The engine uses this for its pages and the pipeline for a
+ * reordered window, so that both place hits alike.
  */
 
 /**
- * Each claim gets its position if no earlier claim has it; the others then the next free one behind theirs. Ascending.
- * O(claims · log claims).
+ * Each claim gets its position if no earlier claim has it; the others then get the next free position after theirs.
+ * Ascending. O(claims · log claims).
  */
 export const settlePositions = <A extends { readonly position: number }>(claims: ReadonlyArray<A>): A[] => {
   const taken = new Set<number>()
@@ -19,7 +19,7 @@ export const settlePositions = <A extends { readonly position: number }>(claims:
     taken.add(claim.position)
     settled.push(claim)
   }
-  /** Where to look next from a position known to be taken: keeps many claims for one position linear. */
+  /** Where to look next from a taken position: keeps many claims for one position linear. */
   const next = new Map<number, number>()
   for (const claim of contested) {
     let position = next.get(claim.position) ?? claim.position + 1
@@ -32,7 +32,7 @@ export const settlePositions = <A extends { readonly position: number }>(claims:
 }
 
 /**
- * Placed items at their positions, ranked ones around them; positions behind the end go to the end. At most `end`
+ * Placed items at their positions, ranked ones around them; positions past the end move to the end. At most `end`
  * items.
  */
 export const interleave = <A, B extends { readonly position: number }>(

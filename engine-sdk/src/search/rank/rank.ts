@@ -1,6 +1,6 @@
 /**
- * The best documents in order: a bounded heap of doubles per segment, then one merge. Newest first breaks the last tie
- * (`docs/contract/sorting.md#effective-keys`).
+ * The best documents in order: a bounded heap of doubles per segment, then one merge. The last tie is broken by newest
+ * first (`docs/contract/sorting.md#effective-keys`).
  */
 import type { SortKey } from "../../plan.ts"
 import { compareUtf8 } from "../../index/bytes.ts"
@@ -9,7 +9,7 @@ import type { KeyColumn } from "./sort-keys.ts"
 import { sortSpending, spend } from "../../budget/cutoff.ts"
 import type { SegmentMatches } from "../text/segment-matches.ts"
 
-/** A ranked document: segment position, number in it, and its key cells. */
+/** A ranked document: index of its segment, number in it, and its key cells. */
 export interface Ranked {
   readonly s: number
   readonly doc: number
@@ -89,8 +89,8 @@ const widthOf = (columns: ReadonlyArray<KeyColumn>): number => {
 }
 
 /**
- * The best `capacity` documents of `matches` (of those looked at in time), best first. `without` is left out per
- * segment. O(found · log capacity).
+ * The best `capacity` documents of `matches` (of those examined in time), best first. The documents in `without`, one
+ * set per segment, are left out. O(found · log capacity).
  */
 export const rankMatches = (
   matches: ReadonlyArray<SegmentMatches>,
@@ -102,7 +102,7 @@ export const rankMatches = (
   let total = 0
   for (const { count } of matches) total += count
   const size = Math.min(capacity, total)
-  // One heap for all segments, unless keys of different segments only compare through texts or widths.
+  // One heap for all segments, unless keys of different segments can only be compared by their texts or widths.
   const isShared = columns.every(
     (own, s) =>
       matches[s].count === 0 ||
@@ -135,7 +135,7 @@ export const rankMatches = (
   }
   return sortRanked(ranked, keys, columns).slice(0, capacity)
 }
-/** Writing the keys of a document and finding its place. */
+/** Steps of writing the keys of a document and finding its place. */
 const OFFER_STEPS = 8
 const offerAll = (
   top: TopRows,
@@ -159,7 +159,7 @@ const offerAll = (
   const arrays = own[0]?.arrays
   const has = arrays?.has,
     second = arrays?.second
-  // Where only the best were scored, they are all that can be among the best.
+  // If only the best were scored, no other document can be among the best.
   const { scored, scoredDocs } = match
   if (scoredDocs !== undefined) {
     for (let i = 0; i < scoredDocs.length; i++) {
@@ -201,7 +201,7 @@ const offerAll = (
   }
 }
 
-/** Sorts best first, comparing string keys of different segments by their texts. */
+/** Sorts best first; string keys of different segments are compared by their texts. */
 export const sortRanked = (
   ranked: Ranked[],
   keys: ReadonlyArray<SortKey>,

@@ -1,6 +1,6 @@
 /**
  * Sort keys as doubles per document, where higher is better (`docs/contract/sorting.md`). A string key is an ordinal
- * within its segment; ranks of different segments are compared by the texts behind it.
+ * within its segment; ranks of different segments are compared by their texts.
  */
 import type { Decay, SortKey } from "../../plan.ts"
 import type { Filter } from "../../filter.ts"
@@ -19,10 +19,10 @@ import type { SearchScope } from "../scope.ts"
 import type { SegmentMatches } from "../text/segment-matches.ts"
 import { vectorDistances, type DistanceTable } from "../vector/vectors.ts"
 
-/** Distance of a document without a point (8.3). */
+/** Distance assigned to a document without a point (8.3). */
 const NOWHERE_M = 2_147_483_647
 
-/** Where a hit of the text side has no distance: before every known one, as recorded. */
+/** Value of a text match without a vector distance: before every known distance, as recorded. */
 const UNKNOWN_DISTANCE = -1
 
 /** One key in one segment. `write` fills one double (two for text scores) at `at`. */
@@ -38,12 +38,12 @@ export interface KeyColumn {
     readonly second?: ArrayLike<number>
     readonly has?: Bits
     readonly absent: number
-    /** A byte per document that grows with `sign · first`, where it was worth making. */ readonly classes?: Uint8Array
-    /** The highest `sign · first` of every 32 documents; the first call makes them. */
+    /** A byte per document that grows with `sign · first`, if it has been computed. */ readonly classes?: Uint8Array
+    /** The highest `sign · first` of every 32 documents, computed on the first call. */
     readonly maxima?: () => Float64Array
   }
   write(doc: number, into: Float64Array, at: number): void
-  /** Text behind a string key, for comparing across segments; undefined = missing. */ text?(
+  /** Text of a string key, for comparison across segments; undefined = missing. */ text?(
     doc: number
   ): string | undefined
 }
@@ -51,9 +51,9 @@ interface SortInputs {
   readonly scope: SearchScope
   readonly reader: CollectionReader
   readonly distances: ReadonlyArray<DistanceTable> | undefined
-  /** Hybrid: fused scores replace text scores. */ readonly fused: ReadonlyArray<Float64Array> | undefined
+  /** Hybrid search: fused scores replace text scores. */ readonly fused: ReadonlyArray<Float64Array> | undefined
   readonly groupSize: ((s: number, doc: number) => number) | undefined
-  /** What a joined collection's documents have to pass. */ readonly filter?: Filter | undefined
+  /** The condition on the documents of a joined collection. */ readonly filter?: Filter | undefined
 }
 
 /** A column per key and segment. Missing numbers are last in both directions unless the key says otherwise. */
@@ -152,7 +152,7 @@ const single = (value: (doc: number) => number): KeyColumn => ({
   }
 })
 
-/** Earlier in the list is higher; 0 = not in it. */
+/** Earlier in the list is higher; 0 = not in the list. */
 const listedKey = (segment: Segment, ids: ReadonlyArray<string>, sign: number): KeyColumn => {
   const places = new Map<number, number>()
   ids.forEach((id, i) => {
@@ -230,13 +230,16 @@ const fieldKey = (segment: Segment, key: Extract<SortKey, { kind: "field" }>, si
 
 const CLASSES_DOCS_MIN = 4_096
 const CLASSES_SAMPLE = 4_096
-/** Searches that order by a column before it is worth a pass over it. */
+/** Searches that sort by a column before classes are worth a pass over it. */
 const CLASSES_USES_MIN = 3
-/** Uses after which each does a step: a program that searches without ever giving way lets nothing run between. */
+/**
+ * Uses after which each search does a step itself: a program that searches without ever yielding lets nothing run in
+ * between.
+ */
 const CLASSES_WAITED_MAX = 24
-/** Documents between two chances to give way, less one: two milliseconds of code that has just begun to run. */
+/** Documents between two chances to yield, less one: two milliseconds of code that is not optimized yet. */
 const CLASSES_STEP_MASK = 2_047
-/** Takes less time than a turn. */
+/** Up to this many documents take less time than a turn of the event loop. */
 const CLASSES_AT_ONCE_DOCS = 8_192
 const classesName = (sign: number, field: string): string => `classes:${sign}:${field}`
 /** Uses so far, and the work once it has begun. */
@@ -244,7 +247,9 @@ interface ClassesInMaking {
   uses: number
   readonly work: Generator<void, Uint8Array> | undefined
 }
-/** Values split evenly into 255 classes, 0 = absent; undefined until they are made, which happens between searches. */
+/**
+ * Values split evenly into 255 classes, 0 = absent; undefined until they are computed, which happens between searches.
+ */
 const classesOf = (
   segment: Segment,
   field: string,
@@ -283,7 +288,7 @@ function* makingClasses(
   for (let doc = 0, step = Math.max(1, Math.floor(segment.docs / CLASSES_SAMPLE)); doc < segment.docs; doc += step)
     if (hasBit(has, doc)) sample.push(sign * values[doc])
   sample.sort((a, b) => a - b)
-  // 254 bounds: the class is how many of them are not above the value, plus one.
+  // 254 bounds: the class is the number of bounds that are not above the value, plus one.
   const bounds = Float64Array.from(
     { length: sample.length === 0 ? 0 : 254 },
     (_bound, i) => sample[Math.floor(((i + 1) * sample.length) / 255)]
@@ -305,7 +310,7 @@ function* makingClasses(
   segment.derived.set(name, classes)
   return classes
 }
-/** Of a segment that comes instead of others: what searches ordered those by, in steps. */
+/** The classes that searches used of the replaced segments, for the segment that replaces them, in steps. */
 export function* preparingClasses(
   { segment }: SegmentView,
   field: string,
@@ -349,7 +354,7 @@ const pointDistance_m = (segment: Segment, field: string, lat: number, lng: numb
       nearest = Math.min(nearest, distance_m(lat, lng, column.coordinates[p * 2], column.coordinates[p * 2 + 1]))
   return nearest
 }
-/** Whole metres, rounded down; 0 within the excluded radius, as the reference engine's recorded answers have it. */
+/** Whole metres, rounded down; 0 within the excluded radius, as in the reference engine's recorded answers. */
 export const shownDistance_m = (
   segment: Segment,
   key: { readonly field: string; readonly lat: number; readonly lng: number; readonly excludeRadius_m: number },
@@ -366,8 +371,8 @@ const geoKey = (segment: Segment, key: Extract<SortKey, { kind: "geo" }>, doc: n
 }
 
 /**
- * One-to-many takes the best value for the direction of the related documents that the filter's join lets through;
- * documents without one are last.
+ * A one-to-many reference takes the best value, for the direction, of the related documents that the filter's join lets
+ * through; documents without one are last.
  */
 const joinKey = (inputs: SortInputs, key: Extract<SortKey, { kind: "join" }>, view: SegmentView): KeyColumn => {
   const other = inputs.scope.collection(key.collection)
@@ -431,7 +436,7 @@ const joinKey = (inputs: SortInputs, key: Extract<SortKey, { kind: "join" }>, vi
   }
 }
 
-/** Repeatable order from a seed (splitmix-style mixing of seed and insertion number). */
+/** A repeatable order from a seed (splitmix-style mixing of seed and insertion number). */
 const randomOf = (seed: number, seq: number): number => {
   let x = Math.imul(seq + 0x9e3779b9, 0x85ebca6b) ^ Math.imul(seed | 0, 0xc2b2ae35)
   x = Math.imul(x ^ (x >>> 15), 0x2c1b3c6d)

@@ -1,16 +1,16 @@
 /**
- * What a search for words keeps of the documents that it scores: all of them, or those that the order of a page may
- * depend on, and the best, which are looked at closely.
+ * The documents that a text search keeps of those it scores: all of them, or those that the order of a page may depend
+ * on, plus the best, which get a close look.
  */
 import { record as recordScore, type SegmentMatches } from "../text/segment-matches.ts"
 
-/** Documents that are looked at word by word. */
+/** Number of best documents that are examined word by word. */
 export const CLOSE_LOOK_DOCS = 300
 /** Scores on the wire are whole numbers of millionths. */
 const SCORE_UNIT = 1e6
-/** Scores that differ by less may be the same on the wire; then other keys decide. */
+/** Scores that differ by less may be equal on the wire; then other keys decide. */
 export const SAME_SCORE = 2 / SCORE_UNIT
-/** Of a document that is certainly none of the best that are shown. */
+/** Score of a document that is certainly not among the best that are shown. */
 export const UNKNOWN = -1
 const TWO_32 = 4294967296
 
@@ -20,10 +20,10 @@ export interface Candidate {
   readonly doc: number
   score: number
   /** Bits of the query's terms that the document has. */ readonly terms: number
-  /** Its place among those that are kept. */ readonly at: number
+  /** Its index among the kept documents. */ readonly at: number
 }
 
-/** Lent from one search to the next. */
+/** Reused from one search to the next. */
 let docs = new Uint32Array(0),
   scores = new Float64Array(0),
   bits = new Uint32Array(0)
@@ -35,28 +35,28 @@ const grow = (least: number): void => {
   more.bits.set(bits)
   ;({ docs, scores, bits } = more)
 }
-/** Places of the best, and their scores; the root of the heap is the worst of them. */
+/** Indexes of the best, and their scores; the root of the heap is the worst of them. */
 const heap = new Uint32Array(CLOSE_LOOK_DOCS),
   heapScores = new Float64Array(CLOSE_LOOK_DOCS)
-/** A place of the heap while it is filled. */
+/** A heap entry that is not filled yet. */
 const FREE = 0xffffffff
 
 export class BestDocuments {
   private readonly keepsAll: boolean
   private readonly looksClosely: boolean
-  /** Of those that were kept, the first of each segment. */ private readonly starts: number[] = []
+  /** Index of the first kept document of each segment. */ private readonly starts: number[] = []
   private count = 0
   get size(): number {
     return this.count
   }
   private bestCount = 0
-  /** What is below it can be neither looked at nor shown. */ private least = -Infinity
-  /** `keepsAll`: scores of all documents are needed. `looksClosely`: the best will be asked for. */
+  /** A document with a lower score can get neither a close look nor onto the page. */ private least = -Infinity
+  /** `keepsAll`: scores of all documents are needed. `looksClosely`: the best will be requested. */
   constructor(keepsAll: boolean, looksClosely: boolean) {
     this.keepsAll = keepsAll
     this.looksClosely = looksClosely
   }
-  /** Documents of the next segment follow. */
+  /** The documents that follow belong to the next segment. */
   beginSegment(): void {
     this.starts.push(this.count)
   }
@@ -90,8 +90,8 @@ export class BestDocuments {
     this.least = heapScores[0] - SAME_SCORE
   }
   private fillHeap(): void {
-    // Equals in the order they came: which of them goes first decides who stays at the border. Numbers alone are
-    // sorted without a call for each comparison, and then each document finds its place.
+    // Equal scores in order of arrival: this decides which documents stay at the boundary. Only numbers are sorted,
+    // without a call per comparison; then each document finds its place.
     const arrived = heap.slice()
     heapScores.sort()
     heap.fill(FREE)
@@ -108,7 +108,7 @@ export class BestDocuments {
     }
     this.least = heapScores[0] - SAME_SCORE
   }
-  /** The best, in no order. Their scores may be changed and given back by `settle`. */
+  /** The best, in no order. Their scores may be changed and returned through `settle`. */
   best(): Candidate[] {
     const { starts } = this
     return Array.from(heap.subarray(0, this.bestCount), (at) => {
@@ -117,7 +117,7 @@ export class BestDocuments {
       return { s, doc: docs[at], score: scores[at], terms: bits[at], at }
     })
   }
-  /** Scores of the best after a closer look; `UNKNOWN`: it is not shown. */
+  /** Scores of the best after a closer look; `UNKNOWN`: the document is not shown. */
   settle(best: ReadonlyArray<Candidate>): void {
     for (const { at, score } of best) scores[at] = score
   }
@@ -137,7 +137,7 @@ export class BestDocuments {
 export class BestScores {
   private readonly capacity: number
   private readonly scores: number[] = []
-  /** Of as many as are wanted, the lowest. */ least = -Infinity
+  /** The lowest of the wanted number of scores. */ least = -Infinity
   constructor(capacity: number) {
     this.capacity = capacity
   }

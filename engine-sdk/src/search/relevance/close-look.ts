@@ -1,5 +1,5 @@
 /**
- * The best documents looked at word by word: pairs of words, how much of the title was asked for, and for longer
+ * Examines the best documents word by word: pairs of words, how much of the title the query covers, and for longer
  * queries which documents they resemble.
  */
 import { spend } from "../../budget/cutoff.ts"
@@ -22,7 +22,7 @@ export class CloseLook {
   private readonly norms: LengthNorms
   private readonly asked: QueryTerms
   private readonly pairs: ReadonlyArray<WordPair>
-  /** How many will be shown. */ private readonly wanted: number
+  /** Number of documents that will be shown. */ private readonly wanted: number
   constructor(lexicon: Lexicon, norms: LengthNorms, asked: QueryTerms, sets: TermSets, wanted: number) {
     this.lexicon = lexicon
     this.norms = norms
@@ -30,10 +30,10 @@ export class CloseLook {
     this.pairs = pairsOf(lexicon, asked, sets)
     this.wanted = wanted
   }
-  /** Gives them their last scores. */
+  /** Sets their final scores. */
   at(best: Candidate[]): void {
     const { terms } = this.asked
-    // Nothing for one and two terms, half for three.
+    // 0 for one and two terms, a half for three.
     const gate = Math.min(1, Math.max(0, (terms.length - 2) / 2))
     const titles = new Titles(this.lexicon, terms)
     for (const candidate of best) {
@@ -45,14 +45,14 @@ export class CloseLook {
     this.spread(DIFFUSION_SHARE * gate, best)
   }
 
-  /** The window stays ahead of what follows. */
+  /** The documents of the window stay ahead of the rest. */
   private spread(share: number, best: ReadonlyArray<Candidate>): void {
     const { segments } = this.lexicon
     const window = best.slice(0, DIFFUSION_DOCS)
     let words = 0
     for (const { doc, s } of window)
       for (const { streamStarts } of segments[s]) words += streamStarts[doc + 1] - streamStarts[doc]
-    // In one piece: while it runs it says nothing.
+    // This runs in one piece, without checking the time.
     if (spend(words * DIFFUSION_WORD_STEPS)) return
     const scores = diffuse(this.lexicon, this.norms, window, share, this.wanted)
     const next = best.length > DIFFUSION_DOCS ? best[DIFFUSION_DOCS].score : 0
@@ -64,11 +64,11 @@ export class CloseLook {
     })
   }
 }
-/** Titles that consist of the words asked are nearer to them. The title is the heaviest name. */
+/** Titles that consist of the query's words score higher. The title is the unit with the greatest weight. */
 class Titles {
   private readonly lexicon: Lexicon
   private readonly units: ReadonlyArray<number>
-  /** What terms are in the streams, by segment and title. */
+  /** The terms' numbers in the streams, by segment and title. */
   private readonly wanted: ReadonlyArray<ReadonlyArray<ReadonlyArray<number>>>
   constructor(lexicon: Lexicon, terms: ReadonlyArray<QueryTerm>) {
     this.lexicon = lexicon
@@ -80,7 +80,7 @@ class Titles {
       titles.map((u) => terms.flatMap((term) => streamNumbers(term, s, u, units.length)))
     )
   }
-  /** Of the words of the title that were asked, 0 to 1. */
+  /** The share of the title's words that are in the query, 0 to 1. */
   share({ doc, s }: Candidate): number {
     let words = 0,
       matched = 0

@@ -1,5 +1,5 @@
 /**
- * Score diffusion: documents that resemble other well-scored documents gain, those that stand alone lose. Every
+ * Score diffusion: documents that resemble other well-scored documents gain, those that resemble none lose. Every
  * document of the window is a vector of its words' BM25F weights; a document's score is mixed with the mean score of
  * its nearest neighbours in the window (a manifold step in the sense of Zhou et al. 2004). Nothing is trained.
  */
@@ -10,7 +10,7 @@ import { FIRST_TERM } from "./unit-index.ts"
 import { saturated, type LengthNorms } from "./weighting.ts"
 
 const NEIGHBOURS = 10
-/** The heaviest words of a document; the rest changes no neighbour. */
+/** Number of a document's heaviest words that are used; the rest does not change its neighbours. */
 const WORDS_MAX = 64
 
 interface WindowDocument {
@@ -30,10 +30,10 @@ let weights = new Float64Array(1024)
 let sorted = new Float64Array(1024)
 
 /**
- * New scores of a window, the best first, in its order. `share` is how much the neighbours count (0..1). Only those of
- * the `wanted` best, and of what might be among them, are told: a document gains at most what the best one has, so
- * from some place on nobody can get up there. Cost: O(words of the window), and for each that might, the words of the
- * documents that share one with it.
+ * New scores of a window, given best first, in its order. `share` is how much the neighbours count (0..1). Only the
+ * scores of the `wanted` best, and of documents that might be among them, are computed: a document gains at most what
+ * the best one has, so from some place on none can reach them. Cost: O(words of the window), plus, for each document
+ * that might, the words of the documents that share one with it.
  */
 export const diffuse = (
   lexicon: Lexicon,
@@ -45,7 +45,7 @@ export const diffuse = (
   const n = window.length
   const neighbours = new Neighbours(readVectors(lexicon, norms, window), n)
   const scores = new Float64Array(n).fill(UNKNOWN)
-  // One that resembles nobody falls, and those behind it with it: then all are told.
+  // A document without neighbours loses rank, which affects those after it: then all are computed.
   const best = neighbours.everyoneHasOne() ? new BestScores(wanted) : undefined
   for (let i = 0; i < n; i++) {
     const own = (1 - share) * window[i].score
@@ -114,7 +114,7 @@ class Neighbours {
     }
     return true
   }
-  /** Scores of the nearest by how near they are; undefined: it resembles nobody. */
+  /** The neighbours' scores weighted by their similarity; undefined: the document resembles no other. */
   meanOf(
     i: number,
     window: ReadonlyArray<WindowDocument>
@@ -206,7 +206,7 @@ const widen = (): void => {
   weights = wider
   sorted = new Float64Array(wider.length)
 }
-/** Entries of a document of the heaviest of its columns; answers how many there are then. */
+/** Entries of a document from the heaviest of its columns; returns how many there are then. */
 const addEntries = (i: number, own: ReadonlyArray<number>, rarities: ReadonlyArray<number>, from: number): number => {
   let square = 0
   for (let k = 0; k < own.length; k++) {

@@ -1,7 +1,7 @@
 /**
- * Scores where combinations of terms are no sets: words that documents write as one (`head set`, `headset`), which
- * count by what a document has of both, and texts of many words. Every document with any term is scored first, and
- * then it is seen which match. O(postings).
+ * Scores for queries whose combinations of terms cannot be computed as sets: words that documents may write as one
+ * (`head set`, `headset`), which count by what a document has of both, and queries of many words. Every document with
+ * any term is scored first; then the matches are chosen. O(postings).
  */
 import { hasBit } from "../../index/bits.ts"
 import { spend } from "../../budget/cutoff.ts"
@@ -19,7 +19,7 @@ interface TermDocs {
 }
 interface Scored {
   readonly scores: Float64Array
-  /** Rarity of the words that are there. */ readonly shares: Float64Array
+  /** Rarity of the terms that each document has. */ readonly shares: Float64Array
   readonly bits: Uint32Array
   readonly touched: Uint32Array
   count: number
@@ -35,7 +35,10 @@ export class EveryDocument {
     this.matches = matches
   }
 
-  /** `needsShare`: not any of the terms is enough; `coordinates`: those that miss some lose by that as well. */
+  /**
+   * `needsShare`: having any one of the terms is not enough; `coordinates`: documents that miss terms also lose score
+   * for it.
+   */
   score(
     { compounds, terms }: QueryTerms,
     idfs: ReadonlyArray<number>,
@@ -101,7 +104,7 @@ export class EveryDocument {
         }
       }
     }
-    // Only here, where no cell of the room holds anything that it must not: a search may be broken off at any account.
+    // Only check the time here, where the reused arrays are clean: a search may be aborted at any check.
     const docs = touched.slice(0, n),
       kept = new Float32Array(n)
     for (let i = 0; i < n; i++) {
@@ -113,8 +116,8 @@ export class EveryDocument {
   }
 
   /**
-   * The share of the query that a document must have: all of it, or less when too few have it. Deleted documents do not
-   * count.
+   * The share of the query that a document must have: all of it, or less if too few documents have it. Deleted
+   * documents do not count.
    */
   private leastShare(scored: ReadonlyArray<Scored>, total: number): number {
     const bins = new Uint32Array(BINS)
@@ -147,7 +150,8 @@ const add = (cells: Scored, { docs, tfs }: TermDocs, weight: number, factor: num
 }
 
 /**
- * Documents that write two words of the query as one count as if they had both, unless what they have of both is more.
+ * Documents that write two words of the query as one count as if they had both, unless the two words themselves give
+ * them more.
  */
 const addCompound = (
   cells: Scored,
@@ -159,7 +163,7 @@ const addCompound = (
 ): void => {
   const { docs, tfs } = joined
   if (docs.length === 0) return
-  // What the two words gave, by document, and then only the part that is missing.
+  // First what the two words gave, by document, then only the difference.
   const { bits, scores, shares, touched } = cells
   const given = new Map<number, { score: number; share: number }>(
     Array.from(docs, (doc) => [doc, { score: 0, share: 0 }])
@@ -188,7 +192,7 @@ const addCompound = (
   })
 }
 
-/** Cells are lent between searches; `shares` is all zero while they wait. */
+/** Cells are reused between searches; `shares` is all zero in between. */
 const waiting: Scored[] = []
 const WAITING_MAX = 16
 const borrow = (docs: number): Scored => {

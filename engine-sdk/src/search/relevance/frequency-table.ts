@@ -1,7 +1,7 @@
 /**
- * How many documents of a collection have each root in one unit, by the root's hash: what vectors of documents are
- * weighted by, so that they do not depend on how documents are spread over segments. Follows the segments as they come
- * and go; colliding hashes add up, which only blurs a cosine.
+ * How many documents of a collection have each root in one unit, by the root's hash. Document vectors are weighted by
+ * it, so that they do not depend on how documents are spread over segments. It is updated as segments come and go;
+ * colliding hashes add up, which only blurs a cosine.
  */
 import type { CollectionReader } from "../../index/reader.ts"
 import { keepTable } from "./kept-tables.ts"
@@ -16,7 +16,8 @@ class FrequencyTable {
   private counts = new Uint32Array(1024)
   private size = 0
   /**
-   * With what was added of each: the memory of an index that is gone may be another's by the time it is taken off.
+   * Indexes counted so far, with a copy of what was added for each: the memory of a removed index may be reused by the
+   * time it is subtracted.
    */
   private readonly included = new Map<UnitIndex, Added>()
   get bytes(): number {
@@ -25,7 +26,7 @@ class FrequencyTable {
     return total
   }
 
-  /** O(roots of what changed). */
+  /** O(roots of the changed indexes). */
   follow(indexes: ReadonlyArray<UnitIndex>): void {
     const now = new Set(indexes)
     for (const [index, added] of this.included)
@@ -62,7 +63,7 @@ class FrequencyTable {
     while (keys[slot] !== 0 && keys[slot] !== key) slot = (slot + 1) & mask
     return slot
   }
-  /** Roots that no document has any more are left behind. */
+  /** Roots that no document has any more are dropped. */
   private grow(): void {
     const { counts, keys } = this
     let used = 0
@@ -83,7 +84,7 @@ class FrequencyTable {
 const keyOf = (hash: number): number => (hash === 0 ? 1 : hash)
 
 const PREFIX = "relevance frequencies "
-/** The table of a unit over the collection as it is now. */
+/** The table of a unit over the collection's current state. */
 export const frequenciesOf = (
   reader: CollectionReader,
   unit: string,

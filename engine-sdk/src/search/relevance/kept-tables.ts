@@ -1,7 +1,7 @@
-/** Tables of a collection that searches make by units, of which requests name as many as they like. */
+/** Tables that searches derive from a collection for units; requests can name any number of different units. */
 const TABLES_MAX = 128
 
-/** The last used stands last; the oldest goes when there are too many. */
+/** The most recently used is last; the oldest is evicted when there are too many. */
 export const keepTable = (derived: Map<string, unknown>, key: string, table: unknown): void => {
   derived.delete(key)
   derived.set(key, table)

@@ -1,7 +1,7 @@
 /**
- * The units of a search over all segments of a collection: where a word is, how many documents have it, and how often
- * two words stand together. Statistics count deleted documents until a merge drops them; they are the same for every
- * filter, so that a filter never changes a score.
+ * The units of a search over all segments of a collection: where a word occurs, how many documents have it, and how
+ * often two words occur together. Statistics count deleted documents until a merge drops them; they are the same for
+ * every filter, so a filter never changes a score.
  */
 import { encodeUtf8 } from "../../index/bytes.ts"
 import { expandTerm } from "../../index/expand.ts"
@@ -22,10 +22,10 @@ export class Lexicon {
   readonly units: ReadonlyArray<RelevanceUnit>
   /** Per segment, in the order of `units`. */ readonly segments: ReadonlyArray<ReadonlyArray<UnitIndex>>
   readonly docs: number
-  /** Words of a text of each unit, over documents that have it. */ readonly lengthMeans: ReadonlyArray<number>
+  /** Average number of words of each unit, over documents that have it. */ readonly lengthMeans: ReadonlyArray<number>
   readonly views: ReadonlyArray<SegmentView>
-  /** Names what belongs to these units. */ readonly name: string
-  /** What is kept of the collection between searches. */ readonly derived: Map<string, unknown>
+  /** Identifies data derived for these units. */ readonly name: string
+  /** Data cached with the collection between searches. */ readonly derived: Map<string, unknown>
   private readonly reader: CollectionReader
   private readonly known = new Map<string, Places | undefined>()
 
@@ -65,7 +65,7 @@ export class Lexicon {
     this.known.set(stem, found)
     return found
   }
-  /** Documents with a root in the unit that has it most often: a lower bound of those with it anywhere. */
+  /** Documents with a root in the unit where it is most frequent: a lower bound of those with it anywhere. */
   frequency(places: Places): number {
     const width = this.units.length
     let most = 0
@@ -79,7 +79,7 @@ export class Lexicon {
     }
     return most
   }
-  /** Documents that have a root, by its hash, in the unit that has it most often. */
+  /** Documents that have a root, by its hash, in the unit where it is most frequent. */
   frequencies(): (hash: number) => number {
     const tables = this.units.map(({ name }, u) =>
       frequenciesOf(
@@ -109,7 +109,7 @@ export class Lexicon {
   }
 }
 
-/** How often two terms follow each other, and how often they are near each other, in the last counted document. */
+/** How often two terms are adjacent, and how often they are near each other, in the last counted document. */
 export let adjacent = 0
 export let near = 0
 /** Counts both over one document of a unit. `a` and `b` are term numbers of that unit. O(words). */

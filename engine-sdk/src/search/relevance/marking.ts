@@ -6,15 +6,15 @@ import type { QueryTerms } from "./query-terms.ts"
 import { wordAnalyzerOf } from "./words.ts"
 
 const WHOLE: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
-/** Remembered of what is not marked. */
+/** Cached result for a word that is not marked. */
 const NONE: MarkedWord = { typedLength: 0, typos: 0, isPrefix: false }
-/** One word as the analyzer would see it. */
+/** A single word as the analyzer would produce it. */
 const PLAIN = /^[a-z]+$/
 const CACHED_MAX = 4_096
 
 /**
- * `written`: a token as the text has it, in lower case. A token that holds several words (`dv7-1211ea`) is marked for
- * any of them.
+ * `written`: a token of the text, in lower case. A token that holds several words (`dv7-1211ea`) is marked for any of
+ * them.
  */
 export const markerOf = (asked: ReadonlyArray<QueryTerms>, locale: string): Marker => {
   const analyzer = wordAnalyzerOf(locale)

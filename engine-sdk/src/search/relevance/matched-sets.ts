@@ -1,7 +1,7 @@
 /**
- * Which documents match, as one set per segment: those that have every term, and where they are too few, those that
- * miss the least. Documents are told apart by which terms they have, and each such combination is joined and counted
- * as a set, the richest first.
+ * Which documents match, as one set per segment: those that have every term and, if they are too few, those that miss
+ * the least. Documents are grouped by which terms they have; each such combination is joined and counted as a set, the
+ * richest first.
  */
 import { andInto, andNotInto, bitsOf, orInto, popcount32, type Bits, type ReadonlyBits } from "../../index/bits.ts"
 import { SpareNumbers } from "../../spare.ts"
@@ -9,23 +9,23 @@ import { spend } from "../../budget/cutoff.ts"
 import type { TermSets } from "./term-sets.ts"
 
 /**
- * Decision: documents with every word of the query match. When fewer than this many have them all, those that miss the
- * least (by rarity of the words) match too, until there are so many. A shop's filter counts then speak of what was
- * asked, while a question in prose still finds the articles that answer half of it. Counted without filters, so that a
- * filter only ever takes documents away. Measured: with 100 instead, recall@100 on two sets of abstracts falls from .79
- * to .70 and from .69 to .59; with 500 nDCG@10 and recall@100 are those of matching any word.
+ * Decision: documents with every word of the query match. If fewer than this many have them all, those that miss the
+ * least (by rarity of the words) match too, until this number is reached. A shop's filter counts then reflect the
+ * query, while a question in prose still finds the articles that answer half of it. Documents are counted without
+ * filters, so that a filter only ever removes documents. Measured: with 100 instead, recall@100 on two sets of
+ * abstracts falls from .79 to .70 and from .69 to .59; with 500, nDCG@10 and recall@100 are those of matching any word.
  */
 const FOUND_MIN = 500
 const SHARE_BINS = 512
-/** More terms have more combinations than there is use for. */
+/** More terms have more combinations than is practical. */
 export const COMBINED_TERMS_MAX = 6
 
-/** A share that counts as the whole query, for all that sums of rarities lose in their last digits. */
+/** A share that counts as the whole query, allowing for rounding in sums of rarities. */
 export const wholeOf = (total: number): number => total * (1 - 1e-9)
 /** Which of the steps from nothing to the whole query a share reaches. */
 export const binOf = (share: number, total: number): number =>
   share >= wholeOf(total) ? SHARE_BINS : Math.floor((SHARE_BINS * share) / total)
-/** The share of which documents match, as documents are counted by bin from the richest on. */
+/** The share that a document must have to match, from counts of documents per bin, the richest first. */
 export const leastOf = (docsOfBin: (bin: number) => number, total: number): number => {
   let docs = 0
   for (let bin = SHARE_BINS; bin >= 0; bin--) {
@@ -44,7 +44,7 @@ interface Segments {
   readonly docs: number
   readonly deleted: ReadonlyBits | undefined
 }
-/** How rare each combination of terms is, by its bits: summed in the order of the terms, as of any document. */
+/** Rarity of each combination of terms, by its bits: summed in the order of the terms, as for a document. */
 export const sharesOf = (weights: ReadonlyArray<number>): Float64Array => {
   const shares = new Float64Array(1 << weights.length)
   for (let mask = 1; mask < shares.length; mask++) {
@@ -55,7 +55,7 @@ export const sharesOf = (weights: ReadonlyArray<number>): Float64Array => {
 }
 
 export class MatchedSets {
-  /** Good until the next search's are made; whoever has them may change them. */ readonly sets: ReadonlyArray<Bits>
+  /** Valid until the next search's are computed; the caller may change them. */ readonly sets: ReadonlyArray<Bits>
   /** Every match has all terms. */ isWhole = true
   private readonly terms: TermSets
   private readonly segments: ReadonlyArray<Segments>
@@ -69,14 +69,14 @@ export class MatchedSets {
     let at = 0
     this.sets = words.map((own) => room.subarray(at, (at += own)))
   }
-  /** Documents with any term. */
+  /** Adds documents with any term. */
   addAny(): void {
     this.isWhole = this.count === 1
     this.sets.forEach((set, s) => {
       for (let t = 0; t < this.count; t++) orInto(set, this.terms.of(t, s))
     })
   }
-  /** Documents with all terms, or enough that miss the least, where words may be dropped. */
+  /** Adds documents with all terms, or enough that miss the least, if words may be dropped. */
   addRichest(weights: ReadonlyArray<number>, total: number, mayDropWords: boolean): void {
     const all = (1 << this.count) - 1
     const bins = Array.from(sharesOf(weights), (share) => binOf(share, total))
@@ -92,7 +92,7 @@ export class MatchedSets {
       docs += this.add(mask)
     }
   }
-  /** Those with exactly these terms; answers how many of them are not deleted. */
+  /** Adds the documents with exactly these terms; returns how many of them are not deleted. */
   private add(mask: number): number {
     let docs = 0
     this.sets.forEach((set, s) => {

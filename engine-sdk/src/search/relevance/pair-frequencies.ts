@@ -1,6 +1,6 @@
 /**
- * How many documents have two words next to each other: a fact of the collection as the frequency of a word is, but
- * found by reading documents. Kept for pairs that were asked for, until something is published.
+ * How many documents have two words next to each other: a statistic of the collection like the frequency of a word, but
+ * found by reading documents. Cached for requested pairs until the next publication.
  */
 import { keepTable } from "./kept-tables.ts"
 import type { Lexicon } from "./lexicon.ts"
@@ -12,7 +12,7 @@ export interface PairFrequency {
 }
 
 const PAIRS_MAX = 4_096
-/** Two words as text and two numbers; an unfinished word stands for many. */
+/** Key of a pair: two words as text and two numbers; an unfinished word stands for many. */
 const PAIR_BYTES = 96
 
 export class PairFrequencies {
@@ -44,7 +44,7 @@ export class PairFrequencies {
 }
 
 const PREFIX = "relevance pairs "
-/** Those of a collection as it is now, in these units. */
+/** The frequencies of a collection's current state, for these units. */
 export const pairFrequenciesOf = (lexicon: Lexicon): PairFrequencies => {
   const { derived, name, segments } = lexicon
   const key = PREFIX + name

@@ -1,7 +1,7 @@
 /**
- * Neighbouring words of the query that are neighbours in a document too: once for following each other, once for
- * standing near each other in any order (sequential dependence, Metzler and Croft 2005). Only the best documents gain;
- * how rare a pair is gets counted over all documents that have both words, or over an even sample of them.
+ * Neighbouring words of the query that are also neighbours in a document: counted once for being adjacent, once for
+ * being near each other in any order (sequential dependence, Metzler and Croft 2005). Only the best documents gain; the
+ * rarity of a pair is counted over all documents that have both words, or over an even sample of them.
  */
 import { countBits, type Bits } from "../../index/bits.ts"
 import { isOver, spend } from "../../budget/cutoff.ts"
@@ -16,12 +16,12 @@ import type { UnitIndex } from "./unit-index.ts"
 import { idfOf, saturated } from "./weighting.ts"
 
 const PAIR_SHARE = 0.1
-/** Pairs of one query at most: longer texts are prose, where further pairs add little. */
+/** Maximum pairs of one query: longer texts are prose, where further pairs add little. */
 const PAIRS_MAX = 24
-/** Documents whose words are read to learn how rare a pair is. */
+/** Documents whose words are read to estimate how rare a pair is. */
 const SAMPLE_DOCS = 512
 
-/** Neighbours of the query, each once. */
+/** Neighbouring words of the query, each pair once. */
 export const pairsOf = (lexicon: Lexicon, { order, terms }: QueryTerms, sets: TermSets): WordPair[] => {
   const seen = new Set<number>()
   const pairs: WordPair[] = []
@@ -36,7 +36,7 @@ export const pairsOf = (lexicon: Lexicon, { order, terms }: QueryTerms, sets: Te
   return pairs
 }
 
-/** How often the two stand together in the last counted document, by the weight of the names they stand in. */
+/** How often the two occur together in the last counted document, weighted by the units in which they do. */
 let following = 0,
   nearby = 0
 /** A root of each word in one unit of a segment. */
@@ -56,7 +56,7 @@ export class WordPair {
   private readonly termB: QueryTerm
   private readonly key: string
   private readonly known: PairFrequencies
-  /** What following each other, and standing near each other, counts for. */
+  /** Weights of being adjacent and of being near each other. */
   private weights: { readonly follows: number; readonly stands: number } | undefined
   /** Per segment, in the order of the units. */ private readonly placed: ReadonlyArray<ReadonlyArray<PlacedPair>>
   constructor(
@@ -88,14 +88,14 @@ export class WordPair {
       return found
     })
   }
-  /** What a document gains that has the pair, in its place. */
+  /** The score that a document gains from the pair. */
   gainOf({ doc, s, terms }: Candidate): number {
     const { a, b } = this
     const mayHave = a > 31 || b > 31 || ((terms >>> a) & (terms >>> b) & 1) === 1
     if (!mayHave || isOver()) return 0
     this.count(s, doc)
     if (nearby === 0) return 0
-    // Weighing counts in other documents.
+    // Counting in other documents overwrites these.
     const next = following,
       close = nearby
     const { follows, stands } = (this.weights ??= this.weigh())
@@ -123,7 +123,7 @@ export class WordPair {
     }
   }
 
-  /** Documents that have the pair, estimated from a sample when many have both words. */
+  /** Documents that have the pair, estimated from a sample if many have both words. */
   private frequency(): PairFrequency {
     const { segments } = this.lexicon
     const joint = this.jointSets()
@@ -133,7 +133,7 @@ export class WordPair {
       nearDocs = 0,
       before = 0
     for (let s = 0; s < segments.length; s++) {
-      // Where all are read their order is nothing.
+      // If all are read, their order does not matter.
       const docs = step === 1 ? listOf(joint[s], counts[s]) : this.everyNth(s, joint[s], counts[s], before, step)
       before += counts[s]
       for (let i = 0; i < docs.length && !isOver(); i++) {
@@ -160,7 +160,7 @@ export class WordPair {
   }
   /**
    * Every `step`th document in the order of the second word's postings, which spreads a sample over its units; `before`
-   * of them were in other segments. `joint` holds anything afterwards.
+   * of them were in other segments. `joint` is overwritten.
    */
   private everyNth(s: number, joint: Bits, count: number, before: number, step: number): Uint32Array {
     const { lexicon, termB } = this

@@ -1,21 +1,21 @@
 /**
- * What relevance searches ask of the thread that writes: indexes of their units for what is large. It makes them before
- * anybody searches what it publishes, once it has been told which; little work is left to a search itself.
+ * What relevance searches request from the writing thread: indexes of their units for large segments. Once a list of
+ * units was requested, the writer makes them before it publishes a segment, so a search itself has little left to read.
  */
 import type { CollectionReader } from "../../index/reader.ts"
 import type { RelevanceUnit, SearchPlan } from "../../plan.ts"
 import { missingDocs } from "./unit-columns.ts"
 import { sectionNameOf } from "./unit-sections.ts"
 
-/** Documents that a search may read on its own: about ten milliseconds. */
+/** Documents that a search may read itself: about ten milliseconds. */
 export const INLINE_DOCS = 500
-/** Lists of units that are made ready in a collection: those that searches asked for last. */
+/** Number of lists of units that a collection keeps ready: the most recently requested ones. */
 const ASKED_MAX = 4
 
-/** Lists of units by what they are called together, the one asked for last at the end. */
+/** Lists of units by their joint key, the most recently requested last. */
 export class AskedUnits {
   private readonly lists = new Map<string, ReadonlyArray<RelevanceUnit>>()
-  /** False where it is there already. */
+  /** False if the list is already noted. */
   note(units: ReadonlyArray<RelevanceUnit>): boolean {
     const key = keyOf(units)
     if (this.lists.has(key)) return false
@@ -30,17 +30,17 @@ export class AskedUnits {
     return [...this.lists.values()]
   }
 }
-/** Weights say nothing of what is indexed. */
+/** Weights do not affect the index. */
 const keyOf = (units: ReadonlyArray<RelevanceUnit>): string => JSON.stringify(units.map(sectionNameOf))
 
-/** What the writer was told. */
+/** What was sent to the writer. */
 const told = new WeakMap<CollectionReader, AskedUnits>()
 interface AskedOf {
   readonly collection: string
   readonly units: ReadonlyArray<RelevanceUnit>
-  /** More is missing than the search reads itself: it waits. */ readonly waits: boolean
+  /** More is missing than the search reads itself, so it waits. */ readonly waits: boolean
 }
-/** What the writer is to be asked for these searches. */
+/** What to request from the writer for these searches. */
 export const askedOf = (
   plans: ReadonlyArray<SearchPlan>,
   readerOf: (collection: string) => CollectionReader | undefined

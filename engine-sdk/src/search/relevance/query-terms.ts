@@ -1,6 +1,6 @@
 /**
- * From what was asked to the terms that are looked up: roots of the words that some document has; what nobody wrote is
- * completed (the last word), taken apart, or corrected. Known words are never corrected.
+ * From the query text to the terms that are looked up: roots of the words that some document has. A word that no
+ * document has is completed (the last word), split or corrected. Known words are never corrected.
  */
 import type { RelevanceQuery } from "../../plan.ts"
 import { editDistance } from "../../analysis/edit-distance.ts"
@@ -13,19 +13,19 @@ export interface QueryTerm {
   readonly stems: ReadonlyArray<string>
   readonly places: ReadonlyArray<Places>
   /** Below 1 for guesses. */ readonly factor: number
-  /** What was typed of a word that was completed. */ readonly typed: string | undefined
-  /** What was typed of a word that nobody wrote. */ readonly misspelt?: string
-  /** How often the query has it. */ count: number
+  /** The typed part of a word that was completed. */ readonly typed: string | undefined
+  /** The typed form of a word that no document has. */ readonly misspelt?: string
+  /** How often it occurs in the query. */ count: number
 }
 export interface QueryTerms {
   /** Distinct, in the order of the query. */ readonly terms: ReadonlyArray<QueryTerm>
   /** The words in order as indexes into `terms`: neighbours here are pairs. */ readonly order: ReadonlyArray<number>
-  /** Neighbours that some documents write as one word: `head set`, `headset`. */ readonly compounds: ReadonlyArray<{
+  /** Neighbouring words that some documents write as one: `head set`, `headset`. */ readonly compounds: ReadonlyArray<{
     readonly a: number
     readonly b: number
     readonly joined: QueryTerm
   }>
-  /** Words that no document has, and that nothing was taken for. */ readonly unknown: number
+  /** Words that no document has and that were not replaced by others. */ readonly unknown: number
 }
 
 const GUESS_FACTOR = 0.8
@@ -35,17 +35,18 @@ const SPLIT_PART_MIN = 3
 const SPELLING_LENGTH_MIN = 4
 const SPELLING_TWO_LENGTH_MIN = 8
 /**
- * A word that one document has may be a misprint itself, unless the collection is so small that most words are in one.
+ * A word in a single document may itself be a misprint, unless the collection is so small that most words are in one
+ * document.
  */
 const SPELLING_FREQUENCY_MIN = 2
 const SMALL_COLLECTION_DOCS = 1_000
 const COMPLETED_LENGTH_MIN = 2
 const COMPLETIONS_MAX = 64
-/** A last word that so few documents have may be unfinished although it is a word. */
+/** A last word in so few documents may be unfinished although it is a word. */
 const FINISHED_FREQUENCY_MIN = 10
-/** Together so often without being adjacent, two halves are still taken for one word. */
+/** If two halves occur together this often without being adjacent, they still count as one word. */
 const TOGETHER_MIN = 3
-/** Documents looked at to see whether two halves belong together. */
+/** Documents examined to see whether two halves belong together. */
 const SPLIT_DOCS_MAX = 512
 const COMPOUND_FREQUENCY_MIN = 3
 const COMPOUNDS_MAX = 8
@@ -68,7 +69,7 @@ export class TermResolver {
     this.analyzer = wordAnalyzerOf(query.units[0].locale)
   }
 
-  /** undefined when the text has no word but stop words. */
+  /** undefined if the text has no word but stop words. */
   resolve(text: string): QueryTerms | undefined {
     const words = this.analyzer
       .words(text)
@@ -99,7 +100,7 @@ export class TermResolver {
     }
     return { terms, order, unknown, compounds: this.query.corrects ? this.compounds(words, known) : [] }
   }
-  /** Two words of which one is unknown, where others write both as one. */
+  /** Two words, one of them unknown, that documents write as one. */
   private joined(word: Word, next: Word | undefined): ReadonlyArray<Piece> | undefined {
     if (next === undefined || !this.query.corrects || !LETTERS.test(word.surface + next.surface)) return undefined
     const isKnown = (surface: string): boolean => this.lexicon.places(this.analyzer.stem(surface)) !== undefined
@@ -191,7 +192,7 @@ export class TermResolver {
       { stems: [best.right], factor: 1 }
     ]
   }
-  /** Documents where two roots are adjacent in order, and where they are together in a unit. */
+  /** Documents in which two roots are adjacent in order, and in which they are in the same unit. */
   private together(a: Places, b: Places): { adjacent: number; together: number } {
     const { segments, units } = this.lexicon
     const width = units.length
@@ -236,7 +237,7 @@ export class TermResolver {
       ? undefined
       : [{ stems: started.slice(0, COMPLETIONS_MAX), factor: GUESS_FACTOR, misspelt: surface }]
   }
-  /** Roots of the words at this distance, the likeliest first: same first letter, then more documents. */
+  /** Roots of the words at this edit distance, the likeliest first: same first letter, then more documents. */
   private spellings(surface: string, distance: number, prefix: boolean): string[] {
     const found = new Map<string, { readonly sharesFirst: boolean; readonly docs: number }>()
     const docsMin = this.lexicon.docs < SMALL_COLLECTION_DOCS ? 1 : SPELLING_FREQUENCY_MIN
@@ -265,7 +266,7 @@ export class TermResolver {
   }
 }
 
-/** Numbers of a term in a unit's streams, for looking at documents word by word. */
+/** Numbers of a term in a unit's streams, for reading documents word by word. */
 export const streamNumbers = (term: QueryTerm, segment: number, unit: number, width: number): number[] =>
   term.places.flatMap((places) => {
     const at = places[segment * width + unit]

@@ -1,8 +1,8 @@
 /**
  * The relevance ranking as a stage of a search: which documents match, and what each scores. BM25F over the terms of
- * the query decides; the best are then looked at word by word (pairs, share of the title) and against each other
- * (diffusion). Filters, order by other keys, facets, groups and pages are the execution's, as for the engine-compatible
- * scoring.
+ * the query decides; the best documents are then examined word by word (pairs, share of the title) and compared with
+ * each other (diffusion). Filters, other sort keys, facets, groups and pages are handled by the execution, as for the
+ * engine-compatible scoring.
  */
 import { andInto, countBits } from "../../index/bits.ts"
 import type { CollectionReader } from "../../index/reader.ts"
@@ -21,20 +21,22 @@ import { scoreMatches } from "./score-matches.ts"
 import { TermSets } from "./term-sets.ts"
 import { idfOf, LengthNorms } from "./weighting.ts"
 
-/** What a spelling of the query costs before any document is looked at. */
+/** Steps that a spelling of the query costs before any document is examined. */
 const VARIANT_STEPS = 256
 const COORDINATED_TERMS_MAX = 3
 
 export class RelevanceSearch {
   private asked: ReadonlyArray<QueryTerms> = []
-  /** Of terms in streams, by segment, unit and term, once a hit was told. */ private readonly numbers: number[][] = []
+  /** Numbers of terms in streams, by segment, unit and term, computed for the first hit. */
+  private readonly numbers: number[][] = []
   private readonly query: RelevanceQuery
   private readonly matches: ReadonlyArray<SegmentMatches>
   private readonly lexicon: Lexicon
   private readonly norms: LengthNorms
   /** False: another key comes first, so the costly last steps are left out. */
   private readonly ordersByScore: boolean
-  /** First places that are asked for, by score; what cannot be among them needs none. */ private readonly shown: number
+  /** Number of first places by score that are requested; documents that cannot be among them need no score. */
+  private readonly shown: number
   constructor(
     reader: CollectionReader,
     query: RelevanceQuery,
@@ -50,7 +52,7 @@ export class RelevanceSearch {
     this.norms = new LengthNorms(query.units, this.lexicon.lengthMeans)
   }
 
-  /** Fills the matches. False when the text holds nothing but stop words: then it is not for this ranking. */
+  /** Fills the matches. False if the text holds nothing but stop words: then this ranking does not apply. */
   run(): boolean {
     const resolver = new TermResolver(this.lexicon, this.query)
     const asked = [this.query.text, ...this.query.variants].flatMap((text, i) =>
@@ -70,22 +72,22 @@ export class RelevanceSearch {
     return markerOf(this.asked, this.query.units[0].locale)
   }
   /**
-   * How much of the query the words speak for: 0 where nothing stands for any of them, 1 where something does for all.
-   * One that was taken for another counts whole: at half, typing errors in queries for products cost .037 nDCG@10 of
-   * .780, and those of Cranfield win .002.
+   * How much of the query the matched words stand for: 0 if nothing stands for any word, 1 if something does for all. A
+   * corrected word counts in full: counting it half, typos in product queries cost .037 nDCG@10 of .780, and those of
+   * Cranfield gain .002.
    */
   certainty(): number {
     const { terms, unknown } = this.asked[0]
     const known = terms.reduce((sum, { count }) => sum + count, 0)
     return known === 0 ? 0 : known / (known + unknown)
   }
-  /** Words of the query that no document has, each with the roots that it was taken for, best first. */
+  /** Words of the query that no document has, each with the roots that replaced it, best first. */
   misspelt(): ReadonlyMap<string, ReadonlyArray<string>> {
     return new Map(
       this.asked[0].terms.flatMap(({ misspelt, stems }) => (misspelt === undefined ? [] : [[misspelt, stems]]))
     )
   }
-  /** The parts of a hit's score, in the words of the engine-compatible one; scores are millionths. */
+  /** The parts of a hit's score, under the names of the engine-compatible one; scores are millionths. */
   infoOf(score: bigint, s: number, doc: number): TextMatchInfo {
     const { units } = this.lexicon
     const { terms } = this.asked[0]
@@ -168,7 +170,7 @@ export class RelevanceSearch {
       norms,
       terms,
       factors: terms.map(({ factor }, t) => factor * weights[t]),
-      // Of a whole query it is one.
+      // For a whole query it is 1.
       coordination:
         needs.coordinates && !matched.isWhole
           ? Array.from(sharesOf(weights), (share) => Math.sqrt(Math.min(1, share / total)))

@@ -1,22 +1,22 @@
 /**
- * Which roots of units and segments are one word, and how rare each is: numbers of the roots that vectors of documents
- * met, so that the next vectors need no look by hash. Numbers stay as segments come and go; how rare a root is gets
- * asked again after each change.
+ * Which roots of units and segments are one word, and how rare each is: roots that document vectors met are numbered,
+ * so the next vectors need no lookup by hash. Numbers stay as segments come and go; the rarity of a root is read again
+ * after each change.
  */
 import { keepTable } from "./kept-tables.ts"
 import type { Lexicon } from "./lexicon.ts"
 import type { UnitIndex } from "./unit-index.ts"
 import { idfOf } from "./weighting.ts"
 
-/** Then they are numbered anew: roots of segments that are gone stay until then. */
+/** Maximum numbers before renumbering: until then, roots of removed segments keep theirs. */
 const ROOTS_MAX = 1 << 18
-/** A root in the map. */
+/** Bytes of a root in the map. */
 const ROOT_BYTES = 40
 
 class RootNumbers {
   private byHash = new Map<number, number>()
   private rarities = new Float64Array(1024)
-  /** By term, plus one; 0 where it was not met. */ private numbers = new Map<UnitIndex, Uint32Array>()
+  /** By term, plus one; 0 for a term not met yet. */ private numbers = new Map<UnitIndex, Uint32Array>()
   private docs = -1
   private frequencyOf: ((hash: number) => number) | undefined
 
@@ -25,11 +25,11 @@ class RootNumbers {
     for (const own of this.numbers.values()) total += own.byteLength
     return total
   }
-  /** More than any number. */
+  /** Greater than any number. */
   get size(): number {
     return this.byHash.size
   }
-  /** As the collection is now. */
+  /** Updates to the collection's current state. */
   follow(lexicon: Lexicon): void {
     this.frequencyOf = undefined
     const indexes = lexicon.segments.flat()
@@ -50,7 +50,7 @@ class RootNumbers {
       indexes.map((index) => [index, this.numbers.get(index) ?? new Uint32Array(index.terms.size)])
     )
   }
-  /** Numbers by term, plus one; what is 0 is for `add`. */
+  /** Numbers by term, plus one; for a 0, call `add`. */
   of(unit: UnitIndex): Uint32Array {
     return this.numbers.get(unit)!
   }
@@ -77,7 +77,7 @@ class RootNumbers {
 }
 
 const PREFIX = "relevance roots "
-/** The numbers of a collection, for these units. */
+/** The root numbers of a collection for these units. */
 export const rootNumbersOf = (lexicon: Lexicon): RootNumbers => {
   const { derived, name } = lexicon
   const key = PREFIX + name

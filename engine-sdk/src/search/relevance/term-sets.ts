@@ -1,7 +1,7 @@
 /**
- * Which documents have a term in any unit, as sets of one search. They are joined 32 documents at a time, so that
- * nothing is done for a posting of a common word but setting its bit; those of common words that were asked for lately
- * are kept with the segment. Other room is lent from one search to the next.
+ * Which documents have a term in any unit, as sets for one search. They are joined 32 documents at a time, so a posting
+ * of a common word costs only setting its bit; recently used sets of common words are cached with the segment. Other
+ * arrays are reused from one search to the next.
  */
 import { countBits, type Bits } from "../../index/bits.ts"
 import type { Segment } from "../../index/segment.ts"
@@ -10,7 +10,7 @@ import type { Lexicon } from "./lexicon.ts"
 import type { QueryTerm } from "./query-terms.ts"
 import type { UnitIndex } from "./unit-index.ts"
 
-/** A set for each of so many terms is kept for the next search. */
+/** A set for each of this many terms is kept for the next search. */
 const KEPT_TERMS_MAX = 8
 const rooms: Bits[] = []
 const roomOf = (t: number, words: number): Bits => {
@@ -21,12 +21,15 @@ const roomOf = (t: number, words: number): Bits => {
   return room
 }
 
-/** A word is common that every so many documents have: the set of another is made as fast as it is read. */
+/**
+ * A word is common if at least one in this many documents has it: building the set of a rarer one is as fast as reading
+ * it.
+ */
 const COMMON_SHARE = 64
-/** Sets kept of a segment: six bytes a document. */
+/** Sets cached per segment: six bytes a document. */
 const COMMON_SETS_MAX = 48
 interface CommonSet {
-  /** What it was read from: an index that was made anew may be another one. */
+  /** The index it was read from: a rebuilt index may differ. */
   readonly units: ReadonlyArray<UnitIndex>
   readonly bits: Bits
   readonly docs: number
@@ -38,7 +41,7 @@ class CommonSets {
     for (const { bits } of this.sets.values()) total += bits.byteLength
     return total
   }
-  /** The last used stands last. */
+  /** The most recently used is last. */
   get(key: string): CommonSet | undefined {
     const set = this.sets.get(key)
     if (set !== undefined) {
@@ -62,13 +65,13 @@ const commonSetsOf = (segment: Segment): CommonSets => {
   return sets
 }
 
-/** Made when first asked for; good until the sets of another query are. */
+/** Built on first use; valid until the sets of another query are built. */
 export class TermSets {
   private readonly lexicon: Lexicon
   private readonly terms: ReadonlyArray<QueryTerm>
   private readonly sets: Array<Bits | undefined>
   private readonly counts: Float64Array
-  /** Words of the sets of the segments before each, and of all. */ private readonly offsets: number[]
+  /** Number of set words in the segments before each, and in all. */ private readonly offsets: number[]
   private readonly own: Bits[] = []
   private readonly keys: ReadonlyArray<string>
   constructor(lexicon: Lexicon, terms: ReadonlyArray<QueryTerm>) {
@@ -80,11 +83,11 @@ export class TermSets {
     for (const [{ docs }] of lexicon.segments) this.offsets.push(this.offsets.at(-1)! + ((docs + 31) >>> 5))
     this.keys = terms.map(({ stems }) => `${lexicon.name}\n${stems.join(" ")}`)
   }
-  /** Only to be read. */
+  /** Must not be written to. */
   of(t: number, s: number): Bits {
     return (this.sets[t * this.lexicon.segments.length + s] ??= this.make(t, s))
   }
-  /** Documents that have the term, deleted ones too. */
+  /** Documents that have the term, including deleted ones. */
   frequency(t: number): number {
     const { length } = this.lexicon.segments
     let docs = 0
@@ -106,7 +109,7 @@ export class TermSets {
     }
     const bits = this.read(t, s)
     counts[at] = countBits(bits)
-    // What the time was too short for is nothing to keep.
+    // A set that was cut off must not be cached.
     if (counts[at] * COMMON_SHARE >= units[0].docs && !isOver())
       common.set(keys[t], { units, bits: bits.slice(), docs: counts[at] })
     return bits

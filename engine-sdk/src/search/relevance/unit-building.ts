@@ -1,6 +1,6 @@
 /**
- * Reading the words of documents into indexes of units: from stored documents, or from the indexes of the segments that
- * they were in before a merge. In steps, because there may be much to read.
+ * Reads the words of documents into indexes of units: from stored documents, or from the indexes of the segments that
+ * held them before a merge. It works in steps, because there may be much to read.
  */
 import { parseJson } from "../../documents/json.ts"
 import { leavesOf, valueAt } from "../../documents/nested.ts"
@@ -11,19 +11,19 @@ import type { CollectionSchema } from "../../schema.ts"
 import { UnitBuilder, type UnitIndex } from "./unit-index.ts"
 import { wordAnalyzerOf } from "./words.ts"
 
-/** Documents between two offers to give way. */
+/** Documents between two chances to yield. */
 const STEP_DOCS = 32
-/** Of documents that are large: few of them make a step. */
+/** Characters between two chances to yield: few large documents make a step. */
 const STEP_CHARACTERS = 32_768
 
-/** Where the words of a segment's documents are. */
+/** The source of the words of a segment's documents. */
 export interface WordSource {
   readonly segment: Segment
   readonly schema: CollectionSchema
-  /** A replaced document keeps its number, so its text is that of its successor: the old one counts as empty. */
+  /** A replaced document keeps its number, so its stored text is its successor's: the old one counts as empty. */
   readonly isGone: (doc: number) => boolean
   readonly text: (seq: number) => string | undefined
-  /** Where a document was before; its words need not be read again of an index that was made there. */
+  /** Where a document was before the merge; if that index exists, its words need not be read again. */
   readonly before?: (doc: number) => { readonly segment: Segment; readonly doc: number } | undefined
   readonly unitOf?: (segment: Segment, unit: RelevanceUnit) => UnitIndex | undefined
 }
@@ -31,12 +31,12 @@ interface Build {
   readonly unit: RelevanceUnit
   readonly builder: UnitBuilder
   readonly read: Reader
-  /** Indexes whose vocabulary was taken over; undefined where a segment has none. */ readonly adopted: Map<
+  /** Indexes whose vocabulary was adopted; undefined for a segment without one. */ readonly adopted: Map<
     Segment,
     { readonly index: UnitIndex; readonly numbers: Uint32Array } | undefined
   >
 }
-/** One pass over the documents for all of the units; answers their indexes in order. */
+/** One pass over the documents for all of the units; returns their indexes in order. */
 export function* buildingUnits(
   source: WordSource,
   units: ReadonlyArray<RelevanceUnit>
@@ -64,7 +64,7 @@ export function* buildingUnits(
   }
   return indexes
 }
-/** Answers how many characters were read. */
+/** Returns how many characters were read. */
 function* readDocument(
   { before, segment, text, unitOf }: WordSource,
   builds: ReadonlyArray<Build>,
@@ -84,7 +84,7 @@ function* readDocument(
     if (document === undefined) {
       const stored = text(segment.seqs[doc])
       readCharacters = stored?.length ?? 0
-      // A large document is read, parsed and taken apart in a turn each.
+      // Reading, parsing and tokenizing a large document each take a turn of their own.
       const isLarge = readBefore + readCharacters > STEP_CHARACTERS
       if (isLarge) yield
       document = stored === undefined ? {} : (parseJson(stored) as { readonly [key: string]: unknown })
@@ -161,7 +161,8 @@ const textFields = (schema: CollectionSchema): ReadonlySet<string> => {
 }
 
 /**
- * What a field that is indexed but not stored says: its tokens in order, as far as the engine's own index keeps them.
+ * The content of a field that is indexed but not stored: its tokens in order, as far as the engine's own index keeps
+ * them.
  */
 const textsOfColumn = (column: TextColumn, docs: number): string[] => {
   const words: Array<Array<{ readonly place: number; readonly text: string }>> = Array.from({ length: docs }, () => [])

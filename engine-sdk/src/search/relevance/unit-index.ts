@@ -1,27 +1,27 @@
 /**
- * The relevance ranking's own index of one segment and one unit, where a unit is one name of `query_by` (a field, an
- * object, or a wildcard whose fields count as one). Postings carry counts; the words of each document in order stand
- * beside them, for pairs of words and for vectors of documents. Immutable like the segment, derived from stored
- * documents on first use and gone with the segment.
+ * The relevance ranking's own index of one segment and one unit. A unit is one name of `query_by` (a field, an object,
+ * or a wildcard whose fields count as one). Postings carry counts; beside them are the words of each document in order,
+ * for pairs of words and for document vectors. Immutable like the segment, derived from stored documents on first use,
+ * and removed with the segment.
  */
 import { ByteLog, encodeUtf8, hashBytes, sortingUtf8, WordLog } from "../../index/bytes.ts"
 import { sharing as sharingPrefixes } from "../../index/text-builder.ts"
 import { StringTable } from "../../index/string-table.ts"
 import type { WordAnalyzer } from "./words.ts"
 
-/** Between two values of a unit: words on its sides never stand next to each other. */
+/** Separates two values of a unit: words on either side of it are never adjacent. */
 export const GAP = 0
 /** Ends the words at positions; parts of joined words follow. */
 export const PARTS = 1
-/** Term numbers in streams start behind the two marks. */
+/** Term numbers in streams begin after the two marks. */
 export const FIRST_TERM = 2
 const NO_TERM = 0xffffffff
 const WORDS_MAX = 0x7fff
-/** Of one text that are read: more words than `WORDS_MAX` of usual length, in a hundred milliseconds. */
+/** Characters of one text that are read: more than `WORDS_MAX` words of usual length, in a hundred milliseconds. */
 const CHARACTERS_MAX = 262_144
-/** Of a text that are read between two chances to give way. */
+/** Characters of a text that are read between two chances to yield. */
 const PIECE_CHARACTERS = 8_192
-/** What a value costs beside its characters, in characters. */
+/** Cost of a value apart from its characters, in characters. */
 const VALUE_CHARACTERS = 8
 const COUNT_MAX = 255
 
@@ -32,7 +32,7 @@ export class UnitIndex {
   readonly starts: Uint32Array
   readonly postingDocs: Uint32Array
   readonly counts: Uint8Array
-  /** Words as written (lower case), sorted: completions and spellings are looked up among them. */ readonly surfaces: {
+  /** Words as written (lower case), sorted: completions and spellings are looked up in them. */ readonly surfaces: {
     readonly terms: StringTable
     readonly shared: Uint8Array
     readonly termOf: Uint32Array
@@ -79,7 +79,7 @@ export class UnitIndex {
   }
 }
 
-/** Words between two chances to give way, less one. */
+/** Words between two chances to yield, less one. */
 const STEP_MASK = 8_191
 function* tabling(sorted: ReadonlyArray<string>): Generator<void, StringTable> {
   const log = new ByteLog()
@@ -94,7 +94,7 @@ function* tabling(sorted: ReadonlyArray<string>): Generator<void, StringTable> {
 /** Collects documents in order; every document of the segment is closed once, with or without words. */
 export class UnitBuilder {
   private readonly analyzer: WordAnalyzer
-  /** Surface to its number; -1 for stop words. */ private readonly surfaceIds = new Map<string, number>()
+  /** Number of each surface; -1 for stop words. */ private readonly surfaceIds = new Map<string, number>()
   private readonly surfaceTerm = new WordLog()
   private readonly termIds = new Map<string, number>()
   private readonly stream = new WordLog(1024)
@@ -103,16 +103,16 @@ export class UnitBuilder {
   private readonly parts: number[] = []
   private length = 0
   private open = false
-  /** Values of the document that are still to be read, from the first one's `restAt` on. */
+  /** Values of the document still to be read, the first one from `restAt` on. */
   private readonly rest: string[] = []
   private restFirst = 0
   private restAt = 0
-  /** Characters of the document that were read in one piece. */ private taken = 0
+  /** Characters of the document that were read in the current piece. */ private taken = 0
   constructor(analyzer: WordAnalyzer) {
     this.analyzer = analyzer
     this.starts.push(0)
   }
-  /** A value of the document. Long ones, and what comes when many have been read, are for `addRest`. */
+  /** Adds a value of the document. Long ones, and those after many have been read, are left to `addRest`. */
   add(text: string): void {
     if (this.taken + text.length > PIECE_CHARACTERS || this.rest.length > 0) {
       this.rest.push(text.slice(0, CHARACTERS_MAX))
@@ -121,15 +121,15 @@ export class UnitBuilder {
     this.taken += text.length + VALUE_CHARACTERS
     this.addPiece(text, false)
   }
-  /** A piece of what is left; false when there is none. To be called until then, before the document is closed. */
+  /** Adds one piece of the rest; false if there is none. Call it until then, before closing the document. */
   addRest(): boolean {
     const { rest } = this
     for (this.taken = 0; this.restFirst < rest.length && this.taken < PIECE_CHARACTERS;) {
       const text = rest[this.restFirst],
         from = this.restAt
-      // What is shorter than a piece is never cut: its words would be two.
+      // A text shorter than a piece is never cut: that would split a word in two.
       if (this.taken > 0 && this.taken + text.length > PIECE_CHARACTERS) break
-      // Between two words, where there are any.
+      // Cut between two words, if possible.
       const most = from + PIECE_CHARACTERS,
         space = text.length <= most ? -1 : text.lastIndexOf(" ", most),
         end = text.length <= most ? text.length : space > from ? space : most
@@ -168,7 +168,7 @@ export class UnitBuilder {
         }
     }
   }
-  /** Takes over the vocabulary of an index of the same unit; answers what its term numbers are here. O(its words). */
+  /** Adopts the vocabulary of an index of the same unit; returns the numbers of its terms here. O(its words). */
   adopt(index: UnitIndex): Uint32Array {
     const numbers = new Uint32Array(index.terms.size)
     for (let term = 0; term < numbers.length; term++) {
@@ -186,7 +186,7 @@ export class UnitBuilder {
     }
     return numbers
   }
-  /** The words of a document of an adopted index, instead of reading its text. */
+  /** Adds the words of a document of an adopted index, instead of reading its text. */
   addFrom(index: UnitIndex, doc: number, numbers: Uint32Array): void {
     const { stream } = index
     for (let i = index.streamStarts[doc], end = index.streamStarts[doc + 1]; i < end; i++)
@@ -256,9 +256,9 @@ export class UnitBuilder {
       surfaces
     })
   }
-  /** Stems that are in a document, sorted, and the place of each number among them. */
+  /** Stems that occur in a document, sorted, and the index of each number among them. */
   private *rankedStems(words: Uint32Array): Generator<void, RankedStems> {
-    // An adopted vocabulary may hold words whose documents are gone.
+    // An adopted vocabulary may contain words whose documents no longer exist.
     const isUsed = new Uint8Array(this.termIds.size)
     for (let i = 0; i < words.length; i++) {
       if ((i & STEP_MASK) === STEP_MASK) yield
@@ -300,7 +300,7 @@ interface RankedStems {
   readonly stems: ReadonlyArray<string>
   readonly rank: Uint32Array
 }
-/** The words of all documents by the places of their stems, in as few bytes as they need. */
+/** The words of all documents by the indexes of their stems, in as few bytes as they need. */
 function* streamOf(words: Uint32Array, rank: Uint32Array, stems: number): Generator<void, Uint16Array | Uint32Array> {
   const stream = stems + FIRST_TERM <= 0x10000 ? new Uint16Array(words.length) : new Uint32Array(words.length)
   for (let i = 0; i < words.length; i++) {
@@ -309,7 +309,7 @@ function* streamOf(words: Uint32Array, rank: Uint32Array, stems: number): Genera
   }
   return stream
 }
-/** Documents of each stem, in their order, and how often it is in them. */
+/** Documents of each stem, in order, and how often it occurs in them. */
 function* postingsOf(
   stream: Uint16Array | Uint32Array,
   streamStarts: Uint32Array,

@@ -1,6 +1,6 @@
 /**
- * The index of a unit as a derived section: its arrays one behind the other in shared memory. Its name says what it was
- * made of; one of another version is nobody's, and is made anew.
+ * The index of a unit as a derived section: its arrays in sequence in shared memory. Its name identifies what it was
+ * made from; one of another version is never looked up and is made again.
  */
 import { hasStemmer, stemmerMissing } from "../../analysis/stemmer.ts"
 import { arraysOf, sectionsOf, type DerivedSection } from "../../index/derived-sections.ts"
@@ -10,10 +10,10 @@ import { StringTable } from "../../index/string-table.ts"
 import type { RelevanceUnit } from "../../plan.ts"
 import { UnitIndex } from "./unit-index.ts"
 
-/** To be raised with every change of what words are (`words.ts`) or of how an index lies in memory. */
+/** Must be raised with every change to what words are (`words.ts`) or to the layout of an index. */
 const VERSION = 1
 const PREFIX = `relevance ${VERSION} `
-/** The library of stemmers is optional: words with roots and words without are two indexes. */
+/** The stemming library is optional: indexes with and without stemmed words have different names. */
 const hasRoots = (locale: string): boolean => hasStemmer(locale) && stemmerMissing(locale) === undefined
 const names = new WeakMap<RelevanceUnit, string>()
 export const sectionNameOf = (unit: RelevanceUnit): string => {
@@ -26,7 +26,7 @@ export const sectionNameOf = (unit: RelevanceUnit): string => {
 }
 export const isUnitSection = (name: string): boolean => name.startsWith(PREFIX)
 
-/** Gives way; whoever begins it must end it. */
+/** Yields; a caller that starts it must run it to the end. */
 export function* putUnit(index: UnitIndex, allocate: Allocate): Generator<void, Omit<DerivedSection, "id" | "name">> {
   const out = new SectionWriter()
   const { surfaces, terms } = index
@@ -68,7 +68,7 @@ const readUnit = (section: DerivedSection): UnitIndex => {
     docsWith
   })
 }
-/** One object for each section: what follows indexes knows them by it. */
+/** One object for each section: derived data identifies indexes by it. */
 const read = new WeakMap<DerivedSection, UnitIndex>()
 export const attachedUnit = (segment: Segment, unit: RelevanceUnit): UnitIndex | undefined => {
   const sections = sectionsOf(segment)

@@ -9,16 +9,16 @@ export const idfOf = (frequency: number, docs: number): number =>
   Math.log(1 + (docs - Math.min(frequency, docs) + 0.5) / (Math.min(frequency, docs) + 0.5))
 /** 0..2.4 for a weighted, length-normalised count. */
 export const saturated = (tf: number): number => (GAIN * tf) / (SATURATION + tf)
-/** What one occurrence counts in a text of this length. */
+/** Weight of one occurrence in a text of this length. */
 const perOccurrence = (weight: number, length: number, lengthMean: number): number =>
   weight / (1 - LENGTH_SHARE + (LENGTH_SHARE * length) / lengthMean)
 
-/** Texts up to here share what one of their length counts; of longer ones it is worked out each time. */
+/** Texts up to this length use the table; for longer ones the weight is computed each time. */
 const LENGTHS_MAX = 512
 let table = new Float64Array(0)
 /**
- * What one occurrence counts, by unit and length. Two divisions a posting were a twentieth of a search; lengths repeat.
- * The table is lent to one search at a time.
+ * Weight of one occurrence, by unit and length. Two divisions a posting were a twentieth of a search, and lengths
+ * repeat. The table is used by one search at a time.
  */
 export class LengthNorms {
   private readonly units: ReadonlyArray<{ readonly weight: number }>

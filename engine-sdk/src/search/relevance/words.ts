@@ -1,7 +1,7 @@
 /**
  * What a word is to the relevance ranking: words as in UAX 29 with hyphens splitting, English stop words, Snowball
  * roots, and a number with its unit as one word. Documents and queries both pass through here; the engine-compatible
- * analyzer (`analysis/`) keeps serving everything else.
+ * analyzer (`analysis/`) serves everything else.
  */
 import { BoundedMap } from "../../bounded-map.ts"
 import { createAnalyzer } from "../../analysis/analyzer.ts"
@@ -27,7 +27,7 @@ const UNITS: ReadonlySet<string> = new Set(
 )
 const WORD_LENGTH_MAX = 100
 
-/** One word at one position. `parts`: the number and the unit of a joined word, which stand at the same position. */
+/** One word at one position. `parts`: the number and the unit of a joined word, both at the same position. */
 export interface Word {
   readonly surface: string
   readonly parts?: readonly [number: string, unit: string]
@@ -37,7 +37,7 @@ export interface WordAnalyzer {
   /** Every word of a text in order, stop words included. O(text). */
   words(text: string): Array<Word>
   isStop(surface: string): boolean
-  /** Root of a surface; tokens with a digit have none but themselves. */
+  /** Root of a surface; a token with a digit is its own root. */
   stem(surface: string): string
   /** A root begins as its surface does. */ readonly keepsFirstLetters: boolean
 }
@@ -58,12 +58,12 @@ CLASSES[46] = POINT
 CLASSES[44] = COMMA
 CLASSES[39] = APOSTROPHE
 
-/** Whether a unit of UTF-16 belongs to a word: 0 not looked at, 1 no, 2 yes. */
+/** Whether a UTF-16 unit belongs to a word: 0 not checked yet, 1 no, 2 yes. */
 const wordCodes = new Uint8Array(65_536)
 const classOf = (code: number): number => {
   if (code < 128) return CLASSES[code]
   if (code === 0x2019) return APOSTROPHE
-  // Halves of a pair always belong to a word: what they spell is a letter of a rare script or an emoji.
+  // Surrogate halves always belong to a word: together they encode a letter of a rare script or an emoji.
   if (code >= 0xd800 && code < 0xe000) return LETTER
   if (wordCodes[code] === 0) wordCodes[code] = /[\p{L}\p{N}\p{M}]/u.test(String.fromCharCode(code)) ? 2 : 1
   return wordCodes[code] === 2 ? LETTER : SPLIT
@@ -75,7 +75,7 @@ const hasWide = (text: string): boolean => {
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u
 const segmenter = new Intl.Segmenter("und", { granularity: "word" })
 
-/** Compatibility forms and marks go, trade marks separate, Latin letters become plain ones. */
+/** Compatibility forms and marks are removed, trademark signs separate words, and Latin letters become plain ones. */
 const plain = (text: string): string => {
   const bare = text
     .replace(/[™®©℠]/g, " ")
@@ -88,7 +88,7 @@ const plain = (text: string): string => {
 }
 
 /**
- * Surfaces of a text. A point stays between digits and vanishes inside acronyms; a comma between thousands vanishes.
+ * Surfaces of a text. A point is kept between digits and dropped inside acronyms; a comma between thousands is dropped.
  */
 const cut = (given: string): string[] => {
   const isWide = hasWide(given)
@@ -180,12 +180,12 @@ const hasDigit = (word: string): boolean => {
   return false
 }
 
-/** By locale, which tenants choose; one with a segmentation of its own is some 100 kB. */
+/** By locale, which tenants choose; a locale with its own segmentation takes some 100 kB. */
 const analyzers = new BoundedMap<string, WordAnalyzer>({ bytes_max: 16_000_000, bytesOf: () => 100_000 })
 /**
  * The analyzer of a field's locale. Decision: fields without a locale are read as English, as the demo and most
  * catalogues are; other locales use their own segmentation and roots and have no stop words. Without the optional
- * library of stemmers their words stay as they are: a ranking loses some recall, where refusing would lose the search.
+ * stemming library their words stay unstemmed: the ranking loses some recall, where refusing would lose the search.
  */
 export const wordAnalyzerOf = (locale: string): WordAnalyzer => {
   const known = analyzers.get(locale)

@@ -1,18 +1,19 @@
 /**
- * Where the order begins with a column, text scores matter among equals and in what is shown: only documents that may
- * be among the k best by the column are scored. Of 32 documents whose best value is too low none is looked at.
+ * If the order begins with a column, text scores matter only between equal values and in what is shown: only documents
+ * that may be among the k best by the column are scored. Blocks of 32 documents whose best value is too low are
+ * skipped.
  */
 import { bitsOf, setBit, type Bits } from "../../index/bits.ts"
 import { spend } from "../../budget/cutoff.ts"
 import type { SegmentMatches } from "./segment-matches.ts"
 import type { TieColumn } from "./top-k-scorer.ts"
 
-/** Shorter sets are gone through as fast. */
+/** Shorter sets are scanned just as fast. */
 const WORDS_MIN = 128
-/** Words of sets between two accounts of them, less one. */
+/** Words of sets between two charges to the time, less one. */
 const BLOCK_MASK = 1_023
 
-/** The documents of each segment that are not behind k others by what the order looks at first. */
+/** The documents of each segment that do not rank below k others by the first column of the order. */
 export const bestByColumn = (
   matches: ReadonlyArray<SegmentMatches>,
   columns: ReadonlyArray<TieColumn>,
@@ -33,7 +34,7 @@ export const bestByColumn = (
 }
 
 interface Threshold {
-  /** Also asked of the highest of 32. */ isReached(value: number): boolean
+  /** Also called with the highest value of 32. */ isReached(value: number): boolean
 }
 const eachAbove = (
   found: Bits,
@@ -55,7 +56,7 @@ const eachAbove = (
   }
 }
 
-/** The k highest values so far, the lowest of them at the root. */
+/** The k highest values so far; the root is the lowest of them. */
 class HighestValues implements Threshold {
   private readonly values: Float64Array
   constructor(k: number) {

@@ -1,6 +1,6 @@
 /**
  * Which words of the vocabulary a typed one may stand for (`docs/contract/matching.md#candidate-words`): the word
- * itself, what it is a prefix of, and what is some edits away, best first and no more than a few.
+ * itself, words it is a prefix of, and words some edits away, best first and bounded in number.
  */
 import type { TextQuery } from "../../plan.ts"
 import { compareBytes, decodeUtf8, encodeUtf8 } from "../../index/bytes.ts"
@@ -10,9 +10,9 @@ import type { StringTable } from "../../index/string-table.ts"
 import { WALKED, walkOrder } from "../../compat/walk-order.ts"
 import type { TermLookup } from "./term-lookup.ts"
 
-/** The vocabulary of one field, wherever its documents lie. */
+/** The vocabulary of one field, independent of where its documents are. */
 export type WordColumn = Pick<TextColumn, "terms" | "shared" | "best" | "frequency">
-/** What choosing among words asks of an index. */
+/** What choosing words needs from an index. */
 export interface WordLookup extends Pick<
   TermLookup,
   "fields" | "byBestValue" | "isRestricted" | "termsOf" | "fieldsHolding" | "worthOf" | "isUsable"
@@ -20,7 +20,9 @@ export interface WordLookup extends Pick<
   /** By segment and field. */ readonly columns: ReadonlyArray<ReadonlyArray<WordColumn | undefined>>
 }
 
-/** With several segments, so many words of each are looked at, because what counts is their worth in all. */
+/**
+ * With several segments, this many words of each are examined, because the sum of their worth over all segments counts.
+ */
 const SUMMED_TERMS = 256
 
 /** A word as it was typed. */
@@ -37,7 +39,7 @@ export class CandidateWords {
   private readonly lookup: WordLookup
   readonly most: number
 
-  /** `most`: words of one token at one cost. */
+  /** `most`: maximum words of one token at one cost. */
   constructor(query: TextQuery, lookup: WordLookup, most: number) {
     this.query = query
     this.lookup = lookup
@@ -56,8 +58,8 @@ export class CandidateWords {
   }
 
   /**
-   * Words for one token at one cost: over fields by weight; the last word prefers what continues the one before it,
-   * `previous`. Words that are `seen` are left out, and those found are added to it.
+   * Words for one token at one cost, over fields by weight; for the last word, those that follow the one before it,
+   * `previous`, are preferred. Words in `seen` are left out, and those found are added to it.
    */
   wordsOf(token: QueryToken, cost: number, previous: string | undefined, seen: Set<string>): ReadonlyArray<string> {
     const words: string[] = []
@@ -114,7 +116,9 @@ export class CandidateWords {
     }
   }
 
-  /** Words some edits away, or continuations of a prefix: those of the highest worth, equals by the alphabet. */
+  /**
+   * Words some edits away, or completions of a prefix: those of the highest worth, equal ones in alphabetical order.
+   */
   private collectExpanded(
     field: number,
     token: QueryToken,
@@ -136,11 +140,11 @@ export class CandidateWords {
         if (term >= 0 && lookup.isUsable(s, field, term, previous)) exact = token.text
       }
     }
-    // What a word is worth does not depend on where its documents lie: segments in which none of them can be used count
+    // The worth of a word does not depend on where its documents are: segments in which none of them can be used count
     // too.
     if (lookup.columns.length > 1 && (previous !== undefined || lookup.isRestricted))
       for (const word of worths.keys()) worths.set(word, lookup.worthOf(field, encodeUtf8(word)))
-    // The word as it stands comes first and takes one of the places.
+    // The word as typed comes first and takes one of the places.
     let taken = 0
     if (exact !== undefined && !seen.has(exact)) {
       seen.add(exact)
@@ -157,7 +161,7 @@ export class CandidateWords {
     }
   }
 
-  /** Adds the best words of one segment, and what they are worth in it. `seenCount`: words that are known already. */
+  /** Adds the best words of one segment, and their worth in it. `seenCount`: words that are known already. */
   private addBestTerms(
     s: number,
     field: number,
@@ -171,7 +175,7 @@ export class CandidateWords {
   ): void {
     const { lookup } = this
     const { byBestValue } = lookup
-    // A word's worth is its sum over segments: with several, look at more than the best of each.
+    // A word's worth is its sum over segments: with several, examine more than the best of each.
     const size = this.most + seenCount
     const top = new BestTerms(lookup.columns.length === 1 ? size : Math.max(size, SUMMED_TERMS))
     expandTerm(column, token.bytes, cost, isPrefix, (term) => {
@@ -188,9 +192,9 @@ export class CandidateWords {
   }
 
   /**
-   * Continuations of a prefix in the order in which the reference meets them (`compat/walk-order.ts`), where some have
-   * to stay out and it meets them all: it stops at four times the candidates. With more of them equals go by the
-   * alphabet here, and false is answered. O(candidates · log terms) per segment.
+   * Completions of a prefix in the order in which the reference engine visits them (`compat/walk-order.ts`), if not all
+   * fit and it visits them all: it stops at four times the candidates. If there are more of them, equal ones go by the
+   * alphabet here, and false is returned. O(candidates · log terms) per segment.
    */
   private collectWalked(
     field: number,
@@ -235,7 +239,7 @@ export class CandidateWords {
       byField ? "best" : "nothing",
       (i) => found[i].text !== token.text && isUsable(found[i])
     )
-    // The word as it stands comes first and takes one of the places.
+    // The word as typed comes first and takes one of the places.
     const exact = found.findIndex(({ text }) => text === token.text)
     const chosen = exact >= 0 && isUsable(found[exact]) ? [exact, ...order] : order
     for (const i of chosen.slice(0, most)) {
@@ -246,7 +250,7 @@ export class CandidateWords {
   }
 }
 
-/** The `most` terms of the highest worth, in no order until read. */
+/** The `most` terms of the highest worth, unordered until read. */
 class BestTerms {
   readonly terms: number[] = []
   readonly worths: number[] = []

@@ -1,6 +1,6 @@
 /**
- * Which documents hold every word of a combination. Lists are read in their order, those of common words are sets
- * (`index/list-sets.ts`) that are joined 32 documents at a time, so little here touches memory at random.
+ * Which documents contain every word of a combination. Lists are read in order, and those of common words are sets
+ * (`index/list-sets.ts`) that are joined 32 documents at a time, so there is little random access to memory.
  */
 import { bitsOf, countBits, type Bits, type ReadonlyBits } from "../../index/bits.ts"
 import type { TextColumn } from "../../index/columns.ts"
@@ -12,14 +12,14 @@ export interface PostingList {
   readonly column: TextColumn
   readonly term: number
 }
-/** Candidates of this share of a segment are kept as numbers instead of bits. */
+/** Up to this share of a segment, candidates are kept as numbers instead of bits. */
 export const SPARSE_FACTOR = 64
-/** From so many candidates on a set is worth making for them. */
+/** From this many candidates on, building a set for them pays off. */
 export const SET_DOCS_MIN = 1_024
 
 /**
- * Documents that hold each of the first `words` words in some field, ascending; undefined when there are none. Cost: an
- * eighth of a byte a document for each word, or a look per candidate where the rarest word has few.
+ * Documents that contain each of the first `words` words in some field, ascending; undefined if there are none. Cost:
+ * an eighth of a byte a document for each word, or a lookup per candidate if the rarest word has few.
  */
 export const matchingDocs = (
   lists: ReadonlyArray<PostingList>,
@@ -39,7 +39,7 @@ export const matchingDocs = (
     for (let word = 0; word < words; word++) if (word !== lead) docs = docsWith(docs, lists, word)
   } else {
     const [bits, other] = spareSets(docsOfSegment)
-    // Nothing matches outside of where the rarest word begins and ends: documents that are alike lie together.
+    // Nothing matches outside the range of the rarest word's documents: similar documents are stored together.
     const [from, end] = spanOf(lists, lead)
     let within: ReadonlyBits | undefined
     const narrow = (by: ReadonlyBits): void => {
@@ -49,7 +49,7 @@ export const matchingDocs = (
       if (word !== lead) narrow(setOfWord(within === undefined ? bits : other, lists, word, from, end))
     if (allowed !== undefined) narrow(allowed)
     if (alone !== undefined) {
-      // Its documents are in order already: they are looked up in the other sets, and no set has to be read out.
+      // Its documents are ordered already: they are looked up in the other sets, and no set has to be decoded.
       const {
         column: { docs: postings, starts },
         term
@@ -87,7 +87,7 @@ export const spanOf = (lists: ReadonlyArray<PostingList>, word: number): readonl
     }
   return [first >>> 5, (last >>> 5) + 1]
 }
-/** Those of `docs` that are in the set. Without a branch: which are is anybody's guess. */
+/** Those of `docs` that are in the set. Branch-free, because membership is unpredictable. */
 const docsIn = (docs: Uint32Array, bits: ReadonlyBits): Uint32Array => {
   const kept = new Uint32Array(docs.length)
   let n = 0
@@ -108,17 +108,17 @@ const docsInEither = (docs: Uint32Array, a: ReadonlyBits, b: ReadonlyBits): Uint
   }
   return kept.subarray(0, n)
 }
-/** Reused by every search: they do not overlap. */
+/** Reused by every search: searches do not overlap. */
 let spare: [Bits, Bits] = [bitsOf(0), bitsOf(0)]
-/** Two sets for a segment of this size that hold anything, until the next call. */
+/** Two sets for a segment of this size, with arbitrary content, valid until the next call. */
 export const spareSets = (docsOfSegment: number): [Bits, Bits] => {
   if (spare[0].length * 32 < docsOfSegment) spare = [bitsOf(docsOfSegment), bitsOf(docsOfSegment)]
   const size = (docsOfSegment + 31) >>> 5
   return [spare[0].subarray(0, size), spare[1].subarray(0, size)]
 }
 /**
- * Documents of a word: the set of its only list, else `room`, filled with all of them. Only to be read, and between the
- * words `from` and `end`.
+ * Documents of a word: the set of its only list, else `room`, filled with all of them. Read-only, and valid only
+ * between the words `from` and `end`.
  */
 export const setOfWord = (
   room: Bits,
@@ -150,7 +150,7 @@ export const andOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits, from: number
   for (let w = from; w < end; w++) into[w] = a[w] & b[w]
   return into
 }
-/** Four at a time: a pass for each set would read and write the room anew. */
+/** Four at a time: a pass for each set would read and write the room again. */
 const orOf = (into: Bits, sets: ReadonlyArray<Bits>, from: number, end: number): void => {
   const none = sets.length < 4 ? noBits(into.length) : into
   const a = sets[0] ?? none,
@@ -166,7 +166,10 @@ const orFour = (into: Bits, a: Bits, b: Bits, c: Bits, d: Bits, from: number, en
 /** Never written to. */
 let emptySet = bitsOf(0)
 const noBits = (words: number): Bits => (emptySet.length < words ? (emptySet = new Uint32Array(words)) : emptySet)
-/** The numbers of the set bits, ascending, in `docs`. `most`: there are not more between the words `from` and `end`. */
+/**
+ * Writes the numbers of the set bits, ascending, to `docs`. `most`: upper bound of their count between the words `from`
+ * and `end`.
+ */
 export const listOf = (
   bits: ReadonlyBits,
   most = countBits(bits),
@@ -211,7 +214,7 @@ const mergeSorted = (a: Uint32Array, b: Uint32Array): Uint32Array => {
   while (j < b.length) merged[n++] = b[j++]
   return merged.subarray(0, n)
 }
-/** Those of `docs` that one of the word's lists holds. */
+/** Those of `docs` that are in one of the word's lists. */
 const docsWith = (docs: Uint32Array, lists: ReadonlyArray<PostingList>, word: number): Uint32Array => {
   const own = lists.filter((list) => list.word === word)
   const sets = own.map(({ column, term }) => column.setOf(term, docs.length < SET_DOCS_MIN)?.bits)
@@ -239,7 +242,7 @@ const docsWith = (docs: Uint32Array, lists: ReadonlyArray<PostingList>, word: nu
   }
   return kept.subarray(0, n)
 }
-/** The first posting at or behind `doc`, galloping from `at`. */
+/** The first posting at or after `doc`, galloping from `at`. */
 export const firstFrom = (docs: Uint32Array, at: number, end: number, doc: number): number => {
   if (at >= end || docs[at] >= doc) return at
   let step = 1
@@ -256,7 +259,7 @@ export const firstFrom = (docs: Uint32Array, at: number, end: number, doc: numbe
   }
   return at
 }
-/** Sets the documents' bits; answers those that were not set before. */
+/** Sets the documents' bits; returns those that were not set before. */
 export const addDocs = (docs: Uint32Array, found: Bits): Uint32Array => {
   const fresh = new Uint32Array(docs.length)
   let n = 0
@@ -270,7 +273,7 @@ export const addDocs = (docs: Uint32Array, found: Bits): Uint32Array => {
   }
   return fresh.subarray(0, n)
 }
-/** The same where no bit is set. */
+/** The same if no bit is set yet. */
 export const addFirstDocs = (docs: Uint32Array, found: Bits): void => {
   for (let i = 0; i < docs.length; i++) {
     const doc = docs[i]

@@ -1,13 +1,14 @@
-/** The words that a beginning stands for in a filter (`docs/contract/filters.md#strings`). Pure. */
+/** The words that a prefix stands for in a filter (`docs/contract/filters.md#strings`). Pure. */
 import { WALKED, walkOrder } from "../../compat/walk-order.ts"
 import { compareBytes, encodeUtf8 } from "../../index/bytes.ts"
 
-/** Of words that begin alike, each with its documents, the best `most`. O(n log n). */
+/** The best `most` of the words with a common prefix, each with its documents. O(n log n). */
 export const bestCompletions = (words: ReadonlyMap<string, number>, most: number): string[] => {
   const ordered = [...words]
     .map(([word, worth]) => ({ word, bytes: encodeUtf8(word), worth }))
     .sort((a, b) => compareBytes(a.bytes, 0, a.bytes.length, b.bytes, 0, b.bytes.length))
-  // Of equals those that the reference meets first, where it meets them all; else those first in the alphabet.
+  // Of equal ones, those that the reference engine visits first, if it visits them all; else those first in the
+  // alphabet.
   const order =
     ordered.length > most && ordered.length <= most * WALKED
       ? walkOrder(

@@ -1,6 +1,6 @@
 /**
- * What is tried when words as they were typed find too little (`docs/contract/matching.md#fallbacks`): other spellings
- * by gluing and splitting words, fewer words, and words in the middle of others.
+ * What is tried if the words as typed find too little (`docs/contract/matching.md#fallbacks`): other spellings by
+ * joining and splitting words, fewer words, and infix matches.
  */
 import type { TextQuery } from "../../plan.ts"
 import { hasBit } from "../../index/bits.ts"
@@ -16,7 +16,7 @@ const INFIX_SCORE = 100
 
 /** Whether a live document has two words next to each other in a field. */
 type AreNeighbours = (field: number, left: string, right: string) => boolean
-/** The first spelling with words glued together or one split in two that the first possible field knows. */
+/** The first spelling, with words joined or one split in two, that the first possible field knows. */
 export const respell = (
   tokens: ReadonlyArray<string>,
   lookup: Pick<TermLookup, "fields" | "exists">,
@@ -67,8 +67,8 @@ interface FewerTokens {
   readonly dropped: ReadonlyArray<QueryToken>
 }
 /**
- * Ever fewer tokens, down to one: from one side, then from the other. `wantsMore` is asked before each; without it only
- * few tokens go on, where both sides are asked for.
+ * Ever fewer tokens, down to one: dropped from one side, then from the other. `wantsMore` is called before each; when
+ * it returns false, only short queries that drop from both sides continue.
  */
 export function* fewerTokens(
   all: ReadonlyArray<QueryToken>,
@@ -96,7 +96,7 @@ export function* fewerTokens(
   }
 }
 
-/** Fields in which words are found in the middle of others: always, or where nothing was found otherwise. */
+/** Fields that are searched by infix: always, or only if nothing was found otherwise. */
 export const infixFields = (
   query: TextQuery,
   lookup: TermLookup,
@@ -108,7 +108,7 @@ export const infixFields = (
     return mode === "off" || (mode === "fallback" && !wasEmpty) || !field.infix ? [] : [f]
   })
 }
-/** Adds documents with a word that contains `wanted`. False when the time is over. Cost: O(terms of the field). */
+/** Adds documents with a word that contains `wanted`. False when time has run out. Cost: O(terms of the field). */
 export const matchInfix = (
   wanted: string,
   f: number,

@@ -1,7 +1,7 @@
 /**
- * The documents of a combination that stayed a set (`common-words.ts`), split by which fields hold all of its words:
- * more words in one field always beat fewer, so each slice has a bound of its own, and those below the threshold are
- * never looked at.
+ * The documents of a combination that stayed a set (`common-words.ts`), split by which fields contain all of its words:
+ * more words in one field always beat fewer, so each slice has its own upper bound, and slices below the threshold are
+ * never examined.
  */
 import { bitsOf, type Bits, type ReadonlyBits } from "../../index/bits.ts"
 import { postingIn, type ListSet } from "../../index/list-sets.ts"
@@ -10,17 +10,21 @@ import { completeFields } from "./common-words.ts"
 import { scoreHigh, scoreLow } from "./field-score.ts"
 import { ALL_FIELDS, possiblyWhole, type UnscoredMatches, type UpperBounds } from "./upper-bounds.ts"
 
-/** Documents with all words in these fields and in no others: the sets of the former's lists without the latter's. */
+/**
+ * Documents with all words in these fields and in no others: the sets of the former's lists without those of the
+ * latter.
+ */
 interface FieldSlice {
-  /** The highest score that one of them can have. */ readonly high: number
+  /** The highest score that a document of the slice can have. */ readonly high: number
   readonly low: number
-  /** Sets that hold each of them. */ readonly within: ReadonlyArray<ReadonlyBits>
-  /** By field: not all of them hold a document. */ readonly without: ReadonlyArray<ReadonlyArray<ReadonlyBits>>
-  /** No field holds all words: by word, one of its sets holds the document. */
+  /** Sets that contain every document of the slice. */ readonly within: ReadonlyArray<ReadonlyBits>
+  /** By field: no document of the slice is in all of these sets. */
+  readonly without: ReadonlyArray<ReadonlyArray<ReadonlyBits>>
+  /** No field contains all words: by word, one of its sets contains the document. */
   readonly anywhere: ReadonlyArray<ReadonlyArray<ReadonlyBits>>
 }
 
-/** Sets of lists that are too short to be kept as one. Used again by the next combination. */
+/** Sets of lists that are too short to be cached as one. Reused by the next combination. */
 const rooms: Bits[] = []
 const roomFor = (at: number, { column, term }: PostingList, docsOfSegment: number): Bits => {
   const size = (docsOfSegment + 31) >>> 5
@@ -41,7 +45,7 @@ export class ListsAsSets {
     this.sets = lists.map(({ column, term }) => column.setOf(term))
     this.bits = this.sets.map((set, at) => set?.bits ?? roomFor(at, lists[at], docsOfSegment))
   }
-  /** Which lists hold a document, by bit. */
+  /** Which lists contain a document, by bit. */
   markOf(doc: number): number {
     const { bits } = this
     const w = doc >>> 5,
@@ -50,13 +54,13 @@ export class ListsAsSets {
     for (let bit = 0; bit < bits.length; bit++) mark |= ((bits[bit][w] >>> shift) & 1) << bit
     return mark
   }
-  /** The posting of a document that the list holds. */
+  /** The posting of a document that the list contains. */
   posting(bit: number, doc: number): number {
     const set = this.sets[bit]
     return set === undefined ? this.lists[bit].column.posting(this.lists[bit].term, doc) : postingIn(set, doc)
   }
 
-  /** Those with the highest bounds first. */
+  /** The slices with the highest bounds first. */
   slices(one: UnscoredMatches, bounds: UpperBounds): FieldSlice[] {
     const { words } = one.scoring
     const complete = [...completeFields(this.lists, words)]
@@ -70,7 +74,7 @@ export class ListsAsSets {
         if ((chosen & (1 << at)) !== 0) within.push(...sets)
         else {
           without.push(sets)
-          // Any one of its words is not there.
+          // One of the field's words does not occur.
           mark &= ~(1 << this.lists.indexOf(own[0]))
         }
       }
@@ -94,7 +98,7 @@ export class ListsAsSets {
   }
 }
 
-/** The documents of a slice among 32 of them. */
+/** The documents of a slice among 32 documents. */
 export const sliceAt = (
   { anywhere, within, without }: FieldSlice,
   allowed: ReadonlyBits | undefined,

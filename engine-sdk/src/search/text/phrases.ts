@@ -1,6 +1,6 @@
 /**
- * Quoted phrases (`docs/contract/text.md#queries`): the documents that hold them, and their score where nothing else
- * was asked.
+ * Quoted phrases (`docs/contract/text.md#queries`): the documents that contain them, and their score if the query has
+ * nothing else.
  */
 import type { TextQuery } from "../../plan.ts"
 import { andInto, bitsOf, hasAnyBit, hasBit, orInto, type Bits } from "../../index/bits.ts"
@@ -37,7 +37,7 @@ export const phraseMatches = (reader: CollectionReader, query: TextQuery, view: 
   return all
 }
 
-/** Finds and scores where only phrases were asked: their score is a constant and the weight of the best field. */
+/** Matches and scores a query of phrases only: the score is a constant and the weight of the best field. */
 export const scorePhrases = (query: TextQuery, matches: ReadonlyArray<SegmentMatches>): void => {
   for (const match of matches) {
     for (const { field, weight } of query.fields) {

@@ -1,38 +1,38 @@
-/** Which lists of a combination hold each of its documents, and the postings of those documents that are scored. */
+/** Which lists of a combination contain each of its documents, and the postings of the documents that are scored. */
 import type { Bits } from "../../index/bits.ts"
 import { postingIn, type ListSet } from "../../index/list-sets.ts"
 import { firstFrom, SET_DOCS_MIN, SPARSE_FACTOR, spareSets, type PostingList } from "./candidates.ts"
 
-/** Postings of the documents at hand, a row per document with a cell per list. */
+/** Postings of the current documents: a row per document with a cell per list. */
 export let postingRows = new Uint32Array(1 << 14)
-/** Lists that hold each document, by bit. */
+/** Lists that contain each document, by bit. */
 export let marks = new Uint32Array(1 << 12)
-/** A list is looked through per document where it is this many times longer than the documents. */
+/** A list is searched per document if it is this many times longer than the documents. */
 const LONG_LIST_FACTOR = 8
-/** Documents whose rows are not worth looking up one by one. */
+/** Up to this many documents, the rows of all are filled in one pass. */
 const FEW_DOCS = 4_096
-/** The share of the documents that are looked up one by one; then a pass fills the rows of all. */
+/** The share of the documents that are looked up one by one; beyond it, one pass fills the rows of all. */
 const SINGLE_ROWS_SHARE = 32
 
-/** Marks and postings of the documents of one combination; one at a time. */
+/** Marks and postings of the documents of one combination, one at a time. */
 export class PostingRows {
   private readonly lists: ReadonlyArray<PostingList>
   private readonly docs: Uint32Array
-  /** Documents that are the only list itself: a posting is known by its place. */ private readonly isList: boolean
+  /** The documents of a single list: a document's index is its posting's. */ private readonly isList: boolean
   private readonly sets: Array<ListSet | undefined> = []
   /** Lists (by bit) whose cells are filled for all documents. */ private walked = 0
-  /** Marks may have become numbers since (`upper-bounds.ts`). */ private areMarksDone = false
+  /** Marks may have been replaced by numbers since (`upper-bounds.ts`). */ private areMarksDone = false
   private left: number
-  /** Documents differ in which lists hold them. */ readonly isMarked: boolean
+  /** Documents differ in which lists contain them. */ readonly isMarked: boolean
   /**
-   * `words`: lists that every document is in, where there are no others. Cost: a look per list and document, and a pass
-   * over lists that have no set.
+   * `words`: lists that contain every document, if there are no others. Cost: a lookup per list and document, and a
+   * pass over lists that have no set.
    */
   constructor(lists: ReadonlyArray<PostingList>, words: number, docs: Uint32Array, docsOfSegment: number) {
     const n = docs.length
     this.lists = lists
     this.docs = docs
-    // Where every word has one list, every document is in all of them, and nothing has to be marked.
+    // If every word has one list, every document is in all of them, and nothing has to be marked.
     this.isMarked = lists.length > words
     this.isList = lists.length === 1 && n === lists[0].column.frequency(lists[0].term)
     this.left = n <= FEW_DOCS ? 0 : Math.floor(n / SINGLE_ROWS_SHARE)
@@ -52,7 +52,7 @@ export class PostingRows {
     }
     this.areMarksDone = true
   }
-  /** Fills the cells of these lists (by bit) for a document that they hold. */
+  /** Fills the cells of these lists (by bit) for a document that they contain. */
   fill(i: number, doc: number, wanted: number): void {
     const { lists, sets } = this
     if (this.isList) {
@@ -68,7 +68,7 @@ export class PostingRows {
       else this.walk(bit)
     }
   }
-  /** Marks and cells of all documents of one list, galloping through it where it is much longer. */
+  /** Marks and cells of all documents of one list, galloping through it if it is much longer. */
   private walk(bit: number): void {
     const { docs, lists } = this
     const marksThem = this.isMarked && !this.areMarksDone
@@ -103,7 +103,7 @@ const listBits = ({ column: { docs, starts }, term }: PostingList, docsOfSegment
   }
   return bits
 }
-/** Without a branch: which documents a list holds is anybody's guess. */
+/** Branch-free, because which documents a list contains is unpredictable. */
 const markIn = (bits: Bits, docs: Uint32Array, bit: number, into: Uint32Array): void => {
   for (let i = 0; i < docs.length; i++) {
     const doc = docs[i]

@@ -1,7 +1,7 @@
 /**
  * Scores of documents from the postings of their words (`docs/contract/matching.md#field-score`): one word in one
- * field, one word in several fields, several words that must all be there. This is the innermost loop of a search that
- * scores everything, so nothing is made per document.
+ * field, one word in several fields, or several required words. This is the innermost loop of a search that scores
+ * everything, so nothing is allocated per document.
  */
 import type { TextQuery } from "../../plan.ts"
 import { hasBit } from "../../index/bits.ts"
@@ -20,11 +20,11 @@ import {
 } from "./field-score.ts"
 import { record, type SegmentMatches } from "./segment-matches.ts"
 
-/** Documents that are looked at between two accounts of them. */
+/** Documents that are examined between two charges to the time. */
 const BLOCK_DOCS = 4_096,
   BLOCK_MASK = BLOCK_DOCS - 1
 
-/** How far a list of postings is read. */
+/** Read position in a list of postings. */
 export interface PostingCursor {
   readonly field: number
   readonly column: TextColumn
@@ -32,14 +32,14 @@ export interface PostingCursor {
   readonly end: number
 }
 export interface RecordRules extends ScoreRules {
-  /** What `tokens_matched` is at least, where synonyms take part. */ readonly matchedTokens: number | undefined
+  /** Minimum of `tokens_matched`, if synonyms take part. */ readonly matchedTokens: number | undefined
 }
-/** What is the same for all documents of a combination of words. */
+/** What all documents of a combination of words have in common. */
 export interface CombinationScoring {
-  /** How many words a document must hold. */ readonly words: number
-  /** Edits and completions of all words together. */ readonly cost: number
-  /** There is one word, and it is what was typed. */ readonly mayBeExact: boolean
-  /** Words that are the same as another one: their places coincide. */ readonly repeats: number
+  /** Number of words that a document must contain. */ readonly words: number
+  /** Cost of edits and completions over all words. */ readonly cost: number
+  /** There is one word, and it was matched as typed. */ readonly mayBeExact: boolean
+  /** Words that equal another one: they share its positions. */ readonly repeats: number
   readonly rules: RecordRules
 }
 
@@ -77,7 +77,10 @@ export class RecordScorer {
     }
     return hasMatches
   }
-  /** One word in several fields: the lists are walked together, and equal situations share a composed score. */
+  /**
+   * One word in several fields: the lists are walked together, and documents in equal situations share a composed
+   * score.
+   */
   scoreLists(match: SegmentMatches, lists: ReadonlyArray<PostingCursor>, scoring: CombinationScoring): boolean {
     const { allowed } = match
     const { fields } = this.query
@@ -138,8 +141,8 @@ export class RecordScorer {
     }
   }
   /**
-   * Several words: the lists of `lead`, the rarest, are walked, the others are moved to its documents. Words of `extra`
-   * need not be there; where they are, they count.
+   * Several words: the lists of `lead`, the rarest, are walked and the others advanced to its documents. Words of
+   * `extra` are optional and count if they occur.
    */
   scoreAll(
     match: SegmentMatches,
@@ -153,7 +156,7 @@ export class RecordScorer {
     let hasMatches = false
     const leading = lists[lead]
     const width = this.query.fields.length
-    /** Postings at hand per field, in word order. */
+    /** Current postings per field, in word order. */
     const postings = Array.from({ length: width }, () => new Int32Array(lists.length + extra.length))
     const held = new Int32Array(width)
     for (;;) {
@@ -188,7 +191,7 @@ export class RecordScorer {
     }
   }
   /**
-   * The record score of a document from its postings per field, of which `held` says how many, in `scoreHigh` and
+   * The record score of a document from its postings per field, of which `held` gives the number, in `scoreHigh` and
    * `scoreLow`. `tokens`: its `tokens_matched`.
    */
   composeScore(
@@ -246,11 +249,11 @@ export class RecordScorer {
   }
 }
 
-/** `tokens_matched` of a document in which so many words were found. */
+/** `tokens_matched` of a document in which `found` words were found. */
 export const tokensMatched = (found: number, rules: RecordRules): number =>
   Math.min(15, Math.max(rules.matchedTokens ?? 0, found))
 
-/** Moves every list to the first posting at or behind `doc`; true when one of them is at it. */
+/** Advances every list to the first posting at or after `doc`; true if one of them is at it. */
 const advance = (lists: ReadonlyArray<PostingCursor>, doc: number): boolean => {
   let isHere = false
   for (let i = 0; i < lists.length; i++) {

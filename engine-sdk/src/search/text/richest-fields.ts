@@ -1,23 +1,23 @@
 /**
- * The fields that hold the most words of a document decide its score. Where each word stands there once, the score is
- * at hand; else what is known without reading all places bounds it, which most documents do not survive.
+ * The fields that contain the most words of a document decide its score. If each word occurs there once, the score is
+ * immediate; else it is bounded by what is known without reading all positions, and the bound excludes most documents.
  */
 import { SPILLED } from "../../index/columns.ts"
 import { leastSpread, scoreApart, scoreOnce, WINDOW } from "./field-score.ts"
 import { postingRows } from "./posting-rows.ts"
 import type { UnscoredMatches, UpperBounds } from "./upper-bounds.ts"
 
-/** Of the last document: the best field's score or a bound of it, its weight, and whether these are final. */
+/** For the last document: the best field's score or a bound of it, its weight, and whether these are final. */
 export let richestScore = 0
 export let richestWeight = 0
 export let isScored = false
 
-/** Places of the words that stand once, ascending. */
+/** Positions of the words that occur once, ascending. */
 const once = new Int32Array(WINDOW)
 let windowWords = 0,
   windowDistance = 0,
   windowLast = 0
-/** The densest window of the first `n` places, as `field-score.ts` finds it: most words, least spread, first. */
+/** The densest window of the first `n` positions, as `field-score.ts` finds it: most words, least spread, first. */
 const findWindowOnce = (n: number): void => {
   windowWords = 0
   for (let from = 0; from < n; from++) {
@@ -33,7 +33,7 @@ const findWindowOnce = (n: number): void => {
   }
 }
 
-/** Looks at a document whose row of postings holds those of `bounds.richest[mark]`. */
+/** Examines the best fields of a document whose row contains the postings of `bounds.richest[mark]`. */
 export const boundRichest = (
   one: UnscoredMatches,
   doc: number,
@@ -58,10 +58,10 @@ export const boundRichest = (
     } else if (score === best && weight > highestWeight) highestWeight = weight
   }
   richestScore = best
-  // Of equal fields the first counts; which of them are equal is only known of scores.
+  // Of equal fields the first counts; only scores show which fields are equal.
   richestWeight = isScored ? firstWeight : highestWeight
 }
-/** Of one field, or of others that hold `second` words; `isScored` is lost where it is a bound. */
+/** For one field, or several, when others contain `second` words; `isScored` becomes false if the result is a bound. */
 const scoreOrBound = (
   { lists, scoring }: UnscoredMatches,
   doc: number,
@@ -96,10 +96,10 @@ const scoreOrBound = (
   if (!isSpilled && !isArray && span <= WINDOW)
     return scoreOnce(words, cost, span, mayBeExact && last === words - 1, last, rules)
   if (span > WINDOW) {
-    // Words that stand once and far from each other are in no window together, nor in one element.
+    // Words that occur once and far from each other share no window and no element.
     findWindowOnce(single)
     const together = windowWords + words - single
-    // Fewer words of another field may stand closer.
+    // Fewer words of another field may be closer together.
     const isBest = together >= second
     if (isBest && !isSpilled && !isArray)
       return scoreApart(windowWords, words, cost, windowDistance, false, windowLast, rules)

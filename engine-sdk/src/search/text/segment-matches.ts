@@ -1,6 +1,6 @@
 /**
  * What a search found in one segment: the set of documents, and a score per document in two halves. The cells and sets
- * are as long as the segment, so they are lent from one search to the next instead of being made for each.
+ * are as long as the segment, so they are reused from one search to the next.
  */
 import { bitsOf, type Bits, type ReadonlyBits } from "../../index/bits.ts"
 import type { SegmentView } from "../../index/reader.ts"
@@ -8,21 +8,21 @@ import type { SegmentView } from "../../index/reader.ts"
 /** Result of the text part in one segment. */
 export interface SegmentMatches {
   readonly view: SegmentView
-  /** Documents a match may come from; undefined = all. */ readonly allowed: ReadonlyBits | undefined
+  /** Documents that may match; undefined = all. */ readonly allowed: ReadonlyBits | undefined
   readonly found: Bits
   /**
-   * Which score cells are valid: all of `found`, unless only the best were asked for; then every document that may be
+   * Which score cells are valid: all of `found`, unless only the best were requested; then every document that may be
    * among them.
    */
   scored: Bits
-  /** The same documents in no order, where only the best were asked for. */ scoredDocs?: number[] | undefined
+  /** The same documents in no order, if only the best were requested. */ scoredDocs?: number[] | undefined
   high: Float64Array
   low: Float64Array
   count: number
-  /** The found documents as numbers, each once, where they are at hand that way. */ docs?: Uint32Array[] | undefined
+  /** The found documents as numbers, each once, if available in that form. */ docs?: Uint32Array[] | undefined
 }
 
-/** Matches of a segment, none yet. Give them back with `releaseMatches`. */
+/** Matches of a segment, initially none. Return them with `releaseMatches`. */
 export const newMatches = (view: SegmentView, allowed: ReadonlyBits | undefined): SegmentMatches => {
   const n = view.segment.docs
   const cells = scratch.pop()
@@ -38,7 +38,10 @@ export const newMatches = (view: SegmentView, allowed: ReadonlyBits | undefined)
     low: fits ? cells.low : new Float64Array(n)
   }
 }
-/** Score cells are lent, not cleared: only cells of scored documents are ever read. Sets of documents are lent, too. */
+/**
+ * Score cells are reused without clearing: only cells of scored documents are ever read. Sets of documents are reused,
+ * too.
+ */
 const scratch: Array<{ high: Float64Array; low: Float64Array }> = []
 const spareBits = new Map<number, Bits[]>()
 const SCRATCH_MAX = 16
@@ -51,13 +54,13 @@ const keepBits = (bits: Bits): void => {
   if (list !== undefined) {
     if (list.length < SCRATCH_MAX) list.push(bits)
   }
-  // Sizes of segments that are gone must not pile up.
+  // Arrays sized for removed segments must not pile up.
   else {
     if (spareBits.size >= SCRATCH_MAX) spareBits.delete(spareBits.keys().next().value!)
     spareBits.set(bits.length, [bits])
   }
 }
-/** To be called when nothing reads the matches any more. */
+/** Call this when the matches are no longer read. */
 export const releaseMatches = (matches: ReadonlyArray<SegmentMatches>): void => {
   for (const { high, low, found, scored } of matches) {
     if (scratch.length < SCRATCH_MAX) scratch.push({ high, low })
@@ -67,7 +70,7 @@ export const releaseMatches = (matches: ReadonlyArray<SegmentMatches>): void => 
   scratch.sort((a, b) => a.high.length - b.high.length)
 }
 
-/** From now on only documents that may be among the best have a score: `scored` becomes a set of its own. */
+/** From now on only documents that may be among the best have a score: `scored` becomes a separate set. */
 export const scoreOnlyBest = (matches: ReadonlyArray<SegmentMatches>): void => {
   for (const match of matches) {
     match.scored = emptyBits(match.view.segment.docs)
@@ -75,11 +78,11 @@ export const scoreOnlyBest = (matches: ReadonlyArray<SegmentMatches>): void => {
   }
 }
 
-/** Adds a document with its score; of several scores of a document the highest stays. */
+/** Adds a document with its score; of several scores of a document the highest is kept. */
 export const record = (match: SegmentMatches, doc: number, high: number, low: number): void => {
   const word = doc >>> 5,
     bit = 1 << (doc & 31)
-  // Both sets may be one and the same.
+  // Both sets may be the same object.
   const isScored = (match.scored[word] & bit) !== 0
   if ((match.found[word] & bit) === 0) {
     match.found[word] |= bit

@@ -1,6 +1,6 @@
 /**
- * Words of a query in the dictionaries of its fields: which term a word is in each segment, which documents hold it,
- * and whether any of them can be found. Everything is looked up once for a search.
+ * Words of a query in the dictionaries of its fields: which term a word is in each segment, which documents contain it,
+ * and whether any of them can match. Everything is looked up once per search.
  */
 import type { TextQuery } from "../../plan.ts"
 import type { CollectionSchema, Field } from "../../schema.ts"
@@ -11,25 +11,23 @@ import type { CollectionReader } from "../../index/reader.ts"
 import { spend } from "../../budget/cutoff.ts"
 import type { SegmentMatches } from "./segment-matches.ts"
 
-/** Steps for a word of the vocabulary that is read. */
+/** Steps per word of the vocabulary that is read. */
 export const WORD_STEPS = 8
-/** Documents that are looked at between two accounts of them. */
+/** Documents that are examined between two charges to the time. */
 const BLOCK_DOCS = 4_096,
   BLOCK_MASK = BLOCK_DOCS - 1
-/** The first look at a word's documents takes one of so many. */
+/** The first pass over a word's documents samples one in this many. */
 const PROBE_STEP = 61
 
-/**
- * Index of a word's term at `segment · fields + field`, -1 where absent; undefined for a word that was not looked up.
- */
+/** Index of a word's term at `segment · fields + field`, -1 if absent; undefined for a word that was not looked up. */
 export type KnownTerms = (word: string) => Int32Array | undefined
 
 export class TermLookup {
   /** The fields of the query, in its order. */
   readonly fields: ReadonlyArray<Field>
-  /** By segment and field; undefined where the segment has no text of the field. */
+  /** By segment and field; undefined if the segment has no text of the field. */
   readonly columns: ReadonlyArray<ReadonlyArray<TextColumn | undefined>>
-  /** Words are chosen by the best value of their documents (`default_sorting_field`), else by their number. */
+  /** Words are chosen by the best value of their documents (`default_sorting_field`), else by number of documents. */
   readonly byBestValue: boolean
   private readonly matches: ReadonlyArray<SegmentMatches>
   private readonly termCache = new Map<string, Int32Array>()
@@ -46,7 +44,7 @@ export class TermLookup {
 
   readonly knownTerms: KnownTerms = (word) => this.termCache.get(word)
 
-  /** Index of the word's term per segment and field, -1 where absent. */
+  /** Index of the word's term per segment and field, -1 if absent. */
   termsOf(word: string): Int32Array {
     let terms = this.termCache.get(word)
     if (terms === undefined) {
@@ -68,7 +66,7 @@ export class TermLookup {
     for (let at = field; at < terms.length; at += this.fields.length) if (terms[at] >= 0) return true
     return false
   }
-  /** Fields that hold a word, most documents first. */
+  /** Fields that contain a word, most documents first. */
   fieldsHolding(word: string): number[] {
     const terms = this.termsOf(word)
     const width = this.fields.length
@@ -84,7 +82,7 @@ export class TermLookup {
     return counted.sort((a, b) => b.documents - a.documents || a.field - b.field).map(({ field }) => field)
   }
 
-  /** Documents of a word over all segments, or the best value among them. */
+  /** Number of documents of a word over all segments, or the best value among them. */
   worthOf(field: number, word: Uint8Array): number {
     let worth = 0
     for (let s = 0; s < this.matches.length; s++) {
@@ -99,11 +97,11 @@ export class TermLookup {
     return worth
   }
 
-  /** True when the search has a filter, phrases or exclusions, so that not every word leads somewhere. */
+  /** True if the search has a filter, phrases or exclusions, so that a word may have no matching document. */
   get isRestricted(): boolean {
     return this.matches.some(({ allowed }) => allowed !== undefined)
   }
-  /** True when a live, allowed document has the term (and the previous word in the same field). */
+  /** True if a live, allowed document has the term (and the previous word in the same field). */
   isUsable(s: number, field: number, term: number, previous: string | undefined): boolean {
     const column = this.columns[s][field]!
     const { allowed } = this.matches[s]
@@ -112,7 +110,7 @@ export class TermLookup {
     const { docs } = column,
       from = column.starts[term],
       end = column.starts[term + 1]
-    // Documents that are alike lie together, so a few from everywhere mostly answer it.
+    // Similar documents are stored together, so a spread-out sample usually decides.
     spend(4)
     for (let p = from; p < end; p += PROBE_STEP) if (passes(docs[p], allowed, before)) return true
     for (let p = from; p < end; p++) {

@@ -1,7 +1,7 @@
 /**
- * Finding and scoring documents for words (`docs/contract/matching.md#candidate-words`): the ladder from the words as
- * typed over other spellings, synonyms and fewer words to words within words. Every segment keeps its own scores;
- * thresholds look at all segments together, so the result does not depend on how documents are spread over them.
+ * Finding and scoring documents for words (`docs/contract/matching.md#candidate-words`): from the words as typed
+ * through other spellings, synonyms and fewer words to infix matches. Every segment keeps its own scores; thresholds
+ * consider all segments together, so the result does not depend on how documents are spread over them.
  */
 import type { TextQuery } from "../../plan.ts"
 import { encodeUtf8 } from "../../index/bytes.ts"
@@ -17,21 +17,21 @@ import type { TopK } from "./top-k-scorer.ts"
 import { COMBINATIONS_EXHAUSTIVE, WordCombinations } from "./word-combinations.ts"
 import { WordMatcher, type Combination } from "./word-matcher.ts"
 
-/** From so many documents on fewer candidates of a word are looked at. */
+/** From this many documents on, fewer candidates of a word are examined. */
 const LARGE_COLLECTION_DOCS = 500_000
 const CANDIDATES = 10,
   CANDIDATES_LARGE = 4
 
-/** What a search for words leaves beside the matches. */
+/** What a text search returns beside the matches. */
 interface TextSearchOutcome {
   readonly combinations: ReadonlyArray<Combination>
   /** Terms of the words that were looked up. */ readonly knownTerms: KnownTerms | undefined
 }
 
 /**
- * Fills the matches. Phrases and exclusions must already be part of `allowed`. `countResults` is what thresholds
- * compare: documents, or groups when grouping. `topK`: the order is by text score and only the best are looked at;
- * undefined = score everything.
+ * Fills the matches. Phrases and exclusions must already be part of `allowed`. `countResults` returns what thresholds
+ * are compared with: documents, or groups when grouping. `topK`: the order is by text score and only the best are
+ * needed; undefined = score everything.
  */
 export const searchText = (
   reader: CollectionReader,
@@ -93,7 +93,7 @@ class TextSearch {
     if (mode !== "always" && (mode !== "fallback" || countMatches(this.matches) > 0)) return
     const respelled = respell(query.tokens, this.lookup, neighboursIn(this.lookup, this.matches))
     if (respelled === undefined) return
-    // What was joined or split is a whole word; the last word is a prefix still where it is as it was typed.
+    // A joined or split word is a whole word; the last word stays a prefix only if it is as typed.
     const tokens = respelled.map((text, i) => ({
       text,
       bytes: encodeUtf8(text),
@@ -102,7 +102,7 @@ class TextSearch {
     this.combinations.search(tokens, [], this.rulesFor(tokens.length, undefined, this.longest), false)
   }
 
-  /** Of the query, then of each synonym. */
+  /** First for the query, then for each synonym. */
   private searchFewer(lists: ReadonlyArray<ReadonlyArray<QueryToken>>): void {
     const { query } = this
     const wantsMore = (): boolean => query.exhaustive || this.countResults() < query.dropTokensThreshold
@@ -115,7 +115,7 @@ class TextSearch {
       }
   }
 
-  /** One combination without words for each field that was looked through. */
+  /** One combination without words for each field that was searched. */
   private searchInfix(): Combination[] {
     const combinations: Combination[] = []
     for (const field of infixFields(this.query, this.lookup, this.matches)) {
@@ -125,7 +125,7 @@ class TextSearch {
     return combinations
   }
 
-  /** `synonymOf`: words of the query that a variant of `length` words stands for. */
+  /** `synonymOf`: number of query words that a variant of `length` words stands for. */
   private rulesFor(length: number, synonymOf: number | undefined, longest: number): RecordRules {
     const { query } = this
     return {
@@ -138,7 +138,7 @@ class TextSearch {
   }
 }
 
-/** Candidate words of one token at one cost. */
+/** Maximum candidate words of one token at one cost. */
 export const candidatesMax = (documents: number, query: TextQuery): number =>
   query.maxCandidates ??
   (query.exhaustive ? COMBINATIONS_EXHAUSTIVE : documents < LARGE_COLLECTION_DOCS ? CANDIDATES : CANDIDATES_LARGE)

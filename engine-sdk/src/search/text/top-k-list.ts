@@ -23,7 +23,7 @@ export class TopKList {
   get isFull(): boolean {
     return this.size === this.k
   }
-  /** A document stands here once, with its latest score. */
+  /** A document is in the list once, with its latest score. */
   remove(s: number, doc: number): void {
     for (let i = 0; i < this.size; i++) {
       if (this.docs[i] !== doc || this.segments[i] !== s) continue
@@ -33,7 +33,7 @@ export class TopKList {
       return
     }
   }
-  /** False when the document is not among them. */
+  /** False if the document is not among the best. */
   offer(s: number, doc: number, high: number, low: number, tie: number): boolean {
     let at = this.size
     if (at === this.k) {

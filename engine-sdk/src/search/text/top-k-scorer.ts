@@ -1,7 +1,7 @@
 /**
- * Scoring only what can still be shown. Upper bounds of scores are known by mark (`upper-bounds.ts`), so positions are
- * read for the few documents whose bound, together with what the order looks at next, reaches the threshold: the score
- * of the last of the k best known so far. Everything else is found and counted without a score.
+ * Scores only documents that can still be shown. Upper bounds of scores are known by mark (`upper-bounds.ts`), so
+ * positions are read only for the few documents whose bound, together with the next sort value, reaches the threshold:
+ * the score of the last of the k best known so far. All others are found and counted without a score.
  */
 import type { Bits, ReadonlyBits } from "../../index/bits.ts"
 import { spend } from "../../budget/cutoff.ts"
@@ -22,52 +22,51 @@ import {
   type UnscoredMatches
 } from "./upper-bounds.ts"
 
-/** What decides between equal text scores in a segment: `sign · first[doc]`, `absent` where there is none. */
+/** Decides between equal text scores in a segment: `sign · first[doc]`, or `absent` if there is no value. */
 export interface TieColumn {
   readonly sign: number
   readonly first: ArrayLike<number>
   readonly has?: Bits
   readonly absent: number
-  /** A byte per document that grows with its value: most comparisons end there. */ readonly classes?: Uint8Array
+  /** A byte per document that grows with its value: it decides most comparisons. */ readonly classes?: Uint8Array
   /** The highest value of every 32 documents. */ readonly maxima?: () => Float64Array
 }
 /**
- * How many documents must be scored exactly, and per segment what decides ties (undefined: something that is not looked
- * at here).
+ * How many documents must be scored exactly, and per segment what decides ties (undefined: something that is not
+ * considered here).
  */
 export interface TopK {
   readonly k: number
-  /** The order begins with these, before any score, in every segment. */ readonly first?: ReadonlyArray<TieColumn>
+  /** If set, the order begins with these columns, before any score, in every segment. */
+  readonly first?: ReadonlyArray<TieColumn>
   readonly ties: ReadonlyArray<TieColumn | undefined>
 }
-/** Where scores go: the cells of one segment. */
+/** Where scores are written: the cells of one segment. */
 interface ScoredMatches {
   readonly high: Float64Array
   readonly low: Float64Array
   readonly scored: Bits
   readonly allowed: ReadonlyBits | undefined
   readonly view: { readonly segment: { readonly docs: number } }
-  /** Where only the best are scored: the documents of `scored`, in no order. */ readonly scoredDocs?:
-    | number[]
-    | undefined
+  /** If only the best are scored: the documents of `scored`, in no order. */ readonly scoredDocs?: number[] | undefined
 }
-/** Composes the score of a document from a row of postings; `lists`: those that hold it, by bit. */
+/** Composes the score of a document from a row of postings; `lists`: those that contain it, by bit. */
 export type Score = (one: UnscoredMatches, doc: number, row: number, lists: number) => void
-/** Where the postings of a document come from: `postingRows`, a cell per list from its row on. */
+/** Source of a document's postings: `postingRows`, a cell per list from its row on. */
 interface Rows {
   fill(i: number, doc: number, wanted: number): void
 }
 
-/** Documents, and words of sets, between two accounts of them, less one. */
+/** Documents, and words of sets, between two charges to the time, less one. */
 const LOOK_MASK = 4_095,
   BLOCK_MASK = 1_023
-/** Steps of a document that is scored. */
+/** Steps per scored document. */
 export const SCORE_STEPS = 16
 
 /**
- * Scores every document of `unscored` that may be among the k best into the segment's cells; `score` composes the score
- * of one from its row of postings. What is left out is certain to be worse than k others. Cost: a pass over all
- * documents for their marks, and one that drops nearly all of them by their mark alone.
+ * Scores every document of `unscored` that may be among the k best into the segment's cells; `score` composes a
+ * document's score from its row of postings. Documents that are left out rank certainly below k others. Cost: a pass
+ * over all documents for their marks, and one that drops nearly all of them by their mark alone.
  */
 export const scoreTopK = (
   unscored: ReadonlyArray<UnscoredMatches>,
@@ -93,7 +92,7 @@ export const scoreTopK = (
         const sets = new ListsAsSets(one.lists, docs)
         new TopKScorer(one, oneRow(sets), best, bounds, ties[one.s], matches[one.s], score).runSlices(sets)
       } else {
-        // Of so many documents all marks have a number.
+        // All marks of this many documents fit into the tables.
         const part = isNumbered(one) ? MARKS : one.docs.length
         for (let from = 0; from < one.docs.length; from += part) {
           const own = one.docs.subarray(from, from + part)
@@ -104,7 +103,7 @@ export const scoreTopK = (
         }
       }
     } finally {
-      // The tables are everybody's: a search that failed must leave nothing to the next.
+      // The tables are shared: a failed search must leave them clean for the next.
       bounds.clear()
     }
   }
@@ -120,7 +119,7 @@ const oneRow = (sets: ListsAsSets): Rows => ({
   }
 })
 
-/** Scores the documents of one combination in one segment, as far as they can get among the best so far. */
+/** Scores the documents of one combination in one segment, as far as they can still be among the best. */
 class TopKScorer {
   private readonly one: UnscoredMatches
   private readonly rows: Rows
@@ -130,12 +129,12 @@ class TopKScorer {
   private readonly classes: Uint8Array | undefined
   private readonly cells: ScoredMatches
   private readonly score: Score
-  /** What the last of the best has: less is not among them. Before there are k of them, anything is. */
+  /** Score of the last of the best: a lower one is not among them. Until there are k of them, every score is. */
   private thresholdHigh = -1
   private thresholdLow = 0
   private thresholdTie = -Infinity
-  /** A class below it has values below the threshold's, too. */ private thresholdClass = 0
-  /** The bound of documents with these whole fields, of the lists that were asked for last. */
+  /** A lower class implies a value below the threshold's, too. */ private thresholdClass = 0
+  /** The bound of documents with these whole fields, for the most recently requested lists. */
   private wholeHigh = 0
   private wholeLow = 0
   private boundedWhole = -1
@@ -167,11 +166,11 @@ class TopKScorer {
       this.scoreAlike(docs, seen[0])
       return
     }
-    // The likeliest first: the more of the best are known, the fewer of the others need a score.
+    // The most promising first: the more of the best are known, the fewer of the others need a score.
     this.scoreThose(docs, 1)
     this.scoreThose(docs, 0)
   }
-  /** The documents of a set, slice by slice; of 32 that all lose by what decides ties none is looked at. */
+  /** The documents of a set, slice by slice; blocks of 32 that all lose by the tie value are skipped. */
   runSlices(sets: ListsAsSets): void {
     const { best, bounds, one } = this
     const { allowed, view } = this.cells
@@ -206,15 +205,14 @@ class TopKScorer {
       if ((i & LOOK_MASK) === 0 && spend(LOOK_MASK)) return
       const mark = own[i],
         verdict = exactVerdicts[mark]
-      // Most documents of a large result lose by their mark and a glance at what decides ties.
+      // Most documents of a large result lose by their mark and one comparison of the tie value.
       if (verdict === BELOW || isTop[mark] !== top) continue
       if (verdict === AT && classes !== undefined && classes[docs[i]] < this.thresholdClass) continue
       this.consider(i, docs[i], mark)
     }
   }
   /**
-   * All documents have one mark, so it is decided for all of them at once whether any of the rest can still be among
-   * the best.
+   * All documents have one mark, so a single comparison decides whether any of the rest can still be among the best.
    */
   private scoreAlike(docs: Uint32Array, mark: number): void {
     const { classes } = this
@@ -232,7 +230,7 @@ class TopKScorer {
     }
   }
 
-  /** Scores a document unless it cannot reach the threshold, and puts it among the best where it belongs there. */
+  /** Scores a document unless it cannot reach the threshold, and adds it to the best if it belongs there. */
   private consider(i: number, doc: number, mark: number): void {
     const { best, bounds, one } = this
     const { isFull } = best
@@ -250,7 +248,7 @@ class TopKScorer {
     if (bits === 0 || !isScored) this.score(one, doc, i * one.lists.length, lists)
     const high = scoreHigh,
       low = scoreLow
-    // Certain to be worse than all of the best: its score is of no use.
+    // Certainly below all of the best: its score is not needed.
     if (isFull && this.isBelow(high, low)) return
     const isTied = isFull && high === this.thresholdHigh && low === this.thresholdLow
     if (isTied && this.classes !== undefined && this.classes[doc] < this.thresholdClass) return
@@ -259,15 +257,15 @@ class TopKScorer {
     if (this.write(doc, high, low) && best.offer(one.s, doc, high, low, this.tie === undefined ? -Infinity : value))
       if (best.isFull) this.raiseThreshold()
   }
-  /** Below the threshold, whatever decides ties. */
+  /** Below the threshold, whatever the tie value. */
   private isBelow(high: number, low: number): boolean {
     return high < this.thresholdHigh || (high === this.thresholdHigh && low < this.thresholdLow)
   }
-  /** False when the bound of the document, with what decides its ties, is below the threshold. */
+  /** False if the bound of the document, with its tie value, is below the threshold. */
   private mayReach(mark: number, doc: number): boolean {
     const { exactVerdicts, plainVerdicts } = this.bounds
     if (exactVerdicts[mark] === AT && this.valueOf(doc) < this.thresholdTie) return false
-    // Only fields that are as long as their words are many get the exact bit.
+    // Only fields with as many tokens as matched words get the exact bit.
     const plain = plainVerdicts[mark]
     return plain === ABOVE || (plain === AT && this.valueOf(doc) >= this.thresholdTie) || this.mayReachWhole(mark, doc)
   }
@@ -289,7 +287,7 @@ class TopKScorer {
         (wholeLow > thresholdLow || (wholeLow === thresholdLow && this.valueOf(doc) >= this.thresholdTie)))
     )
   }
-  /** False when another combination gave the document a score that is as good. */
+  /** False if another combination gave the document an equal or better score. */
   private write(doc: number, high: number, low: number): boolean {
     const { cells } = this
     const w = doc >>> 5,
@@ -303,7 +301,7 @@ class TopKScorer {
     cells.low[doc] = low
     return true
   }
-  /** What decides a tie. */
+  /** The value that decides a tie. */
   private valueOf(doc: number): number {
     const { tie } = this
     return tie === undefined
@@ -318,7 +316,7 @@ class TopKScorer {
     const last = best.k - 1
     const high = best.high[last],
       low = best.low[last]
-    // Its class is known where it is a document of this segment; 0 rules nothing out.
+    // Its class is known if it is a document of this segment; 0 excludes nothing.
     this.thresholdClass = classes !== undefined && best.segments[last] === one.s ? classes[best.docs[last]] : 0
     this.thresholdTie = best.tie[last]
     if (high === this.thresholdHigh && low === this.thresholdLow) return

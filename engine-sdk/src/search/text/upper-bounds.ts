@@ -1,17 +1,18 @@
 /**
- * Upper bounds of scores. Which word stands in which field of a document is its mark, a bit per list of the
- * combination; that alone bounds the score the document can reach. Few marks occur, so bounds are tables by mark, and
- * so is how each bound compares with the score that a document must reach to be among the best (the threshold).
+ * Upper bounds of scores. Which words occur in which fields of a document is its mark, a bit per list of the
+ * combination; the mark alone bounds the score that the document can reach. Few distinct marks occur, so bounds are
+ * tables by mark, as is how each bound compares with the score that a document must exceed to be among the best (the
+ * threshold).
  */
 import { fieldScoreBound, composeMaxScore, scoreHigh, scoreLow, WINDOW } from "./field-score.ts"
 import type { PostingList } from "./candidates.ts"
 import { tokensMatched, type CombinationScoring } from "./record-scorer.ts"
 
-/** Lists of one combination: a bit each. With more of them every match is scored. */
+/** Maximum lists of one combination, a bit each. With more of them every match is scored. */
 export const LISTS_MAX = 30
-/** Up to so many lists a mark is its own number; the marks of more are numbered as they come. */
+/** Up to this many lists a mark is its own number; with more, marks are numbered as they occur. */
 const OWN_NUMBER_LISTS = 16
-/** Marks that the tables have room for. */
+/** Number of marks that fit into the tables. */
 export const MARKS = 1 << OWN_NUMBER_LISTS
 export const isNumbered = ({ lists }: UnscoredMatches): boolean => lists.length > OWN_NUMBER_LISTS
 
@@ -19,12 +20,14 @@ export const isNumbered = ({ lists }: UnscoredMatches): boolean => lists.length 
 export interface UnscoredMatches {
   readonly s: number
   /**
-   * In the order of words, and of fields within a word; the place is the bit of a mark. Words from `scoring.words` on
-   * were dropped: they count where they are.
+   * In the order of words, and of fields within a word; the index is the bit of a mark. Words from `scoring.words` on
+   * were dropped: they count if they occur.
    */
   readonly lists: ReadonlyArray<PostingList>
   readonly scoring: CombinationScoring
-  /** Undefined where they are so many that they stay a set, made again of the lists' sets (`field-slices.ts`). */
+  /**
+   * Undefined if they are so many that they stay a set, which is recomputed from the lists' sets (`field-slices.ts`).
+   */
   readonly docs: Uint32Array | undefined
 }
 
@@ -34,7 +37,7 @@ export const BELOW = 1,
   AT = 2,
   ABOVE = 3
 
-// The tables are three megabytes, so all searches of the thread share them: they do not overlap, and each clears
+// The tables are three megabytes, so all searches of the thread share them: searches do not overlap, and each clears
 // what it wrote.
 const plainHigh = new Float64Array(MARKS),
   plainLow = new Float64Array(MARKS),
@@ -53,15 +56,15 @@ const exactVerdicts = new Uint8Array(MARKS),
   plainVerdicts = new Uint8Array(MARKS),
   isTop = new Uint8Array(MARKS)
 const tokens = new Uint8Array(MARKS)
-/** The marks that are there: their cells are cleared when the combination is done. */
+/** The marks that occur: their cells are cleared when the combination is done. */
 const seen: number[] = []
-/** By mark, for each field that holds the most words: its lists by bit. */
+/** By mark, for each field that contains the most words: its lists by bit. */
 const richestFields: number[] = []
 
 export const ALL_FIELDS = -1
 
 export class UpperBounds {
-  /** The bound of documents with a field that consists of the words, beside the threshold. */
+  /** The bound of documents with a field that consists of the words, compared with the threshold. */
   readonly exactVerdicts = exactVerdicts
   /** The same for documents without such a field. */
   readonly plainVerdicts = plainVerdicts
@@ -69,24 +72,24 @@ export class UpperBounds {
   readonly lists = listsOfMark
   /** 1 for the marks with the highest bound. */
   readonly isTop = isTop
-  /** The lists, by bit, of the fields that hold the most words, where these are several; else 0. */
+  /** The lists, by bit, of the fields that contain the most words, if these are several; else 0. */
   readonly richest = richest
   /** The same by field, in the order of fields: `richestCount[mark]` of them from `richestFrom[mark]` on. */
   readonly richestFields: ReadonlyArray<number> = richestFields
   readonly richestFrom = richestFrom
   readonly richestCount = richestCount
-  /** Words that each of the other fields holds at most. */
+  /** Maximum words in each of the other fields. */
   readonly secondMost = secondMost
-  /** How many fields hold any word, as far as that counts. */
+  /** Number of fields that contain any word, if that counts. */
   readonly fieldCounts = fieldCounts
   /** `tokens_matched`. */
   readonly tokens = tokens
   readonly seen: ReadonlyArray<number> = seen
   readonly weights: ReadonlyArray<number>
   private readonly countFields: boolean
-  /** Words that each field holds, of the mark at hand. */ private readonly held: Int32Array
+  /** Words that each field contains, for the current mark. */ private readonly held: Int32Array
 
-  /** `weights`: of the fields of the query. `countFields`: how many match is part of the score. */
+  /** `weights`: of the fields of the query. `countFields`: the number of matching fields is part of the score. */
   constructor(weights: ReadonlyArray<number>, countFields: boolean) {
     this.weights = weights
     this.countFields = countFields
@@ -97,11 +100,14 @@ export class UpperBounds {
   ofAll(one: UnscoredMatches): void {
     this.bound(one, (1 << one.lists.length) - 1, ALL_FIELDS)
   }
-  /** Fills the tables for the documents of `marks`, which become numbers of marks; at most `MARKS` different ones. */
+  /**
+   * Fills the tables for the documents of `marks`, which is overwritten with numbers of marks; at most `MARKS`
+   * different ones.
+   */
   fill(one: UnscoredMatches, marks: Uint32Array, documents: number): void {
     const { words } = one.scoring
     const isWide = isNumbered(one)
-    // Where every word has one list, all documents have the same mark.
+    // If every word has one list, all documents have the same mark.
     if (one.lists.length === words) {
       const all = (1 << words) - 1
       this.fillMark(one, isWide ? numberOf(all) : all)
@@ -121,7 +127,7 @@ export class UpperBounds {
     }
     for (const mark of seen) if (plainHigh[mark] === topHigh && plainLow[mark] === topLow) isTop[mark] = 1
   }
-  /** Leaves the tables to the next. */
+  /** Clears the tables for the next combination. */
   clear(): void {
     for (const mark of seen) exactVerdicts[mark] = isTop[mark] = 0
     seen.length = richestFields.length = 0
@@ -136,7 +142,7 @@ export class UpperBounds {
     }
   }
 
-  /** The number of a mark; fills the tables for it, where that has not been done, beside the threshold. */
+  /** The number of a mark; fills the tables for it, if not done yet, and compares it with the threshold. */
   know(one: UnscoredMatches, lists: number, high: number, low: number): number {
     if (numbered === MARKS) this.clear()
     const mark = isNumbered(one) ? numberOf(lists) : lists
@@ -196,7 +202,7 @@ export class UpperBounds {
   }
 }
 
-/** Numbers count up until the tables are cleared. */
+/** Numbers are assigned in sequence until the tables are cleared. */
 const numberOf = (lists: number): number => {
   const last = slots.length - 1
   for (let slot = Math.imul(lists, 0x9e3779b1) >>> 15; ; slot = (slot + 1) & last) {
@@ -216,7 +222,7 @@ export const verdictOf = (high: number, low: number, thresholdHigh: number, thre
     : high === thresholdHigh && low === thresholdLow
       ? AT
       : BELOW
-/** `tokens_matched`: the words of the combination, and those of the dropped ones that the mark has. */
+/** `tokens_matched`: the words of the combination, plus the dropped ones in the mark. */
 export const tokensOf = ({ lists, scoring: { rules, words } }: UnscoredMatches, mark: number): number => {
   let found = words,
     last = -1
@@ -254,7 +260,7 @@ const setRichest = ({ lists }: UnscoredMatches, mark: number, holding: number, h
   }
 }
 /**
- * Fields (by bit) where some document with the words may have a value of as many words as were found: a bound by the
+ * Fields (by bit) where a document with the words may have a value of as many words as were found: an estimate from the
  * shortest values of each word.
  */
 export const possiblyWhole = ({ lists }: UnscoredMatches, mark: number): number => {
@@ -286,7 +292,7 @@ export const wholeFields = ({ lists }: UnscoredMatches, mark: number, doc: numbe
       if (column.lengths[doc] === words || words > WINDOW) whole |= own
       continue
     }
-    // An element may consist of fewer of the words than the field holds.
+    // An element may consist of fewer of the words than the field contains.
     for (let e = column.elementStarts![doc], end = column.elementStarts![doc + 1]; e < end; e++)
       if (column.elementLengths![e] <= words) whole |= own
   }

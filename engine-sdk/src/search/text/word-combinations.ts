@@ -1,7 +1,6 @@
 /**
- * Which words are searched together (`docs/contract/matching.md#candidate-words`): costs of the tokens first, the
- * cheapest ones before dearer ones, then the candidate words at these costs. The search ends when enough was found
- * without more typos.
+ * Which words are searched together (`docs/contract/matching.md#candidate-words`): combinations of token costs,
+ * cheapest first, then the candidate words at these costs. The search ends once enough was found without more typos.
  */
 import type { TextQuery } from "../../plan.ts"
 import { spend } from "../../budget/cutoff.ts"
@@ -11,9 +10,9 @@ import type { MatchedWord, WordMatcher } from "./word-matcher.ts"
 
 const COMBINATIONS = 10
 export const COMBINATIONS_EXHAUSTIVE = 10_000
-/** More tokens than that are looked up as they stand. */
+/** More tokens than this are looked up as typed. */
 const TYPO_TOKENS_MAX = 30
-/** What making a combination of words costs before any document is looked at. */
+/** Steps that a combination of words costs before any document is examined. */
 const COMBINATION_STEPS = 256
 
 interface Candidates {
@@ -23,7 +22,7 @@ interface Candidates {
 }
 
 type WordChoice = Pick<CandidateWords, "costsOf" | "wordsOf" | "most">
-/** Whoever finds the documents of a combination. */
+/** Finds the documents of a combination. */
 type Matching = Pick<WordMatcher, "match">
 
 export class WordCombinations {
@@ -32,7 +31,7 @@ export class WordCombinations {
   private readonly matcher: Matching
   private readonly countResults: () => number
 
-  /** `countResults` is what thresholds compare: documents, or groups when grouping. */
+  /** `countResults` returns what thresholds are compared with: documents, or groups when grouping. */
   constructor(query: TextQuery, candidates: WordChoice, matcher: Matching, countResults: () => number) {
     this.query = query
     this.candidates = candidates
@@ -40,7 +39,7 @@ export class WordCombinations {
     this.countResults = countResults
   }
 
-  /** Searches for all `tokens`; `dropped` ones count where they are. `isSynonym`: no typos. */
+  /** Searches for all `tokens`; `dropped` ones count if they occur. `isSynonym`: no typos. */
   search(
     tokens: ReadonlyArray<QueryToken>,
     dropped: ReadonlyArray<QueryToken>,
@@ -59,7 +58,7 @@ export class WordCombinations {
       const candidates = this.candidatesAt(tokens, chosen, dropped.length === 0, found)
       if (candidates.length === tokens.length) this.searchCandidates(candidates, dropped, rules, tried)
       else {
-        // The token has no words at this cost: all combinations are counted anew without it.
+        // The token has no words at this cost: all combinations are enumerated again without it.
         const missing = candidates.length
         costs[missing] = costs[missing].filter((cost) => cost !== chosen[missing])
         if (costs[missing].length === 0) return
@@ -70,7 +69,7 @@ export class WordCombinations {
     }
   }
 
-  /** Candidates of each token at its cost, up to the first token that has none; `found` remembers them. */
+  /** Candidates of each token at its cost, up to the first token that has none; `found` caches them. */
   private candidatesAt(
     tokens: ReadonlyArray<QueryToken>,
     costs: ReadonlyArray<number>,
@@ -78,7 +77,7 @@ export class WordCombinations {
     found: Map<string, ReadonlyArray<string>>
   ): Candidates[] {
     const candidates: Candidates[] = []
-    // A word that is looked up serves one token of a combination only; remembered look-ups are exempt (as recorded).
+    // A word that is looked up serves only one token of a combination; cached lookups are exempt (as recorded).
     const taken = new Set<string>()
     for (let i = 0; i < tokens.length; i++) {
       const key = `${tokens[i].text}\n${costs[i]}`
@@ -94,7 +93,7 @@ export class WordCombinations {
     return candidates
   }
 
-  /** Every choice of one word a token, the first token's words changing fastest. */
+  /** Every choice of one word per token; the first token's words change fastest. */
   private searchCandidates(
     candidates: ReadonlyArray<Candidates>,
     dropped: ReadonlyArray<QueryToken>,
@@ -125,7 +124,7 @@ export class WordCombinations {
   }
 }
 
-/** The costs of the n-th combination, the last token's changing fastest. */
+/** The costs of the n-th combination; the last token's change fastest. */
 const nthCosts = (costs: ReadonlyArray<ReadonlyArray<number>>, n: number): number[] => {
   const chosen = new Array<number>(costs.length)
   for (let i = costs.length - 1, rest = n; i >= 0; i--) {

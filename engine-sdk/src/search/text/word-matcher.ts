@@ -1,7 +1,7 @@
 /**
- * Documents that hold every word of one combination in some field (`docs/contract/matching.md#field-score`). Where only
- * the best are asked for, they are found here and scored later, all combinations together (`top-k-scorer.ts`); else
- * they are scored as they are found.
+ * Documents that contain every word of one combination in some field (`docs/contract/matching.md#field-score`). If only
+ * the best are requested, documents are found here and scored later, all combinations together (`top-k-scorer.ts`);
+ * else they are scored as they are found.
  */
 import type { TextQuery } from "../../plan.ts"
 import { spend } from "../../budget/cutoff.ts"
@@ -17,10 +17,10 @@ import type { TermLookup } from "./term-lookup.ts"
 import { SCORE_STEPS, scoreTopK, type Score, type TieColumn, type TopK } from "./top-k-scorer.ts"
 import { LISTS_MAX, tokensOf, type UnscoredMatches } from "./upper-bounds.ts"
 
-/** Dropped words that are looked for beside those that were kept. */
+/** Maximum dropped words that are looked up beside those that were kept. */
 export const DROP_TOKENS_MAX = 20
 
-/** A word that was looked up, and how it relates to what was typed. */
+/** A word that was looked up, and its relation to what was typed. */
 export interface MatchedWord {
   readonly word: string
   readonly typed: string
@@ -41,7 +41,7 @@ interface LookedUp {
 }
 
 export class WordMatcher {
-  /** Combinations that led somewhere, in the order in which they were tried. */
+  /** Combinations with matches, in the order in which they were tried. */
   readonly combinations: Combination[] = []
   private readonly query: TextQuery
   private readonly lookup: TermLookup
@@ -60,7 +60,7 @@ export class WordMatcher {
     if (topK !== undefined) scoreOnlyBest(matches)
   }
 
-  /** Adds the documents with all `words`; of `dropped` ones a document may have some, which count. */
+  /** Adds the documents with all `words`; `dropped` ones are optional and count if they occur. */
   match(words: ReadonlyArray<MatchedWord>, dropped: ReadonlyArray<QueryToken>, rules: RecordRules): void {
     const { lookup, matches } = this
     let cost = 0
@@ -88,7 +88,7 @@ export class WordMatcher {
           : this.findScored(s, combination)
       if (isFound) hasMatches = true
     }
-    // Only words that led somewhere are highlighted.
+    // Only words with matches are highlighted.
     if (hasMatches) this.combinations.push({ words, dropped: dropped.map(({ text }) => text) })
   }
 
@@ -102,8 +102,8 @@ export class WordMatcher {
   // ---------------------------------------------------------------------------------------
 
   /**
-   * The lists of one segment: words in order, fields within a word, then dropped words. None where a word that must be
-   * there is not.
+   * The lists of one segment: words in order, fields within a word, then dropped words. None if a required word is
+   * absent.
    */
   private listsOf(s: number, { droppedTerms, terms, words }: LookedUp): PostingList[] {
     const columns = this.lookup.columns[s]
@@ -117,7 +117,7 @@ export class WordMatcher {
       }
       if (lists.length === before) return []
     }
-    // Dropped words need not be there; where they are, they count as they stand.
+    // Dropped words are optional; if they occur, they count as typed.
     for (let d = 0; d < droppedTerms.length; d++)
       for (let f = 0; f < width; f++) {
         const term = droppedTerms[d][s * width + f]
@@ -139,7 +139,7 @@ export class WordMatcher {
     }
     const docs = matchingDocs(lists, scoring.words, match.allowed, match.view.segment.docs)
     if (docs === undefined) return false
-    // Combinations that found everything so far have the lists that facets count over.
+    // As long as all matches came as lists, facets count over these lists.
     if (match.count === 0) {
       addFirstDocs(docs, match.found)
       match.docs = [docs]
@@ -153,7 +153,7 @@ export class WordMatcher {
     return true
   }
 
-  /** False where too few are left for a set. */
+  /** False if too few are left for a set. */
   private findCommon(match: SegmentMatches, common: DocumentSet): boolean {
     if (!staysSet(countWithin(common), match.view.segment.docs)) return false
     match.count += addSet(common, match.found)
@@ -161,7 +161,7 @@ export class WordMatcher {
     return true
   }
 
-  /** Scores what can be among the best of everything that was found so far. To be called once, after all words. */
+  /** Scores all found documents that can be among the best. Call it once, after all words. */
   scoreFound(): void {
     if (this.topK === undefined || this.unscored.length === 0) return
     const score = this.rowScorer()
@@ -194,7 +194,7 @@ export class WordMatcher {
       scorer.composeScore(doc, columns[s], postings, held, scoring, tokensOf(one, mark))
     }
   }
-  /** All that may be among the k best by a column, which comes before any score. */
+  /** All that may be among the k best by a column that comes before any score. */
   private scoreBestByColumn(columns: ReadonlyArray<TieColumn>, k: number, score: Score): void {
     const { matches } = this
     const best = bestByColumn(matches, columns, k)

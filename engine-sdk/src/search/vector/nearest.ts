@@ -1,7 +1,7 @@
 /**
- * The nearest documents of a vector query over all segments (`docs/contract/vectors.md`): through a segment's graph
- * where it has one and the filter leaves enough, else over every vector that counts. Distances always come from the
- * stored vectors, so only which documents are candidates is ever approximate.
+ * The nearest documents of a vector query over all segments (`docs/contract/vectors.md`): through a segment's graph if
+ * it has one and the filter leaves enough, else over every allowed vector. Distances always come from the stored
+ * vectors, so only the choice of candidates is ever approximate.
  */
 import { countBits, hasBit, type ReadonlyBits } from "../../index/bits.ts"
 import type { VectorColumn } from "../../index/columns.ts"
@@ -23,29 +23,31 @@ interface NearestRequest {
   readonly query: VectorQuery
   readonly k: number
   readonly isFiltered: boolean
-  /** Per segment, what may be found (deleted documents are not in it); undefined = everything. */
+  /** Per segment, the documents that may be found (without deleted ones); undefined = everything. */
   readonly allowed: ReadonlyArray<ReadonlyBits | undefined>
-  /** Documents that are shown otherwise, or not at all. */ readonly excluded: ReadonlyArray<{
+  /** Documents that are placed elsewhere or hidden. */ readonly excluded: ReadonlyArray<{
     readonly s: number
     readonly doc: number
   }>
 }
 /**
- * One candidate of a graph costs about as much as looking at this many vectors in a row (measured: 9 to 15 where 20,000
- * vectors are, 14 to 38 where 100,000 are).
+ * One candidate of a graph costs about as much as scanning this many vectors in sequence (measured: 9 to 15 with 20,000
+ * vectors, 14 to 38 with 100,000).
  */
 const CANDIDATE_COST = 24
-/** Vectors whose bytes are looked at between two looks at the time. */
+/** Vectors whose bytes are compared between two checks of the time. */
 const ESTIMATED = 1_024
-/** Documents that are looked for before their vectors are read. */
+/** Documents that are collected before their vectors are read. */
 const TOGETHER = 64
 /**
- * Steps of a candidate and dimension, in one piece: nothing is said while it is searched. 216 candidates of 384
+ * Steps per candidate and dimension, in one piece: the time is not checked during a graph search. 216 candidates of 384
  * dimensions take 1 ms, 3 ns a step.
  */
 const CANDIDATE_STEPS = 4
 
-/** Nearest first, of equal distance the newest. At most `k`, unless the filtered set is below `flat_search_cutoff`. */
+/**
+ * Nearest first, newest first at equal distance. At most `k`, unless the filtered set is below `flat_search_cutoff`.
+ */
 export const nearest = (reader: CollectionReader, request: NearestRequest): Neighbour[] => {
   const { query, k, isFiltered } = request
   const vector = queryVector(query, reader)
@@ -64,7 +66,7 @@ export const nearest = (reader: CollectionReader, request: NearestRequest): Neig
     if (!isSmall && graph !== undefined && search.approximate(s, column, graph, passing[s])) isExact = false
     else if (!search.byBytes(s, column, segment, graph)) search.exact(s, column, segment)
   })
-  // A filtered set below the cutoff is answered whole, without a bound on neighbours.
+  // A filtered set below the cutoff is returned whole, without a bound on neighbours.
   return search.best(isSmall || (isExact && isFiltered && search.count < query.flatSearchCutoff) ? Infinity : k)
 }
 
@@ -99,18 +101,18 @@ class NearestSearch {
   }
   private take(s: number, column: VectorColumn, doc: number): void {
     const distance = distanceTo(this.vector, this.norm, column, doc, this.isCosine)
-    // Written so that a distance that is no number is left out.
+    // Written so that a NaN distance is left out.
     if (!(distance <= this.bound)) return
     this.count++
     this.found.push({ s, doc, distance })
     if (this.found.length < this.keep * 2 + 64) return
-    // Farther ones can no longer be among the first; equal ones may still win by their age.
+    // Farther documents can no longer be among the first; equal ones may still win by insertion order.
     this.found = this.best(this.keep)
     this.bound = Math.min(this.bound, this.found[this.found.length - 1].distance)
   }
   /**
-   * The same as `exact`, where bytes in memory tell of most vectors that they are too far: the others are read. False
-   * where they cannot tell, and nothing was taken then.
+   * The same as `exact`, if bytes in memory show that most vectors are too far: only the others are read. False if they
+   * cannot show it; nothing was added then.
    */
   byBytes(s: number, column: VectorColumn, segment: Segment, graph: VectorGraph | undefined): boolean {
     const index = column.isInFile && this.isCosine && this.norm > 0 ? graph?.index : undefined
@@ -121,7 +123,7 @@ class NearestSearch {
       if (spend(1)) return true
       if (this.counts(s, column, doc)) docs[count++] = doc
     }
-    // In pieces, between which the time is looked at.
+    // In pieces, between which the time is checked.
     const nearest = new Heap(),
       highs: Float32Array[] = []
     for (let from = 0; from < count; from += ESTIMATED) {
@@ -159,23 +161,23 @@ class NearestSearch {
       if (isOver) return
     }
   }
-  /** In ascending order: they are read as they lie. */
+  /** In ascending order: they are read in storage order. */
   private takeAll(s: number, column: VectorColumn, docs: Uint32Array): void {
     column.expect(docs)
     for (const doc of docs) this.take(s, column, doc)
   }
-  /** False when the graph is of no use here: nothing was taken then. */
+  /** False if the graph is of no use here; nothing was added then. */
   approximate(s: number, column: VectorColumn, { index, record }: VectorGraph, passing: number): boolean {
     if (index === undefined || record.ef === 0) return false
     const wanted = Math.min(passing, this.request.k + this.excluded.size)
-    // Of the nearest of all, only the share that passes counts.
+    // Of the nearest documents overall, only the share that passes the filter counts.
     const share = Math.min(1, passing / record.vectors)
     const width = Math.ceil(Math.max(record.ef, this.request.query.ef, widthOf(wanted) / share))
     if (width * CANDIDATE_COST > passing) return false
     const candidates = this.candidates(s, column, index, width, rescoredOf(wanted))
-    // What passes may lie far from the query; then it is few enough, or the graph cannot tell.
+    // The passing documents may be far from the query; then too few are found and the graph is of no use.
     if (candidates.length < wanted) return false
-    // Which are taken does not hang on their order; read as they lie, they are read sooner.
+    // The selection does not depend on the order; reading in storage order is faster.
     this.takeAll(s, column, candidates.sort())
     return true
   }

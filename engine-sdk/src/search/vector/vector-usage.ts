@@ -1,6 +1,6 @@
 /**
- * What `usage` says of vector fields: how many vectors, how many of them behind an approximate index, and how good that
- * is.
+ * What `usage` reports about vector fields: how many vectors, how many of them are in an approximate index, and how
+ * good it is.
  */
 import type { VectorUsage } from "../../engine.ts"
 import { countBits } from "../../index/bits.ts"
@@ -8,8 +8,8 @@ import type { CollectionReader } from "../../index/reader.ts"
 import { graphOf } from "../../index/vector-graph.ts"
 
 /**
- * Nothing where the schema has no vector field. `missing`: why there can be no index, "" where there can. Counts take
- * deleted documents in until a merge drops them.
+ * Nothing if the schema has no vector field. `missing`: why there can be no index, or "" if there can. Counts include
+ * deleted documents until a merge drops them.
  */
 export const vectorUsage = (
   reader: CollectionReader,

@@ -9,12 +9,12 @@ import type { Segment } from "../../index/segment.ts"
 import { distanceTo, normOf } from "../../index/vector-graph.ts"
 import { spend } from "../../budget/cutoff.ts"
 
-/** Distance per document; NaN or nothing where a document has none. */
+/** Distance per document; NaN or undefined if a document has none. */
 export interface DistanceTable {
   readonly [doc: number]: number | undefined
 }
 
-/** The query's vector: its own, or the one of the document it names. undefined when that document has none. */
+/** The query's vector: its own, or that of the document it refers to. undefined if that document has none. */
 export const queryVector = (
   query: VectorQuery,
   reader: CollectionReader
@@ -29,7 +29,7 @@ export const queryVector = (
 export const isCosineField = (reader: CollectionReader, field: string): boolean =>
   (reader.schema.fields.find(({ name }) => name === field)?.vec_dist ?? "cosine") === "cosine"
 
-/** O(documents · dimensions). Documents that the time was too short for have none. */
+/** O(documents · dimensions). Documents that were not reached in time have none. */
 export const vectorDistances = (segment: Segment, query: VectorQuery, reader: CollectionReader): Float64Array => {
   const table = new Float64Array(segment.docs).fill(NaN)
   const vector = queryVector(query, reader)
@@ -44,7 +44,7 @@ export const vectorDistances = (segment: Segment, query: VectorQuery, reader: Co
     }
   return table
 }
-/** Distances of single documents to one query; NaN where there is none. */
+/** Distances of single documents to one query; NaN if there is none. */
 export const distanceIn = (reader: CollectionReader, query: VectorQuery): ((s: number, doc: number) => number) => {
   const vector = queryVector(query, reader)
   const isCosine = isCosineField(reader, query.field),
