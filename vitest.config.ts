@@ -26,6 +26,7 @@ const longest = [
   "program/front-door",
   "ports/engine-opensearch",
   "ports/opensearch-cluster",
+  "browser/accessibility",
   "program/together",
   "program/engine-typesense",
   "program/distributed",
