@@ -1,4 +1,6 @@
-/** Alerts over HTTP, from the search that is counted to the receiver that is told. Two organizations side by side. */
+/**
+ * Alerts over HTTP, from the search that is counted to the receiver that is notified. Two organizations side by side.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
 import { sharedProgram } from "../support/shared-program.ts"
@@ -46,7 +48,7 @@ describe("alerts", () => {
     expect(shown.last_fired_at).toBeGreaterThan(Date.now() - 60_000)
     const [others] = (await send("GET", "/v1/alerts", undefined, other.full_key)).body.data
     expect(others).toMatchObject({ state: "ok", last_fired_at: null })
-    // A new question is armed anew; a new name is none.
+    // A new query re-arms the alert; a new name does not.
     expect((await send("PUT", `/v1/alerts/${id}`, { ...alert, name: "Very busy" })).body.state).toBe("firing")
     expect((await send("PUT", `/v1/alerts/${id}`, { ...alert, threshold: 9 })).body).toMatchObject({
       state: "ok",

@@ -1,6 +1,6 @@
 /**
- * What an answer may weigh: 16 MB of the plan's, of all entries of a multi-search together, whatever makes it large.
- * Two tenants side by side: what one is refused costs the other nothing.
+ * The size of an answer: 16 MB by the plan, over all entries of a multi-search together, whatever makes it large. Two
+ * tenants side by side: what one is refused costs the other nothing.
  */
 import { gzipSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -91,7 +91,7 @@ describe("an answer is at most 16,000,000 bytes", () => {
       expect((await search({ q: "ab", query_by: "text", per_page: "1", [name]: "t".repeat(100) })).status).toBe(200)
       const long = await search({ q: "ab", query_by: "text", [name]: "t".repeat(101) })
       expect([long.status, long.body.message]).toEqual([400, `Parameter \`${name}\` may have at most 100 characters.`])
-      // The reproduced attack: 8 kB of gzip, whose tag is megabytes.
+      // The reproduced attack: 8 kB of gzip whose tag is megabytes.
       const packed = gzipSync(
         JSON.stringify({
           searches: [{ collection: "goods", q: "ab", query_by: "text", [name]: "t".repeat(4_000_000) }]
@@ -185,7 +185,7 @@ describe("an answer is at most 16,000,000 bytes", () => {
   })
   it("the preview of rules has one budget for both of its searches", async () => {
     const one = await search({ ...whole, per_page: "1" })
-    // Seven tenths of the bound: once, but not twice.
+    // Seven tenths of the bound: fits once, but not twice.
     const per_page = Math.floor((0.7 * ANSWER_BYTES_MAX) / one.text.length)
     expect((await search({ ...whole, per_page: String(per_page) })).body.hits).toHaveLength(per_page)
     const preview = (size: number) =>

@@ -1,4 +1,4 @@
-/** Assistants with a model of the organization's own: what it is told, what of its answer is shown, what it costs. */
+/** Assistants with the organization's own model: what it is sent, what of its answer is shown, and what it costs. */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest"
 import { type GeneratorServer, startGeneratorServer } from "../support/generator-server.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"

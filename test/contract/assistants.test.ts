@@ -1,4 +1,4 @@
-/** Assistants: what they answer and from what, who may ask what, what is remembered, and what it costs. */
+/** Assistants: what they answer and from which sources, who may use them, what is remembered, and what it costs. */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { type GeneratorServer, startGeneratorServer } from "../support/generator-server.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -253,7 +253,7 @@ it("costs a tenth for an extract and for a refusal, and nothing without credits"
   expect(refused.status).toBe(402)
 })
 
-/** Frames of a stream, as they came. */
+/** Frames of a stream, in order of arrival. */
 const streaming = async (content: string, more: object, sending: Sending = {}, id = assistant) => {
   const answer = await fetch(`${program.base}/v1/assistants/${id}/chat/completions`, {
     method: "POST",

@@ -1,6 +1,6 @@
 /**
- * `use_cache`: the same answer for its time, a new query_id and an account of every hit, and no answer across keys or
- * organizations.
+ * `use_cache`: the same answer until it expires, a new query_id and accounting for every hit, and no answer shared
+ * across keys or organizations.
  */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { cacheTtlOf } from "../../src/search/answer-cache.ts"
@@ -76,7 +76,7 @@ it("keeps multi-search answers by the query string only, and none that failed", 
   expect(again.body.results.map((result: { found: number }) => result.found)).toEqual([2, 2])
   expect(new Set([...ids(first), ...ids(again)]).size).toBe(4)
   expect((await ask("")).body.results.map((result: { found: number }) => result.found)).toEqual([3, 3])
-  // What is taken away is not answered again.
+  // Deleted documents are not answered again.
   for (const id of ["2", "4"])
     await program.request("DELETE", `/v1/collections/goods/documents/${id}`, { key: tenant.full_key })
   expect((await ask("?use_cache=1")).body.results.map((result: { found: number }) => result.found)).toEqual([1, 1])
@@ -143,7 +143,7 @@ it("never answers again what a delete, a drop, an alias or an erasure took away;
       })
     ).body.found as number | undefined
   expect([await ask(one), await ask(other)]).toEqual([10, 10])
-  // Of the other organization an answer is kept all the while, which a document that came shows.
+  // The other organization's answer stays cached throughout, which a newly added document shows.
   await call(other, "POST", "collections/goods/documents", { title: "oak" })
   const untouched = async () => {
     expect(await ask(other)).toBe(10)

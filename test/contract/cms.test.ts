@@ -1,6 +1,6 @@
 /**
- * CMS installations over HTTP: their configuration and its revisions, what their modules read, report and push with the
- * key of the installation, which is good for nothing else; two organizations side by side.
+ * CMS installations over HTTP: their configuration and its revisions, and what their modules read, report and push with
+ * the installation's key, which permits nothing else; two organizations side by side.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"

@@ -1,5 +1,5 @@
 /**
- * `/connectors` over HTTP: creation and its repetition, signed pushes and their refusals, what becomes of them, two
+ * `/connectors` over HTTP: creation and its repetition, signed pushes and their refusals, and their outcome; two
  * organizations side by side.
  */
 import { createHmac } from "node:crypto"
@@ -78,7 +78,7 @@ describe("creation", () => {
     expect([first.status, again.status, again.body]).toEqual([201, 201, first.body])
     expect(first.body.secret).toMatch(/^cns_[A-Za-z0-9]{40}$/)
     expect((await send("POST", "/connectors", { ...fields, name: "B" }, tenant, key)).status).toBe(409)
-    // Another organization's key is another key.
+    // Another organization's idempotency key is independent.
     const foreign = await send("POST", "/connectors", fields, other, key)
     expect(foreign.body.id).not.toBe(first.body.id)
     for (const path of ["/connectors", `/connectors/${first.body.id}`])

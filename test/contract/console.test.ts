@@ -1,4 +1,6 @@
-/** Members sign in, reach what their role reaches and nothing of another organization; the table of roles is walked. */
+/**
+ * Members sign in and reach what their role permits, and nothing of another organization; the table of roles is walked.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Role, ROLES } from "../../src/identity/roles.ts"
 import { twinId } from "../../src/console/twins.ts"
@@ -22,7 +24,7 @@ const add = async (tenant: Tenant, email: string, role: Role) => {
 const signIn = (email: string, body: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
   program.request("POST", "/console/v1/sessions", { body: { email, password, ...body }, headers })
 const sessionOf = async (email: string) => (await signIn(email)).headers.get("set-cookie")!.split(";")[0]!
-/** As the console's pages ask: with the cookie and their own origin. */
+/** As the console's pages send requests: with the cookie and their own origin. */
 const as = (cookie: string) => ({ cookie, origin: program.base })
 const ids: Record<string, string> = {}
 const sessions = {} as Record<Role, string>
@@ -108,7 +110,7 @@ describe("sessions", () => {
   it("of one member are twenty: the oldest ends", async () => {
     await add(first, "many@first.example", "member")
     const cookies: Array<string> = []
-    // Each right one gives its attempts back, so that a person who signs in often is not locked out.
+    // Each correct password returns the attempts, so that a person who signs in often is not locked out.
     for (let i = 0; i < 22; i++) cookies.push(await sessionOf("many@first.example"))
     const statuses = await Promise.all(
       cookies.map((cookie) =>
@@ -146,7 +148,7 @@ describe("sessions", () => {
       (await signIn("guessed@first.example", { password: `wrong password ${wrong}` }, stranger)).status === 401
     )
       wrong++
-    // Twice as many where the quarter of an hour turned meanwhile.
+    // Twice as many if a new quarter of an hour began in the meantime.
     expect(wrong >= 10 && wrong <= 20, `${wrong} wrong ones`).toBe(true)
     const { body, headers, status } = await signIn("guessed@first.example", {}, stranger)
     expect((await signIn("guessed@first.example")).status).toBe(201)
@@ -181,7 +183,7 @@ describe("roles", () => {
     const consoleRoles = new Map([...said].map(([id, role]) => [known.has(id) ? id : twinId(id), role]))
     expect(operations.map(({ id }) => id).sort()).toEqual([...consoleRoles.keys()].sort())
     for (const { id, method, path } of operations) {
-      // Those that would end what the others need are asked last, by hand, above.
+      // Those that would end what the others need are called last, by hand, above.
       if (id === "deleteCurrentSession" || id === "changeOwnPassword") continue
       const address = path.replace("{organizationId}", first.organization_id).replace(/\{\w+\}/g, "nothing")
       const body = method === "GET" || method === "DELETE" ? {} : { body: "not json" }
@@ -349,7 +351,7 @@ describe("members", () => {
     const made = await asAdmin("POST", "/members", { email: "new@first.example", role: "admin" })
     expect([made.status, made.body.initial_password.length]).toEqual([201, 20])
     expect((await signIn("new@first.example", { password: made.body.initial_password })).status).toBe(201)
-    // A role holds at once.
+    // A change of role takes effect at once.
     const cookie = (await signIn("new@first.example", { password: made.body.initial_password })).headers
       .get("set-cookie")!
       .split(";")[0]!

@@ -1,7 +1,7 @@
 /**
  * Conversation models of organizations (`docs/contract/models.md#conversation-models`) against a server on loopback
- * that answers as providers document it: kept, masked, told documents behind fences, asked whole and as it is written;
- * and whatever a server or a document says, the search is answered, and leads nowhere that its documents do not.
+ * that answers as providers document: stored, masked, sent documents behind fences, sent the question whole and as
+ * written; and whatever a server or a document says, the search is answered, and links only where its documents do.
  */
 import type { ServerResponse } from "node:http"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"

@@ -1,7 +1,7 @@
 /**
  * Searches that are answered in words (`conversation=true`, `docs/contract/models.md#conversations`) by this program's
- * own model: no credential, no server. What was said is remembered, belongs to its session, and is read from its
- * collection alone.
+ * own model: no credential, no server. What was said is remembered, belongs to its session, and is read only from its
+ * collection.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"

@@ -1,6 +1,6 @@
 /**
- * Crawls and sitemaps over HTTP, of sites on loopback: what becomes a document, what robots are told, what a second
- * crawl asks for, two organizations side by side.
+ * Crawls and sitemaps over HTTP, of sites on loopback: what becomes a document, which robots rules apply, what a second
+ * crawl requests; two organizations side by side.
  */
 import { createHash } from "node:crypto"
 import { gzipSync } from "node:zlib"
@@ -188,7 +188,7 @@ describe("a crawl", () => {
     const theirs = await crawl(name, { urls: [`${shop.origin}/`] }, other.full_key)
     expect((await send("GET", `/v1/ingest/jobs/${mine.id}`, undefined, other.full_key)).status).toBe(404)
     expect(theirs.stats.imported).toBe(1)
-    // What one organization knows of a page is nothing that the other does.
+    // What one organization stores about a page is not shared with the other.
     expect(shop.paths().filter((path) => path === "/").length).toBe(2)
     expect(shop.paths().filter((path) => path === "/robots.txt").length).toBe(1)
   })
@@ -217,7 +217,7 @@ describe("a second crawl", () => {
       '"1"',
       '"1"'
     ])
-    // A new page behind a changed one, one that changed, and one that is away for the moment.
+    // A new page linked from a changed one, a changed page, and a page that is temporarily unavailable.
     shop.pages.set("/a", html("A2", `${words("another a")}<a href="/new">new</a>`))
     shop.pages.set("/new", html("New", words("new")))
     shop.pages.delete("/b")
@@ -227,7 +227,7 @@ describe("a second crawl", () => {
     expect((await stored(name)).map(({ title }) => title).sort()).toEqual(["A2", "B", "Home", "New"])
     expect((await crawl(name, config)).stats).toMatchObject({ imported: 0, deleted: 1 })
     expect(await pathsOf(name)).toEqual(["/", "/a", "/new"])
-    // Back again, and gone: counted from the beginning.
+    // Available again, and then missing: counted from the beginning.
     shop.pages.set("/a", { status: 404 })
     await crawl(name, config)
     shop.pages.set("/a", html("A2", `${words("another a")}<a href="/new">new</a>`))

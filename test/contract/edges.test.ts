@@ -1,5 +1,5 @@
 /**
- * `docs/contract/conventions.md` on a running program: refusals in order, CORS, bodies of any kind, request ids, keys.
+ * `docs/contract/conventions.md` on a running program: order of refusals, CORS, bodies of any kind, request ids, keys.
  */
 import { createHmac } from "node:crypto"
 import { brotliCompressSync, gzipSync } from "node:zlib"
@@ -163,7 +163,7 @@ describe("keys", () => {
     })
     const statuses = []
     for (let i = 0; i < 5; i++) statuses.push(await program.request("GET", "/v1/keys", { key: made.body.value }))
-    // The minute may turn inside the loop; then the second half starts again.
+    // A new minute may begin inside the loop; then the second half starts again.
     expect(statuses.filter((each) => each.status === 429).length).toBeGreaterThanOrEqual(
       statuses[0].headers.get("x-ratelimit-reset") === statuses[4].headers.get("x-ratelimit-reset") ? 2 : 0
     )

@@ -1,6 +1,6 @@
 /**
- * An engine that is slow, away, or broken, behind a real program: what callers of both APIs hear, what it costs them,
- * and that it ends by itself.
+ * An engine that is slow, away, or broken, behind a real program: what callers of both APIs receive, what it costs
+ * them, and that it recovers by itself.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { fail, type Result, type SearchAnswer, type SearchEngine, type SearchPlan } from "../../engine-sdk/src/mod.ts"
@@ -12,10 +12,10 @@ let program: Program
 let tenant: Tenant
 let gateway: string, connector: string
 let isShedding = false
-/** What the engine does instead of searching. */
+/** What the engine does in place of searching. */
 let searched: SearchEngine["search"] | undefined
 let planned: ReadonlyArray<SearchPlan> = []
-/** Whether it says that it searches on this thread. */
+/** Whether it reports that it does not search on this thread. */
 let isElsewhere = false
 let calls = 0
 let writesAre: "real" | "away" | "broken" = "real"
@@ -46,7 +46,7 @@ const ask = (path: string, body: unknown = { q: "*" }, key = gateway) =>
   program.request("POST", `/api/v1${path}`, { body, headers: { authorization: `Bearer ${key}` } })
 const direct = () => program.request("GET", "/v1/collections/things/documents/search?q=*", { key: tenant.search_key })
 const used = async (): Promise<number> => {
-  // Figures of the entitlement are two seconds old at most: asked until they stand still.
+  // Figures of the entitlement are two seconds old at most: polled until they are stable.
   let before = -1
   for (;;) {
     const now = (await program.request("GET", "/v1/entitlement", { key: tenant.full_key })).body.quota.used as number
@@ -158,7 +158,7 @@ describe("a slow engine", () => {
       }))
     }
     expect((await ask("/indexes/things/search")).status).toBe(504)
-    // The tenant API has no such limit: cut off, and said so.
+    // The tenant API has no such limit: the search is cut off, and the answer says so.
     const { body, status } = await direct()
     expect([status, body.search_cutoff]).toEqual([200, true])
   })
@@ -179,7 +179,7 @@ describe("a slow engine", () => {
     expect(await cutoffs("/multi-search", { searches: [entry, { ...entry, search_cutoff_ms: 9 }, entry] })).toSatisfy(
       ([one, two, three]) => isWhatRemains(one) && two === 9 && isWhatRemains(three)
     )
-    // An engine elsewhere is asked once for all of them.
+    // A remote engine is called once for all of them.
     searched = async (_, given) =>
       given.map(() => ({
         ok: true,
@@ -244,7 +244,7 @@ describe("an engine that is away", () => {
       [503, "10", "degraded"]
     ])
     expect(calls).toBe(asked)
-    // Documents have a circuit of their own.
+    // Documents have a separate circuit breaker.
     expect((await ask("/indexes/things/documents", { documents: [{ id: "2", name: "mug" }] }, connector)).status).toBe(
       200
     )

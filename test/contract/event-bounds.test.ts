@@ -1,4 +1,4 @@
-/** What a long or a compressed request may cost: the key's rate, the plan's bytes, and how far a text may unfold. */
+/** What a long or a compressed request may cost: the key's rate, the plan's bytes, and how far a text may expand. */
 import { brotliCompressSync, constants, gzipSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -32,11 +32,11 @@ describe("a stream of events", () => {
     expect([answer.status, answer.body.code]).toEqual([429, "TOO_MANY_REQUESTS"])
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThanOrEqual(1)
     const { accepted, deduplicated, lines: dealtWith, rejected } = answer.body.data
-    // The minute may turn within ten seconds: then there is one more.
+    // A new minute may begin within ten seconds: then there is one more.
     expect([1_000, 2_000, 3_000]).toContain(dealtWith)
     expect([accepted, deduplicated, rejected]).toEqual([dealtWith, 0, []])
     expect(answer.body.message).toContain(`The first ${dealtWith} lines were dealt with`)
-    // A key without a limit takes the others where the first ended, and knows what it is sent again.
+    // A key without a limit takes the rest from where the first ended, and recognizes events that are sent again.
     expect((await send(tenant.search_key, lines(5_000))).body).toEqual({
       accepted: 5_000 - dealtWith,
       deduplicated: dealtWith,
@@ -76,7 +76,7 @@ describe("a compressed text", () => {
         message: "The body could not be read: the compressed text decodes to more than 100 times what was sent"
       }
     ])
-    // What came before is told. No more of it was stored than was decoded by then.
+    // Earlier events are reported. Only what was decoded by then was stored.
     expect(answer.body.data.lines).toBeLessThan(1_500)
     expect(answer.body.data.accepted + answer.body.data.deduplicated).toBe(answer.body.data.lines)
   })

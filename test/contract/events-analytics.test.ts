@@ -26,7 +26,7 @@ const post = (events: unknown, key = tenant.search_key) =>
   program.request("POST", "/v1/events", { key, body: { events } })
 const metrics = async (path: string, query: string, key = tenant.full_key) =>
   (await program.request("GET", `/v1/analytics/metrics/${path}?${query}`, { key })).body
-/** Polls until the answer satisfies, and says how long that took. */
+/** Polls until the answer satisfies, and returns how long that took. */
 const eventually = async <A>(
   read: () => Promise<A>,
   isThere: (answer: A) => boolean
@@ -75,7 +75,7 @@ describe("POST /events", () => {
       ]
     })
     expect((await post([batch[0]], other.search_key)).body).toEqual({ accepted: 0, deduplicated: 1, rejected: [] })
-    // The same id of another tenant is another event.
+    // The same id in another tenant is another event.
     expect((await post([batch[0]], tenant.search_key)).body).toEqual({ accepted: 1, deduplicated: 0, rejected: [] })
   })
   it("refuses what is no batch with 400, shape B", async () => {
@@ -127,7 +127,7 @@ describe("POST /events", () => {
 
 describe("GET /analytics/metrics", () => {
   it("shows an event within two seconds", async () => {
-    // Where other tests have the processors one of three does.
+    // While other tests occupy the processors, one attempt of three in time is enough.
     const { full_key, search_key } = await program.tenant("Swift")
     const waits: Array<number> = []
     for (let i = 1; i <= 3 && !waits.some((ms) => ms < promised(2_000)); i++) {
@@ -296,7 +296,7 @@ describe("GET /analytics/metrics", () => {
     })
     expect(answer.series).toHaveLength(4)
     expect(answer.series.reduce((sum: number, each: { searches: number }) => sum + each.searches, 0)).toBe(3)
-    // Days in part at both ends.
+    // Partial days at both ends.
     const part = await metrics(
       "overview",
       `from=${new Date(now - 26 * HOUR).toISOString()}&to=${new Date(now - HOUR + 1_500).toISOString()}&collection=shop`
@@ -505,7 +505,7 @@ describe("figures of products, filters and facets", () => {
         ({ document_id }: any) => document_id
       )
     ).toEqual(["c", "b"])
-    // The ends of a range, from single instants.
+    // The ends of a range, given as instants.
     const iso = (ms: number) => new Date(ms).toISOString()
     expect(
       (await metrics("products", `from=${iso(at + 1)}&to=${iso(at + 1)}&segment=device:mobile`, shop.full_key)).data

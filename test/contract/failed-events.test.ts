@@ -1,6 +1,6 @@
 /**
- * Entries that `POST /events` refused: kept with their reasons, listed, sent through again after a fix, of one tenant
- * only.
+ * Entries that `POST /events` refused: kept with their reasons, listed, resubmitted after a fix, and visible to one
+ * tenant only.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
@@ -41,7 +41,7 @@ const listed = async (count: number, key = tenant.full_key) => {
 }
 const retry = (body: unknown, key = tenant.full_key) =>
   program.request("POST", "/v1/events/failed/retry", { key, body })
-/** Until that many events are counted, and no more. */
+/** Waits until exactly that many events are counted. */
 const counted = async (events: number) => {
   const day = (at: number) => new Date(at).toISOString().slice(0, 10)
   const read = async () =>
@@ -103,7 +103,7 @@ describe("failed events", () => {
     expect(second.next_cursor).toBeUndefined()
   })
   it("takes them after a fix, once, at the time they came; what is refused again stays with the new reason", async () => {
-    // The one accepted entry of the batch before.
+    // The one accepted entry of the previous batch.
     await counted(1)
     const answer = await retry({ set: { revenue: 10, colour: null } })
     expect(answer.status).toBe(200)
@@ -151,7 +151,7 @@ describe("failed events", () => {
     }
     expect(first.accepted + second.accepted).toBe(1_099)
     expect(second.next_cursor).toBeUndefined()
-    // The walk of the first test is refused for good.
+    // The walk of the first test is refused permanently.
     expect((await list("", other.full_key)).data).toHaveLength(1)
   })
   it("names what is wrong, and shows a key for some collections no more than theirs", async () => {

@@ -369,7 +369,7 @@ describe("scoped tokens", () => {
     ]) {
       expect([answer.status, answer.body]).toEqual([403, { error: "tenant_mismatch" }])
     }
-    // Neither elsewhere nor for anything else.
+    // The key works neither elsewhere nor for anything else.
     expect((await program.request("GET", "/v1/collections/things/documents/search?q=*", { key: token })).status).toBe(
       401
     )

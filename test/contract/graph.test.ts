@@ -1,5 +1,5 @@
 /**
- * Entities and communities over HTTP: two organizations, keys that see a part, what it costs, and what goes with what.
+ * Entities and communities over HTTP: two organizations, keys that see a part of the documents, costs, and relations.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -39,7 +39,7 @@ const fields = [
   { name: "open", type: "bool", facet: true },
   { name: "price", type: "float" }
 ]
-/** Kettles are for everybody, drills for nobody but the house. */
+/** Kettles are visible to all, drills only to internal keys. */
 const documents = Array.from({ length: 60 }, (_, i) => ({
   id: `d${i}`,
   title: `Thing ${i}`,
@@ -191,7 +191,7 @@ describe("a key that sees a part", () => {
     const seen = await entities("", part)
     expect(seen.map(({ name }) => name).sort()).toEqual(["Bits", "Bolt & Sons", "Drill", "Own Works", "STEEL"])
     const steel = seen.find(({ name }) => name === "STEEL")!
-    // "Steel" is how documents write it that this key must not see.
+    // "Steel" occurs only in documents that this key must not see.
     expect(steel).toMatchObject({ aliases: [], description: "tags", community_id: "" })
     const odd = new Set(documents.filter(({ open }) => !open).map(({ id }) => id))
     for (const { source_doc_ids } of seen) {

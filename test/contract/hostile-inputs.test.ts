@@ -1,4 +1,4 @@
-/** Inputs that once broke something, each by its name; `test/program/fuzz.test.ts` found them. */
+/** Inputs that once broke something, each by name; `test/program/fuzz.test.ts` found them. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { createAnalyzer } from "../../engine-sdk/src/analysis/mod.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -183,7 +183,7 @@ describe("items of a set that come at the same moment", () => {
       ])
       expect(statuses.map(({ status }) => status)).toEqual([...gone, ...added].map(() => 200))
       expect(await kept(path)).toEqual([...ids.slice(10), ...added].sort())
-      // Of two who delete one item, one is told that it was not there.
+      // Of two concurrent deletions of an item, one is answered that it does not exist.
       expect(
         (await Promise.all([1, 2].map(() => send("DELETE", `${path}/items/${ids[10]}`))))
           .map(({ status }) => status)

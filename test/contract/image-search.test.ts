@@ -1,6 +1,6 @@
 /**
- * Search by a picture over HTTP: fields that are made of pictures, wherever those come from, what a search finds, costs
- * and refuses, and whom; two organizations side by side.
+ * Image search over HTTP: fields made from images, wherever those come from, what a search finds, costs and refuses,
+ * and for whom; two organizations side by side.
  */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -108,7 +108,7 @@ it("finds the same picture re-encoded, scaled and with a border, raw and as base
   expect(coded.body.hits.map(({ document, match }: any) => [document, match])).toEqual([
     [{ title: "Shirt", color: "Rose" }, "same_image"]
   ])
-  // An integer that no double is.
+  // An integer that a double cannot represent.
   await send("PATCH", "/collections/goods/documents/shirt-rose", '{"stock_keeping_unit": 9007199254740993}')
   const exact = await byImage("goods", { image: png.toString("base64"), per_page: 1, exclude_fields: "look" })
   expect(exact.text).toContain('"stock_keeping_unit":9007199254740993')

@@ -1,4 +1,7 @@
-/** Images over HTTP: looked at by their bytes, kept without anything but pixels, paid for, a visitor's for a day. */
+/**
+ * Images over HTTP: identified by their bytes, stored without anything but pixels, charged for; a visitor's are kept
+ * for a day.
+ */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { drawPicture } from "../../fixtures/pictures/draw.ts"
 import { pngOf } from "../../fixtures/pictures/png.ts"

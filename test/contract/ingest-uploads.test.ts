@@ -1,6 +1,6 @@
 /**
- * Feeds that are uploaded: raw, and resumable by the stock client of tus over a line that breaks; what is refused
- * before a byte of the body is read; what is left on disk afterwards.
+ * Uploaded feeds: raw, and resumable by the stock tus client over a connection that breaks; what is refused before a
+ * byte of the body is read; what is left on disk afterwards.
  */
 import { createHash } from "node:crypto"
 import { spawn } from "node:child_process"
@@ -64,7 +64,7 @@ it("a feed in one body becomes a job, plain or packed, and leaves no file", asyn
 })
 
 it("what is too long, or does not say how long it is, is refused before its body is read", async () => {
-  /** Sends the head alone; the status of what is answered. */
+  /** Sends only the head; returns the status of the answer. */
   const asked = (headers: Record<string, string>, path = "/v1/ingest/feeds?collection=raw&format=csv") =>
     new Promise<number>((settle, reject) => {
       const request = httpRequest(`${program.base}${path}`, {
@@ -144,7 +144,7 @@ it("the stock client resumes an upload whose line breaks, and one job imports it
       if (passed > 100_000 && breaks > 0 && !isBroken) {
         isBroken = true
         breaks--
-        // What was passed on is let through first.
+        // Data already passed on is delivered first.
         setTimeout(end, 50)
         near.pause()
       }

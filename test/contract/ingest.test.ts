@@ -1,5 +1,5 @@
 /**
- * Ingest jobs over HTTP: every source that has its documents with it, what is refused, full passes and their guard, two
+ * Ingest jobs over HTTP: every source that carries its documents, what is refused, full passes and their guard; two
  * organizations side by side.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -298,7 +298,7 @@ describe("an organization", () => {
     const asked = []
     for (let i = 0; i < 21; i++) asked.push(await ask())
     expect(asked.map(({ status }) => status)).toEqual([...Array.from({ length: 20 }, () => 202), 409])
-    // They hold up nobody else, and end within two seconds of being cancelled.
+    // They delay no other job, and end within two seconds of being cancelled.
     const name = await collection()
     const began = performance.now()
     expect((await job({ collection: name, source: "csv", config: { content: "id\n1\n" } })).status).toBe("ready")

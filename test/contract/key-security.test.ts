@@ -1,6 +1,6 @@
 /**
- * Keys as they arrive: smuggled twice, in odd bytes, behind addresses that somebody wrote, with names that every object
- * has or that only look alike; what browser keys and secured keys carry; what may not be made at all.
+ * Keys as they arrive: sent twice, in odd bytes, after addresses that a user typed, with names that every object has or
+ * that only look alike; what browser keys and secured keys carry; and what may not be created at all.
  */
 import { request as httpRequest } from "node:http"
 import { connect } from "node:net"
@@ -63,7 +63,7 @@ const search = (key: string | undefined, query = "q=*", headers: Record<string, 
 const ids = ({ body }: { body: any }) => body.hits?.map(({ document }: { document: { id: string } }) => document.id)
 
 describe("a request has one key", () => {
-  /** Header lines as they are written here, which `fetch` would not send. */
+  /** Header lines as written here, which `fetch` would not send. */
   const raw = (lines: ReadonlyArray<string>, path = "/v1/collections/goods/documents/search?q=*") =>
     new Promise<number>((resolve, reject) => {
       const { hostname, port } = new URL(program.base)
@@ -171,7 +171,7 @@ describe("secured keys", () => {
       if (answer.status === 200) expect(ids(answer), text).toEqual(["2"])
       else expect([text, answer.status]).toEqual([text, 400])
     }
-    // Names that every object has are parameters that nobody knows; an object as one is refused.
+    // Names that every object has are unknown parameters; an object as a parameter is refused.
     expect(answered).toEqual([true, false, false, true, true, true])
     expect(({} as Record<string, unknown>).filter_by).toBeUndefined()
     expect(({} as Record<string, unknown>).x).toBeUndefined()
@@ -191,7 +191,7 @@ describe("secured keys", () => {
       short = await valueOf({ value: "short-but-allowed" })
     for (const parent of [tenant.full_key, browser, gateway, short]) {
       expect((await search(securedKey(parent, { filter_by: "id:*" }))).status).toBe(401)
-      // By itself each of them searches.
+      // Each of them can search by itself.
       expect((await search(parent)).status).toBe(200)
     }
     expect((await search(securedKey(await valueOf({}), { filter_by: "id:*" }))).status).toBe(200)
@@ -234,7 +234,7 @@ describe("filters of a key", () => {
       await found(key, "ledger_alias"),
       await found(key, "absent")
     ]).toEqual(["wares_1-a", "wares_1-a", 403, 403, 403, 403])
-    // Moved while the key is used: what it leads to now is what the filter is about.
+    // Moved while the key is used: the filter applies to the collection it now points to.
     await own("PUT", "/v1/aliases/wares", { collection_name: "wares_2" })
     expect([await found(key, "wares"), await found(key, "wares_1"), await found(key, "wares_2")]).toEqual([
       "wares_2-a",
@@ -282,7 +282,7 @@ describe("filters of a key", () => {
         })
       ).body
     ).toMatchObject({ accepted: 1, rejected: [{ index: 1 }] })
-    // The rest is said; and what more than one entry is about is under all of them.
+    // The rest is reported; and what concerns more than one entry is listed under all of them.
     const rest = await valueOf({ filter_by: { wares: "shop:=a", "*": "shop:=b" } })
     expect([await found(rest, "wares_2"), await found(rest, "ledger"), await found(rest, "absent")]).toEqual([
       "wares_2-a",
@@ -342,7 +342,7 @@ describe("fields of a key", () => {
       "/v1/collections/goods/suggestions?q=hush",
       "/v1/collections/goods/prompts?limit=20"
     ]) {
-      // Twice, so that whatever is kept after the open key's answer is there for the narrow one.
+      // Twice, so that anything cached after the open key's answer would be available to the narrow one.
       for (const key of [plain, narrow, plain, narrow]) {
         const { status, text } = await program.request("GET", path, { key })
         expect([path, status, text.includes("hush")]).toEqual([path, 200, key === plain])
@@ -514,7 +514,7 @@ describe("a key makes only keys that are no wider than itself", () => {
         collections: ["goods"]
       })
     ])
-    // The rate of keys is 600 where nobody says another, also for one that a key without a limit makes.
+    // The rate of keys is 600 unless another is given, also for a key created by one without a limit.
     expect(
       (
         await by(await valueOf({ scope: "full", rate_limit_per_minute: 0 }), "/v1/keys", {
@@ -527,7 +527,7 @@ describe("a key makes only keys that are no wider than itself", () => {
     expect((await search(browser)).status).toBe(403)
     const answer = await search(browser, "q=*", headers)
     expect([answer.status, answer.headers.get("x-ratelimit-limit")]).toEqual([200, "50"])
-    // Minted for browsers, by a key for addresses inside: as narrow as that.
+    // Created for browsers, by a key for internal addresses: just as narrow.
     const inside = await valueOf({ scope: "full", cidrs: ["127.0.0.1/32"] })
     const inner = (await program.request("POST", "/v1/browser_keys", { key: inside, body: {} })).body.key
     expect((await search(inner)).status).toBe(200)
@@ -661,7 +661,7 @@ describe("sessions", () => {
       }
     })
     expect([many.status, many.body.message]).toEqual([400, expect.stringContaining("X-SVC-SESSION-ID")])
-    // What a session got is not kept for who has none.
+    // What is cached for a session is not served to callers without one.
     expect(
       (await search(tenant.search_key, "q=*&nl_query=true&use_cache=true", { "x-svc-session-id": "s1" })).status
     ).toBe(200)
@@ -734,7 +734,7 @@ describe("names", () => {
   })
   it("in paths stay inside their part", async () => {
     const key = await valueOf({ scope: "full", collections: ["goods"] })
-    /** As written: `fetch` would tidy it. */
+    /** As written: `fetch` would normalize it. */
     const status = (path: string) =>
       new Promise<number>((resolve, reject) => {
         const { hostname, port } = new URL(program.base)
@@ -794,7 +794,7 @@ describe("what is stored", () => {
     expect((await listed()).filter((id) => [gone, kept, live].some(({ body }) => body.id === id)).sort()).toEqual(
       [kept.body.id, live.body.id].sort()
     )
-    // The value stays taken: its hash is there.
+    // The value stays taken: its hash is stored.
     const value = "a-chosen-value-of-a-key"
     const chosen = await makeKey({ value })
     await program.request("DELETE", `/v1/keys/${chosen.body.id}`, { key: tenant.full_key })
@@ -892,7 +892,7 @@ describe("messages", () => {
     for (const { status, text } of answers)
       expect([status, text.length < 2_000, /y{201}/.test(text)], text.slice(0, 300)).toEqual([status, true, false])
     expect(answers.filter(({ status }) => status >= 400).length).toBeGreaterThan(5)
-    // The searches of many in one and the import tell within an answer, and none because the key is refused.
+    // Multi-search and import report failures within an answer, and none because the key is refused.
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(2)
     expect(answers.filter(({ status }) => status === 401 || status === 403)).toEqual([])
   })

@@ -1,4 +1,4 @@
-/** How much meaning counts in a profile: chosen by judged queries, kept with its figures, gone by in searches. */
+/** The weight of meaning in a profile: chosen by judged queries, stored with its figures, applied in searches. */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest"
 import { type EmbeddingServer, startEmbeddingServer } from "../support/embedding-server.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -8,7 +8,7 @@ let program: Program, tenant: Tenant, other: Tenant, server: EmbeddingServer
 const send = (method: string, path: string, body?: unknown, { full_key } = tenant) =>
   program.request(method, `/v1${path}`, { key: full_key, ...(body === undefined ? {} : { body }) })
 
-/** What is sold by one word, and asked for by another that means the same to the model. */
+/** Products that are sold under one word, and searched for by another with the same meaning to the model. */
 const nouns = [
   ["sofa", "couch"],
   ["lamp", "lantern"],
@@ -18,7 +18,7 @@ const kinds = ["red", "oak", "large", "cheap", "round", "garden", "travel", "win
 const documents = nouns.flatMap(([sold], n) =>
   kinds.map((kind, k) => ({ id: `${n}-${k}`, title: `${kind} ${sold}`, price: n }))
 )
-/** `asked`: by which of the two words. */
+/** `asked`: which of the two words is used. */
 const judgments = (asked: 0 | 1) =>
   nouns.flatMap((noun, n) =>
     kinds.map((kind, k) => ({ q: `${kind} ${noun[asked]}`, document_id: `${n}-${k}`, grade: 3 }))

@@ -1,4 +1,6 @@
-/** Media over HTTP: content that is given once, read whole and in part, refused before it is read, counted exactly. */
+/**
+ * Media over HTTP: content that is uploaded once, read whole and in part, refused before it is read, counted exactly.
+ */
 import { createHash, randomBytes } from "node:crypto"
 import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { request as httpRequest } from "node:http"
@@ -38,7 +40,7 @@ const filesOf = ({ organization_id }: Tenant) => {
     return []
   }
 }
-/** Sends the head alone; the status of what is answered. */
+/** Sends only the head; returns the status of the answer. */
 const asked = (id: string, headers: Record<string, string>) =>
   new Promise<number>((settle, reject) => {
     const request = httpRequest(`${program.base}/v1/media/${id}/content`, {
@@ -154,7 +156,7 @@ it("what is too long, or does not say how long it is, is refused before its body
   })
   expect(answer === "" || answer.startsWith("HTTP/1.1 400")).toBe(true)
   expect((await send("GET", `/v1/media/${id}`)).body).toMatchObject({ status: "empty", size: 0 })
-  // What was refused left nothing behind: the asset takes its content.
+  // The refused upload left nothing behind: the asset accepts its content.
   await eventually("the claim's end", async () =>
     (await put(id, Buffer.from("right"))).status === 200 ? true : undefined
   )
@@ -200,7 +202,7 @@ it("deleting takes the bytes with it, also those that are on their way", async (
   const status = new Promise<number>((settle) => void request.on("response", (answer) => settle(answer.statusCode!)))
   request.write("12345")
   await eventually("the first bytes", () => (filesOf(mine).length > 0 ? true : undefined))
-  // Nobody else may send it meanwhile.
+  // No other caller may send it in the meantime.
   expect((await put(slow, Buffer.from("other"), {}, mine.full_key)).status).toBe(409)
   expect((await send("DELETE", `/v1/media/${slow}`, undefined, {}, mine.full_key)).status).toBe(200)
   request.end("67890")
@@ -233,7 +235,7 @@ it("a plan's bytes are counted from when they are announced, however many come a
   expect(refused).toEqual([403, 403])
   await eventually("five under way", () => (filesOf(free).length === 5 ? true : undefined))
   for (const { request } of requests) request.destroy()
-  // Those that were broken off gave their room back.
+  // Aborted uploads release their room.
   await eventually("no file", () => (filesOf(free).length === 0 ? true : undefined))
   const answer = await eventually("room again", async () => {
     const put = await send("PUT", `/v1/media/${ids[0]}/content`, Buffer.alloc(3_000_000), {}, free.full_key)

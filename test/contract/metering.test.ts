@@ -1,6 +1,6 @@
 /**
- * Quota, wallet, plans and pause as callers meet them: what counts, what is refused with which facts, and what the
- * operator changes from one request to the next.
+ * Quota, wallet, plans and pause as callers experience them: what counts, what is refused with which facts, and what
+ * the operator changes from one request to the next.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -125,7 +125,7 @@ describe("a quota that is used up", () => {
       (await program.request("POST", "/v1/multi_search", { key: tenant.search_key, body: "no json" })).status
     ).toBe(400)
     expect((await program.request("GET", "/v1/keys", { key: tenant.search_key })).status).toBe(403)
-    // What is no search goes on, and so does everybody else.
+    // Everything but searches continues, and so do all other organizations.
     expect((await program.request("GET", "/v1/collections/goods", { key: tenant.full_key })).status).toBe(200)
     expect((await search(other)).status).toBe(200)
     expect((await entitlement(tenant)).quota).toEqual({ limit: 10, used: 10, remaining: 0, resets_at: reset })
@@ -158,7 +158,7 @@ describe("a quota that is used up", () => {
         .balance
     ).toBe(0.05)
     await expect.poll(async () => (await search(tenant)).status, { timeout: 60_000 }).toBe(200)
-    // A failed search pays nothing.
+    // A failed search costs nothing.
     expect((await search(tenant, "query_by=title")).status).toBe(400)
     const rest = await Promise.all(Array.from({ length: 9 }, () => search(tenant).then(({ status }) => status)))
     expect(rest.filter((status) => status === 200)).toHaveLength(4)
@@ -212,7 +212,7 @@ describe("plans", () => {
     ).toMatchObject({ feature: "rate_limit_per_minute" })
     const keys = []
     for (let i = 0; i < 20; i++) keys.push((await send("/v1/keys", { description: "k", scope: "search" })).status)
-    // Two were there before.
+    // Two existed before.
     expect(keys).toEqual([...Array(18).fill(201), 403, 403])
     await setPlan(tenant, { plan: "standard" })
     expect((await send("/v1/webhooks", hook)).status).toBe(201)
@@ -255,7 +255,7 @@ describe("rate", () => {
     const ask = (path: string, key = value) => program.request("GET", path, { key })
     const shown = ({ headers }: { readonly headers: Headers }) =>
       ["limit", "remaining"].map((name) => headers.get(`x-ratelimit-${name}`))
-    // The minute may turn in between: then begin again.
+    // A new minute may begin in between: then start again.
     for (let attempt = 0; ; attempt++) {
       const answers = [
         await ask("/v1/collections/mine/documents/search?q=x"),
@@ -267,7 +267,7 @@ describe("rate", () => {
       ]
       if (new Set(answers.map(({ headers }) => headers.get("x-ratelimit-reset"))).size > 1 && attempt < 3) continue
       expect(answers.map(({ status }) => status)).toEqual([404, 403, 403, 404, 404, 429])
-      // A key whose scope does not reach the operation is refused before its minute is touched.
+      // A key whose scope does not include the operation is refused before its rate is charged.
       expect(answers.map(shown)).toEqual([
         ["4", "3"],
         ["4", "3"],
@@ -317,7 +317,7 @@ describe("a paused organization", () => {
           })
           expect([answer.status, answer.body?.reason], `${method} ${path}`).toEqual([402, reason])
         }
-      // Streams of lines, and a search inside the request of somebody else.
+      // JSON Lines, and a search inside another request.
       const lines = await program.request("POST", "/v1/events", {
         key: tenant.search_key,
         headers: { "content-type": "application/x-ndjson" },

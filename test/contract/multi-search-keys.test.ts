@@ -1,6 +1,6 @@
 /**
- * A multi-search whose entries carry keys of their own: each is decided by its own key, and no limit of a key is passed
- * by it.
+ * A multi-search whose entries carry keys of their own: each is decided by its own key, and it gets around no limit of
+ * a key.
  */
 import { createHmac } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -147,7 +147,7 @@ describe("the rate of a key", () => {
       key
     )
     expect([third.status, third.headers.get("x-ratelimit-remaining")]).toEqual([200, "0"])
-    // Entries with a key of their own cost that key.
+    // Entries with a key of their own are charged to that key.
     const [own, other] = [await limited(10), await limited(10)]
     const mixed = await send([entry(other), entry(other), entry(other), entry()], "", own)
     expect([mixed.status, mixed.headers.get("x-ratelimit-remaining")]).toEqual([200, "9"])

@@ -1,7 +1,7 @@
 /**
  * NL search models of Google Cloud (`docs/contract/models.md#nl-search-models`, provider `gcp`) against a server on
- * loopback that gives access tokens for refresh tokens and signed assertions, as its documentation says, and takes them
- * back.
+ * loopback that issues access tokens for refresh tokens and signed assertions, as its documentation describes, and
+ * revokes them.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -18,7 +18,7 @@ const SECRET = "client-secret-never-shown-99"
 let program: Program
 let tenant: Tenant
 let url: string
-/** Paths that were asked, with their credential; forms of tokens that were asked for. */
+/** Requested paths, with their credential; forms of token requests. */
 const asked: Array<string> = []
 const forms: Array<URLSearchParams> = []
 let good = "token-0"
@@ -133,7 +133,7 @@ it("signs for a service account, whose key is masked and read by nobody", async 
   ])
   const verified = createVerify("RSA-SHA256").update(`${head}.${claims}`).verify(publicKey, signature!, "base64url")
   expect(verified).toBe(true)
-  // As it is shown it may come back.
+  // The masked form may be sent back.
   const kept = await send("PUT", "/v1/nl_search_models/signed", {
     max_bytes: 8_000,
     service_account: made.body.service_account

@@ -1,6 +1,6 @@
 /**
- * NL search models of organizations (`docs/contract/models.md#nl-search-models`) against a server on loopback: kept,
- * changed, masked, asked by searches; and whatever a server answers, a search is made, and of what the key may see.
+ * NL search models of organizations (`docs/contract/models.md#nl-search-models`) against a server on loopback: stored,
+ * changed, masked, used by searches; and whatever a server answers, a search is made, over what the key may see.
  */
 import type { ServerResponse } from "node:http"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
@@ -46,13 +46,13 @@ const json = (response: ServerResponse, status: number, text: string): true => {
   response.end(text)
   return true
 }
-/** The server's model says this. */
+/** Sets the answer of the server's model. */
 const says = (content: unknown) => {
   server.misbehaves = (_asked, response) => json(response, 200, JSON.stringify({ choices: [{ message: { content } }] }))
 }
 const balanceOf = async (key: string): Promise<number> =>
   (await send("GET", "/v1/entitlement", undefined, key)).body.credits.balance as number
-/** What the program logged, and the folder of what it keeps. */
+/** What the program logged, and the folder of its data. */
 const logged: Array<string> = []
 const folder = mkdtempSync(join(tmpdir(), "dowser-nl-"))
 

@@ -1,7 +1,7 @@
 /**
- * Searches in words (`nl_query=true`, `docs/contract/models.md#nl-search`) without any model of the organization's own:
- * what a request says becomes a filter and an order that only narrow what its key may see, and nothing that it says
- * makes it fail.
+ * Natural-language searches (`nl_query=true`, `docs/contract/models.md#nl-search`) without a model of the
+ * organization's own: what a request says becomes a filter and a sort order that only narrow what its key may see, and
+ * no text makes it fail.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
@@ -218,7 +218,7 @@ it("a profile's fixed filter holds, and what it lets nobody filter by is no filt
     filter_by: "maker:=`Beta`"
   })
   expect([found.status, idsOf(found).toSorted()]).toEqual([200, ["2", "3"]])
-  // A value that the profile shows nothing of is not known to it.
+  // A value that the profile does not show is unknown to it.
   expect((await asked("fridge by secretive")).body.parsed_nl_query.generated_params).toEqual({
     q: "fridge by secretive"
   })

@@ -1,5 +1,5 @@
 /**
- * The OpenAPI documents pass the recommended rules of Redocly's linter, warnings included, and say how every body
+ * The OpenAPI documents pass the recommended rules of Redocly's linter, warnings included, and declare how every body
  * travels: JSON, JSON Lines, server-sent events, raw bytes.
  */
 import { spawnSync } from "node:child_process"
@@ -31,7 +31,7 @@ afterAll(async () => {
   await program.stop()
 })
 
-/** Says so on its way out, should the linter ask anybody anything. */
+/** Reports it on exit if the linter tries to make a request. */
 const watched = `import net from "node:net"; net.Socket.prototype.connect = () => { process.stderr.write("CONNECTS"); process.exit(9) }`
 const lint = (document: unknown): ReadonlyArray<string> => {
   const file = join(folder, "openapi.json")
@@ -49,8 +49,8 @@ const lint = (document: unknown): ReadonlyArray<string> => {
       "--max-problems=1000"
     ],
     {
-      // In a folder without a configuration of ours, which would lower the bar. Nothing is reported and nothing looked
-      // up.
+      // In a folder without our configuration, which would lower the bar. The linter reports nothing home and looks
+      // nothing up.
       cwd: folder,
       encoding: "utf8",
       maxBuffer: 64_000_000,
@@ -68,7 +68,7 @@ const lint = (document: unknown): ReadonlyArray<string> => {
   return (
     problems
       .map(({ location, message, ruleId }) => `${ruleId}: ${message} (${location[0]?.pointer})`)
-      // A WebSocket succeeds with 101, and its document says so.
+      // A WebSocket succeeds with 101, as its document declares.
       .filter((problem) => !/^operation-2xx-response: .*voice_stream\/get\/responses\)$/.test(problem))
   )
 }
@@ -100,7 +100,7 @@ it("an operation without a description, without an example, or with an example t
     summary: "Of the test"
   } as const
   const described = { ...at, description: "Of the test." } as const
-  // The type checker holds these: each expects an error of it, and a missing one is an error (`npm run check`).
+  // The type checker enforces these: each expects a type error, and a missing one is an error (`npm run check`).
   const refused = [
     // @ts-expect-error no description
     () => operation({ ...at, path: "/v1/t", example: {} }),

@@ -1,4 +1,4 @@
-/** Pages of this program in a browser's hands, and what is believed of headers that only a proxy may write. */
+/** Pages of this program in a browser, and which headers are trusted that only a proxy may write. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram } from "../support/program.ts"
 

@@ -1,4 +1,4 @@
-/** Personal searches over HTTP: what a visitor did is in the next search, theirs alone, and can be switched off. */
+/** Personal searches over HTTP: a visitor's actions affect the next search, only their own, and can be switched off. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
 import { sharedProgram } from "../support/shared-program.ts"
@@ -31,7 +31,7 @@ const search = async (query: Record<string, string>, key = tenant.search_key, se
 }
 const idsOf = (answer: { readonly body: any }): ReadonlyArray<string> =>
   answer.body.hits.map((hit: any) => hit.document.id)
-/** All that an answer says but its own id and its time. */
+/** The whole answer except its own id and its time. */
 const bytesOf = ({ body }: { readonly body: any }): string => {
   const { query_id: _id, search_time_ms: _ms, ...rest } = body
   return JSON.stringify(rest)
@@ -127,7 +127,7 @@ describe("a click", () => {
       return before
     }
     const [before, ofOther] = await Promise.all([clicked(tenant, "d3"), clicked(other, "d4")])
-    // The histories read before are kept for half a second, so a second click has to come through those as well.
+    // Histories are cached for half a second, so a second click must get through in that time as well.
     await clicked(tenant, "d1")
     expect(await idsFor(tenant.search_key)).not.toBe(before)
     expect(await idsFor(other.search_key)).not.toBe(ofOther)
@@ -166,7 +166,7 @@ describe("what somebody did before a login", () => {
     const plain = bytesOf(await search({}))
     await until(async () => bytesOf(await search(known)) !== plain)
     expect((await profileOf("gil")).body.events).toBe(0)
-    // A search tells as well who it is; what comes after it is told by nobody to be the user's.
+    // A search identifies the visitor, too; no later event names the user.
     const login = { type: "search", collection: "goods", q: "lamp", results_found: 1, timestamp: at + 10_000 }
     const after = took("d0", 20, { anonymous_id })
     const events = [{ ...login, user_id: "gil", anonymous_id, session_id }, after]
@@ -211,7 +211,7 @@ describe("what is known of a user", () => {
       return job.status === "ready" || job.status === "failed"
     })
     expect(job.status).toBe("ready")
-    // His row went; those of others were written again with the days that were rebuilt.
+    // The person's row was removed; those of others were written again with the rebuilt days.
     expect(job.result.tables.find(({ name }: any) => name === "visitor_histories").rows).toBeGreaterThanOrEqual(1)
     expect((await profileOf("bob")).body.events).toBe(0)
     expect((await profileOf("ada")).body.events).toBe(3)

@@ -1,6 +1,6 @@
 /**
- * Counted caps at their last place: of twenty creators at once exactly as many pass as there is room, in each tenant
- * for itself.
+ * Counted caps at the last free place: of twenty concurrent creations exactly as many succeed as there is room, for
+ * each tenant separately.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { plans } from "../../src/metering/plans.ts"
@@ -41,7 +41,7 @@ describe("the last place", () => {
   it("among keys is given once, and another organization's keys do not count", async () => {
     const [one, other] = [await tenantOn("Keys", "free"), await tenantOn("Other keys", "free")]
     const key = (i: number) => ({ description: `k${i}`, scope: "search" })
-    // Two come with the organization; the plan has twenty.
+    // Two exist from the start; the plan has twenty.
     for (let i = 0; i < 17; i++) expect((await create(one, "keys", key(i))).status).toBe(201)
     const [answers, others] = await Promise.all([
       atOnce((i) => create(one, "keys", key(i))),
@@ -59,7 +59,7 @@ describe("the last place", () => {
       limit: 20
     })
     expect((await program.request("GET", "/v1/keys", { key: one.full_key })).body.keys).toHaveLength(20)
-    // A place that was given back is there again, once.
+    // A place that was returned is available again, once.
     const { id } = answers.find(({ status }) => status === 201)!.body
     expect((await program.request("DELETE", `/v1/keys/${id}`, { key: one.full_key })).status).toBe(200)
     expect(counted(await atOnce((i) => create(one, "keys", key(i))))).toEqual({ 201: 1, 403: 19 })
@@ -212,7 +212,7 @@ describe("what the engine keeps", () => {
       body: { fields: fields(1, "more") }
     })
     expect([altered.status, altered.body]).toMatchObject([403, refusal])
-    // One for another has room.
+    // There is room for replacing one field by another.
     expect(
       (
         await program.request("PATCH", "/v1/collections/wide", {
@@ -287,7 +287,7 @@ describe("what the engine keeps", () => {
     const other = await tenantOn("Other documents", "free")
     expect((await create(other, "collections", { name: "a", ...titled })).status).toBe(201)
     expect(await importLines(other, "a", [{ id: "1", title: "x" }])).toEqual([{ success: true }])
-    // Room comes back: one by one, by a filter, and with a collection.
+    // Room is returned: one by one, by a filter, and with a collection.
     expect((await remove(tenant, "collections/a/documents/d0")).status).toBe(200)
     expect(
       counted(await atOnce((i) => create(tenant, "collections/a/documents", { id: `o${i}`, title: "x" })))
@@ -345,7 +345,7 @@ describe("named resources", () => {
       plan: "free",
       limit: 500
     })
-    // What is there may be replaced; what is deleted gives its place back.
+    // Existing documents may be replaced; a deleted one returns its place.
     expect((await put(tenant, "presets/p", { value: { q: "another" } })).status).toBe(200)
     expect((await remove(tenant, "aliases/a")).status).toBe(200)
     expect(counted(await atOnce((i) => stopwords(tenant, `o${i}`)))).toEqual({ 200: 1, 403: 19 })

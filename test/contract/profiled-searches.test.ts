@@ -1,6 +1,6 @@
 /**
- * Searches by a profile: every way to name one leads through the same step, what a client sends beside it is held to
- * what the profile lets it send, and a key's own restrictions meet it.
+ * Searches by a profile: every way to name one takes the same step, what a client sends beside it is limited to what
+ * the profile allows, and a key's own restrictions apply as well.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
@@ -141,16 +141,16 @@ describe("every way to name a profile", () => {
       send("POST", "/v1/multi_search", { searches: [{ collection: "goods", q: "lamp", profile }] }, key)
     expect((await entries("wide")).status).toBe(403)
     expect((await entries("brief")).body.results[0].profile.name).toBe("brief")
-    // Another collection is not reached by way of it.
+    // It gives no access to another collection.
     await send("POST", "/v1/collections", { name: "more", fields: [{ name: "title", type: "string" }] })
     const wider = (await mint({})).body.key as string
     expect(
       (await send("GET", "/v1/collections/more/documents/search?q=a&query_by=title", undefined, wider)).status
     ).toBe(403)
-    // Several collections have a profile of the name: the key says which.
+    // Several collections have a profile of that name: the key decides which.
     await send("POST", "/v1/collections/more/search-profiles", { name: "brief", searchable_fields: ["title"] })
     expect(await mint({})).toMatchObject({ status: 400, body: { data: { issues: [{ path: "collections" }] } } })
-    // What suggestions tell of values is what the profile shows, of documents that it lets through.
+    // Suggestions show only values that the profile shows, of documents that it lets through.
     const suggested = async (asking: string) =>
       (await send("GET", "/v1/collections/goods/prompts", undefined, asking)).body.data.map((each: any) => [
         each.q,

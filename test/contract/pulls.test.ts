@@ -1,5 +1,5 @@
 /**
- * Connectors that pull, over HTTP: a shop system on loopback that answers in pages, what becomes of its products, what
+ * Connectors that pull, over HTTP: a shop system on loopback that answers in pages, what happens to its products, what
  * is deleted and what is refused; two organizations side by side.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -57,7 +57,7 @@ const fields = () => ({
   pull_token: "shop-token"
 })
 let last: string | undefined
-/** One at a time of the tenant: plans bound how many there are. */
+/** One at a time per tenant: plans bound their number. */
 const connector = async (more: Record<string, unknown> = {}, owner: Tenant = tenant) => {
   if (last !== undefined && owner === tenant) await send("DELETE", `/connectors/${last}`)
   const made = await send("POST", "/connectors", { ...fields(), ...more }, owner)
@@ -144,7 +144,7 @@ describe("a pull", () => {
     expect((await synced(id)).result).toMatchObject({ pages: 2, unchanged: 1, received: 1, applied: 1 })
     expect(await titles()).toEqual(["1 One", "2 Zwei"])
     expect((await synced(id, { full: true })).result).toMatchObject({ pages: 2, unchanged: 0, received: 2 })
-    // What reads events otherwise reads them all.
+    // A changed mapping reads all events again.
     await send("PUT", `/connectors/${id}`, { mapping: { title: { constant: "Mapped" } } })
     expect((await synced(id)).result).toMatchObject({ unchanged: 0, applied: 2 })
     expect(await titles()).toEqual(["1 Mapped", "2 Mapped"])
@@ -155,7 +155,7 @@ describe("a pull", () => {
     answer = paged(all)
     const id = await connector()
     await synced(id)
-    // Of somebody else in the same collection.
+    // From another source in the same collection.
     await send("POST", "/collections/products/documents", product(99, "Own"))
     answer = paged(all.slice(4))
     expect((await synced(id)).result).toMatchObject({ deletes: 0 })
@@ -264,7 +264,7 @@ describe("a pull", () => {
           Buffer.from(
             [...offer].map((letter) => {
               const code = letter.codePointAt(0)!
-              // Cyrillic letters stand in one row of windows-1251.
+              // Cyrillic letters are contiguous in windows-1251.
               return code >= 0x410 && code <= 0x44f ? code - 0x410 + 0xc0 : code
             })
           )

@@ -1,4 +1,4 @@
-/** Quality suites over HTTP: what they are, what a run measures, that a drop is told. Two organizations. */
+/** Quality suites over HTTP: what they are, what a run measures, and that a drop is reported. Two organizations. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
 import { sharedProgram } from "../support/shared-program.ts"
@@ -132,7 +132,7 @@ describe("quality suites", () => {
       ]
     })
     expect(first.result.judged_at_10).toBeCloseTo((2 / 3 + 1) / 2, 12)
-    // Other parameters are compared, and raise nothing.
+    // Other parameters are compared, and raise no alert.
     const worse = await ran(id, { params: { query_by: "title", sort_by: "rank:asc" } })
     const lamp = (1 / Math.log2(3) + 7 / 2) / (7 + 1 / Math.log2(3))
     expect(worse.result.ndcg_at_10).toBeCloseTo((1 + lamp) / 2, 12)
@@ -152,7 +152,7 @@ describe("quality suites", () => {
         run_id: fallen.result.run_id
       }
     })
-    // Not told again where it stays.
+    // Not reported again if it stays low.
     await ran(id)
     const { data } = await made("GET", `/v1/quality/suites/${id}/runs`)
     expect(data).toHaveLength(4)
@@ -160,7 +160,7 @@ describe("quality suites", () => {
     expect((await made("GET", `/v1/quality/suites/${id}`)).last_run).toMatchObject({ run_id: data[0].id })
     await new Promise((settle) => setTimeout(settle, 300))
     expect(receiver.received).toHaveLength(1)
-    // Neither a unit nor an answered search is counted of all that.
+    // All of that counts neither a unit nor an answered search.
     expect((await made("GET", "/v1/entitlement")).quota.used).toBe(0)
   })
   it("with nothing to measure are a 409, and go with their collection", async () => {

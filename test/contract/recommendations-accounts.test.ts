@@ -1,6 +1,6 @@
 /**
- * What a request for recommendations costs, and what comes of it: one search unit, a query id by which clicks and
- * purchases are counted, and likeness by vectors where a model names a field of them.
+ * What a request for recommendations costs, and its results: one search unit, a query id by which clicks and purchases
+ * are counted, and vector similarity if a model names a vector field.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -31,7 +31,7 @@ const plan = async ({ organization_id }: Tenant, body: object) => {
   expect(answer.status).toBe(200)
 }
 
-/** North and south lie apart; each document a little further east than the one before. */
+/** North and south are far apart; each document is a little further east than the one before. */
 const documents = ["n1", "n2", "n3", "s1", "s2", "s3"].map((id, i) => ({
   id,
   title: `Product ${id}`,
@@ -117,7 +117,7 @@ describe("a request for recommendations", () => {
     const now = new Date()
     const resets_at = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
     expect([refused.status, refused.body.data.resets_at]).toEqual([429, resets_at])
-    // What is wrong in itself is told first.
+    // A request that is invalid in itself is refused first.
     expect((await ask("POST", "/v1/recommendations", { model_id: "rec_none" }, small.search_key)).status).toBe(404)
     expect(
       (await ask("POST", "/v1/recommendations", { model_id, filter_by: "nowhere:=1" }, small.search_key)).status
@@ -156,7 +156,7 @@ describe("what visitors take of recommendations", () => {
     expect(row).toMatchObject({ document_id: "n2", clicks: 1, purchases: 1, revenue: 25 })
     expect((await products("&segment=surface:product-page")).map(({ document_id }) => document_id)).toEqual(["n2"])
     expect((await products("&segment=surface:cart")).map(({ document_id }) => document_id)).toEqual(["n3"])
-    // Nobody searched for it: products count what was taken, queries do not.
+    // There was no search: products count what was taken, queries do not.
     const overview = (await ask("GET", `/v1/analytics/metrics/overview?from=${today}&to=${today}&collection=goods`))
       .body
     expect([overview.events, overview.totals.searches, overview.totals.clicks]).toEqual([3, 0, 0])

@@ -1,4 +1,4 @@
-/** Recommendations over HTTP: models, answers, what is kept out of them, how soon a click counts. */
+/** Recommendations over HTTP: models, answers, what is kept out of them, and how soon a click counts. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
 import { sharedProgram } from "../support/shared-program.ts"
@@ -7,7 +7,7 @@ import { promised } from "../support/patience.ts"
 let program: Program, shop: Tenant, other: Tenant
 const WITHIN_MS = promised(2_000)
 
-/** What it answers once that is not undefined. */
+/** Its answer once that is not undefined. */
 const until = async <A>(look: () => Promise<A | undefined>, within_ms: number): Promise<A> => {
   const last = performance.now() + within_ms
   for (;;) {
@@ -84,7 +84,7 @@ const recommend = async (type: string, body: object, ask = search) => {
   }
 }
 const ids = ({ hits }: { hits: ReadonlyArray<{ document: { id: string } }> }) => hits.map(({ document }) => document.id)
-/** Once the events before are in answers. */
+/** Waits until the events sent before are in answers. */
 const settled = (id: string) =>
   until(
     async () => ids(await recommend("also_viewed", { document_id: "lamp", limit: 100 })).includes(id) || undefined,
@@ -188,7 +188,7 @@ describe("answers", () => {
     const answer = await recommend("also_viewed", { document_id: "lamp", limit: 100 })
     expect(new Set(ids(answer)).size).toBe(products.length - 1)
     expect(answer.fallback_used).not.toBeNull()
-    // Lists of what everybody takes are made again each second.
+    // Popularity lists are rebuilt each second.
     await until(async () => {
       const { hits } = await recommend("popular", { document_id: "sold-out", limit: 4 })
       const categories = hits.map(({ document }) => (document as unknown as { category: string }).category)

@@ -1,4 +1,4 @@
-/** Replays, erasure and jobs over HTTP: what is asked, what is refused, what a job says, who sees it. */
+/** Replays, erasure and jobs over HTTP: what is requested, what is refused, what a job reports, and who sees it. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 
@@ -126,7 +126,7 @@ describe("replays", () => {
     })
     const again = await replay({ target: "recommendations" })
     expect([again.status, again.body.message]).toEqual([409, expect.stringContaining(started.body.id)])
-    // Another target is another's work.
+    // Another target is a separate job.
     expect((await ended((await replay()).body.id)).status).toBe("ready")
     const job = await ended(started.body.id)
     // Of the 42 before, every second is a click, which teaches like a view; searches do not.
@@ -207,7 +207,7 @@ describe("jobs", () => {
       await ended(id)
     const job = await replay()
     const cancelled = await send("POST", `/v1/jobs/${job.body.id}/cancel`)
-    // Its partition may have taken over by then.
+    // Its partition may have completed the takeover by then.
     if (cancelled.status === 200 && cancelled.body.status === "cancelled")
       expect((await ended(job.body.id)).status).toBe("cancelled")
     else expect((await ended(job.body.id)).status).toBe("ready")
@@ -255,7 +255,7 @@ describe("erasure", () => {
     const failed = async (key: string) =>
       ((await send("GET", "/v1/events/failed", undefined, key)).body.data as ReadonlyArray<unknown>).length
     expect([await failed(tenant.full_key), await failed(other.full_key)]).toEqual([0, 1])
-    // Who comes back is counted.
+    // A person who returns is counted.
     await send("POST", "/v1/events", { events: events.slice(0, 1) }, tenant.search_key)
     await counted(at + 2)
     expect((await send("POST", `/v1/jobs/${job.id}/cancel`)).body.status).toBe("ready")

@@ -1,6 +1,6 @@
 /**
- * Rules at work over HTTP: search, multi-search and union alike, from the next search on, whatever the caller names and
- * whatever parameters it sends; and what only the owner of a full key is told.
+ * Active rules over HTTP: search, multi-search and union alike, from the next search on, whatever the caller names and
+ * whatever parameters it sends; and what only the holder of a full key is shown.
  */
 import { createHmac } from "node:crypto"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
@@ -34,7 +34,7 @@ const find = async (
 ) => (await send("GET", `/v1/collections/${collection}/documents/search?${query}`, undefined, key, headers)).body
 const ids = async (query: string, key?: string, collection?: string, headers?: Record<string, string>) =>
   idsOf(await find(query, key, collection, headers))
-/** The same search in every way there is; each answers its body. */
+/** The same search in every form; each returns its body. */
 const everyWay = async (parameters: Record<string, unknown>, key = tenant.search_key) => {
   const text = new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)]))
   const { limit: _limit, page: _page, ...entry } = parameters
@@ -184,7 +184,7 @@ describe("rules", () => {
         expect([attempt, way, idsOf(body)]).toEqual([attempt, way, ruled])
     }
     expect(await ids("q=oak&query_by=title", signed({ enable_curations: false, rerank: false }))).toEqual(ruled)
-    // An excluded document does not come back by pinning it, and a sort of one's own does not move the pin.
+    // An excluded document is not restored by pinning it, and a request's own sort does not move the pin.
     expect(await ids("q=oak&query_by=title&pinned_hits=4:1")).not.toContain("4")
     expect(await ids("q=oak&query_by=title&sort_by=price:asc")).toEqual(["6", "1", "2", "3"])
     expect((await find("q=oak&query_by=title&group_by=brand")).grouped_hits.flatMap(idsOf)).not.toContain("4")
@@ -243,7 +243,7 @@ describe("rules", () => {
       expect.objectContaining({ kind: "exclusion", why: expect.stringContaining("season") }),
       expect.objectContaining({ kind: "boost", why: expect.stringContaining("season") })
     ])
-    // And act again where the field is back.
+    // They apply again once the field is back.
     await send("PATCH", "/v1/collections/goods", { fields: [{ name: "season", type: "string", optional: true }] })
     await send("PATCH", "/v1/collections/goods/documents/3", { season: "old" })
     expect(await ids("q=oak&query_by=title")).toEqual(["5", "4", "2", "1"])
@@ -314,7 +314,7 @@ describe("a gate", () => {
     expect(await isRuled("&x_language=de_AT", { "accept-language": "en" })).toBe(true)
     await rule({ country: "CH", pins: [{ match: "any", doc_id: "6", position: 1 }] })
     expect(await isRuled("&x_country=ch", {})).toBe(true)
-    // Without a configured proxy nobody's header is believed.
+    // Without a configured proxy such a header is never trusted.
     expect(await isRuled("", { "cf-ipcountry": "CH" })).toBe(false)
   })
   it("of time opens and closes at its instants", async () => {
@@ -391,7 +391,7 @@ describe("zero hits", () => {
         event("click", "2", "goods", 4)
       ]
     })
-    // The rollups are there within two seconds; a write of rules reads them at once, instead of within a minute.
+    // The rollups are available within two seconds; a write of rules reads them at once, instead of within a minute.
     for (let waited = 0; waited < 6_000 && (await ids("q=nothing&query_by=title")).length !== 3; waited += 200) {
       await new Promise((settle) => setTimeout(settle, 200))
       await rule({ zero_hits_fallback: "popular" })
@@ -534,7 +534,7 @@ describe("preview", () => {
         ])
       }
     }
-    // Given rules act in place of the stored ones, and live searches know nothing of them.
+    // Given rules replace the stored ones, and live searches do not use them.
     expect(idsOf((await preview({ search, rules: {}, at: "2026-05-15T00:00:00Z", ...visitor })).after)).toEqual([
       "4",
       "3",

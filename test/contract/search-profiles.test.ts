@@ -1,6 +1,6 @@
 /**
- * Profiles and releases as resources: every transition of their states, every refusal of a body, and what goes with the
- * collection.
+ * Profiles and releases as resources: every transition of their states, every refusal of a body, and what is deleted
+ * with the collection.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
@@ -103,7 +103,7 @@ describe("a profile", () => {
     expect((await send("POST", `${base}/listing/publish`, { expected_revision: 2, note: "again" })).body).toEqual(
       first.body
     )
-    // Release mode: the draft is edited, searches stay; it may name what is not there.
+    // Release mode: editing the draft does not affect searches; it may name what does not exist.
     const draft = {
       ...body,
       searchable_fields: ["title", "subtitle"],
@@ -203,7 +203,7 @@ describe("a profile", () => {
     ])
     expect(await pathsOf({ default_sort_id: "none" })).toEqual(["default_sort_id"])
     expect(await pathsOf({ fixed_filter_by: "status:=(public" })).toEqual(["fixed_filter_by"])
-    // It would act at once: every field must be there, with the flags that it needs.
+    // It would take effect at once: every field must exist, with the flags that it needs.
     expect(
       await pathsOf({
         searchable_fields: ["title", "price", "nothing"],
@@ -228,7 +228,7 @@ describe("a profile", () => {
     await send("POST", base, { name: "named", ...body })
     expect(await pathsOf({ name: "another" }, "PUT", `${base}/named`)).toEqual(["name"])
     expect((await send("POST", base, { name: "named", ...body })).status).toBe(409)
-    // Also after the first publication: a policy that is not there, and what is no expression.
+    // Also after the first publication: a policy that does not exist, and an invalid expression.
     await send("POST", `${base}/named/publish`, { expected_revision: 1 })
     expect(await pathsOf({ name: "named", search_policy: "none" }, "PUT", `${base}/named`)).toEqual(["search_policy"])
     expect((await send("PUT", `${base}/named`, (await send("GET", `${base}/named`)).body)).status).toBe(200)
@@ -342,7 +342,7 @@ describe("a change of the schema", () => {
     expect(
       await send("POST", `${path}/listing/activate`, { release_id: release.id, expected_revision: 1 })
     ).toMatchObject({ status: 409, body: { data: { changes: expect.anything() } } })
-    // What nothing may get around is not left out: without it nothing is answered.
+    // A mandatory filter is never dropped: without it nothing is answered.
     await send("PATCH", "/v1/collections/bent?force=true", { fields: [{ name: "status", drop: true }] })
     expect((await search("")).status).toBe(403)
     expect((await send("GET", `${path}/listing/releases/${release.id}`)).body).toEqual(release)
@@ -379,7 +379,7 @@ describe("a policy", () => {
     await send("POST", `${base}/lean/publish`, { expected_revision: 2 })
     expect((await send("DELETE", policy)).status).toBe(200)
     expect((await send("DELETE", policy)).status).toBe(404)
-    // The release that named it does not come back without it.
+    // The release that named it cannot be restored without it.
     const releases = (await send("GET", `${base}/lean/releases`)).body.releases
     expect(
       await send("POST", `${base}/lean/activate`, { release_id: releases[1].id, expected_revision: 2 })

@@ -1,6 +1,6 @@
 /**
- * Meaning over HTTP: an organization's own model, fields that it embeds, vectors beside a schema, what a search by them
- * costs and whom it refuses; two organizations side by side.
+ * Semantic search over HTTP: an organization's own model, fields that it embeds, vectors beside a schema, what such a
+ * search costs and to whom it is refused; two organizations side by side.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { MODEL_NAME } from "../../src/ports/text-embedder/minilm/layout.ts"
@@ -202,7 +202,7 @@ describe("meaning", () => {
     ]
     for (const text of shown) expect(text).not.toContain('$meaning":[')
     expect(shown[1]).not.toContain("$meaning")
-    // A profile decides what words are looked for in; meaning stands beside it.
+    // A profile decides which fields words are searched in; the meaning is added to it.
     const profile = { name: "makers", searchable_fields: ["maker"] }
     const made = await send("POST", "/collections/plain/search-profiles", profile)
     expect(made.status, made.text).toBe(201)
@@ -228,7 +228,7 @@ describe("meaning", () => {
       })
     const trained = await ready()
     expect([trained.embedder.name, ids(trained)[0]]).toEqual(["dowser/lsa", "1"])
-    // Its server says how many dimensions there are and no more: the vectors of before stay where they are.
+    // Its server reports only the number of dimensions: earlier vectors stay where they are.
     expect((await own("PUT", "/ai/providers/text_embedder", provider())).status).toBe(200)
     server.misbehaves = ({ body }, response) => {
       if ((body.input as string[]).some((text) => text.includes("dimensions"))) return false
@@ -290,11 +290,11 @@ describe("meaning", () => {
     expect(found.status, found.text).toBe(200)
     expect([ids(found.body)[0], found.body.explain.fallback]).toEqual(["1", "semantic"])
     expect(found.body.hits[0].vector_distance).toBeLessThan(0.7)
-    // The caller's filter stands, and one who does not see the vectors learns nothing by them.
+    // The caller's filter applies, and a caller who does not see the vectors learns nothing from them.
     expect(ids((await send("GET", path("&filter_by=price:<100"))).body)).not.toContain("1")
     const hidden = securedKey(tenant.search_key, { exclude_fields: "meaning" })
     expect((await program.request("GET", `/v1${path()}`, { key: hidden })).body.found).toBe(0)
-    // What words find is asked of no model; and where there are no vectors nothing is found.
+    // Searches by words alone call no model; and without vectors nothing is found.
     const asked = server.asked.length
     expect(ids((await send("GET", "/collections/meant/documents/search?q=sofa&query_by=title")).body)).toEqual(["1"])
     expect(server.asked.length).toBe(asked)
@@ -325,10 +325,10 @@ describe("meaning", () => {
     expect(made.status, made.text).toBe(201)
     const alike = await send("POST", "/recommendations", { model_id: made.body.id, document_id: "2", limit: 2 })
     expect(alike.status, alike.text).toBe(200)
-    // By facets it would be what has the same maker.
+    // By facets it would be documents with the same maker.
     expect(ids(alike.body)).toEqual(["6", "5"])
     expect(alike.body.hits[0].reason).toMatchObject({ kind: "similar", source_document_id: "2" })
-    // Of three lamps one stands first, and what is no lamp follows.
+    // One of three lamps comes first, and other things follow.
     const query =
       "/collections/likes/documents/search?q=*&exclude_fields=meaning&sort_by=price:desc&filter_by=price:<100"
     expect(ids((await send("GET", query)).body)).toEqual(["6", "5", "2", "4"])
@@ -358,7 +358,7 @@ describe("meaning", () => {
       return ids(found.body)[0]
     }
     for (const q of ["music without cables", "cables"]) expect(await first(q)).toBe("1")
-    // One letter from a table: so it is where somebody says that there may be errors.
+    // One letter from a table: it is found if typos are allowed.
     expect(await first("cables", { num_typos: "2" })).toBe("2")
     expect(await first("oak tabels")).toBe("0")
   })
@@ -374,12 +374,12 @@ describe("meaning", () => {
     const silent = await send("GET", path("&remote_embedding_timeout_ms=100&remote_embedding_num_tries=3&prefix=false"))
     expect([silent.status, server.asked.length], silent.text).toEqual([502, 3])
     expect(performance.now() - began).toBeLessThan(promised(5_000))
-    // Others are not kept waiting, nor are this organization's searches by words.
+    // Others do not wait, nor do this organization's searches by words.
     expect((await send("GET", path("", "title"), undefined, other)).status).toBe(200)
     expect((await send("GET", path("", "title"))).status).toBe(200)
     const none = await send("GET", path("&remote_embedding_num_tries=0"))
     expect([none.status, none.text.includes("remote_embedding_num_tries")]).toEqual([400, true])
-    // A body that never ends is cut off where an answer could not be longer.
+    // An endless body is cut off at the maximum length of an answer.
     let sent = 0
     server.misbehaves = (_asked, response) => {
       response.writeHead(200, { "content-type": "application/json" })

@@ -1,6 +1,6 @@
 /**
- * Landing pages over HTTP: two organizations with the same values, values that change, and values that are made to
- * break out of a page.
+ * Landing pages over HTTP: two organizations with the same values, values that change, and values designed to break out
+ * of a page.
  */
 import { SaxesParser } from "saxes"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -29,7 +29,7 @@ const rulePath = (id: string) => `/v1/seo/rules/${id}`
 const generated = (id: string, key?: string) => done(`${rulePath(id)}/pages/generate`, key)
 const listed = async (id: string, query = "", key = tenant.full_key) =>
   (await made("GET", `${rulePath(id)}/pages?limit=250${query}`, undefined, key)).data as ReadonlyArray<any>
-/** As it is answered, without going where it leads. */
+/** As answered, without following redirects. */
 const html = (id: string, slug: string) =>
   fetch(`${program.base}${rulePath(id)}/pages/${slug}.html`, {
     headers: { "x-svc-api-key": tenant.full_key },
@@ -185,7 +185,7 @@ describe("pages", () => {
     ])
     const audit = await done(`${rulePath(id)}/pages/audit`)
     expect(audit.findings.map(({ code, page }: any) => `${code} ${page}`)).toEqual(["empty acme", "slug_changed bolt"])
-    // It is there again: the same address.
+    // It exists again: the same address.
     await put(products("Acme", 60, 66))
     expect(await generated(id)).toMatchObject({ pages: 2, index: 2 })
     expect((await html(id, "acme")).status).toBe(200)

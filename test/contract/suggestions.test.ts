@@ -1,4 +1,7 @@
-/** Suggestions, prompts and refinements over HTTP: from real events to completions, and whom nobody may learn of. */
+/**
+ * Suggestions, prompts and refinements over HTTP: from real events to completions, and which searches must stay
+ * private.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
@@ -57,7 +60,7 @@ interface Told {
   readonly timestamp?: number
 }
 let told = 0
-/** Searches that were answered, each to a network of its own. */
+/** Answered searches, each from a network of its own. */
 const tell = (searches: ReadonlyArray<Told>, owner: Tenant = tenant) =>
   program.answered(
     searches.map(({ collection = "products", q, results_found = 3, timestamp = Date.now(), ...who }) => {
@@ -107,7 +110,7 @@ describe("suggestions", () => {
     expect(await queries("cafe cr")).toEqual(["café crème"])
     expect(await queries("zebra")).toEqual([])
     expect((await ask("iphone case"))[0]).toEqual({ q: "iphone case", type: "query", count: 3 })
-    // The third visitor of the other query comes: now it is nobody's secret.
+    // The third visitor of the other query arrives: now it is no longer private.
     await tell(by(["z"], "iphone secret"))
     await comes("iphone secret")
   })
@@ -116,12 +119,12 @@ describe("suggestions", () => {
     await tell([
       ...Array.from({ length: 9 }, (_, i) => ({ q: "my rash cream", user_id: "patient", session_id: `p${i}` })),
       ...Array.from({ length: 9 }, (_, i) => ({ q: "my rash doctor", anonymous_id: "patient", session_id: `p${i}` })),
-      // The same person before, while and after being known, in one session.
+      // The same person before, during and after being identified, in one session.
       { q: "my rash pills", session_id: "one" },
       { q: "my rash pills", session_id: "one", anonymous_id: "two" },
       { q: "my rash pills", session_id: "one", anonymous_id: "two", user_id: "three" },
       { q: "my rash pills", session_id: "one", user_id: "four" },
-      // Nobody in particular may be one person.
+      // Anonymous searches may all be one person's.
       ...Array.from({ length: 9 }, () => ({ q: "my rash tea" })),
       ...by(["a", "b"], "my rash soap"),
       ...by(["a", "b"], "my rash soap", { session_id: "again" }),

@@ -1,4 +1,7 @@
-/** Support threads: whose they are, live both ways and over processes, what is attached, and how they go. */
+/**
+ * Support threads: whose they are, live in both directions and across processes, their attachments, and how they are
+ * deleted.
+ */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { ONE_PIXEL } from "../../src/media/one-pixel.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -41,7 +44,7 @@ afterAll(async () => {
   await receiver.stop()
 })
 
-/** What a stream sends, as it comes. */
+/** What a stream sends, as it arrives. */
 const listening = async (path: string, key: string, headers: Record<string, string> = {}, base = program.base) => {
   const aborting = new AbortController()
   const answer = await fetch(`${base}/v1${path}`, {
@@ -97,7 +100,7 @@ it("belongs to the session that began it, and to the shop", async () => {
   expect((await send("GET", "/support/threads", undefined, visiting("ses-b"))).body.data).toEqual([])
   expect((await send("GET", "/support/threads", undefined, { key: other.full_key })).body.data).toEqual([])
   expect((await send("GET", path)).body).toMatchObject({ id: thread.id, unread: 1 })
-  // A key that does not reach everything reads nobody's threads.
+  // A key that does not reach everything reads no one's threads.
   const narrow = await send("POST", "/keys", { description: "n", scope: "full", collections: ["goods"] })
   expect((await send("GET", path, undefined, { key: narrow.body.value })).status).toBe(403)
 })
@@ -111,7 +114,7 @@ it("counts what the other side has not read, and opens again", async () => {
   ]
   expect(await unread()).toEqual([0, 1])
   await send("POST", `${path}/messages`, { text: "On its way." })
-  // Who writes has read.
+  // Writing marks the thread as read.
   expect(await unread()).toEqual([1, 0])
   const read = await send("GET", `${path}/messages`, undefined, visiting("ses-read"))
   expect(read.body.data.map(({ author, text }: any) => [author, text])).toEqual([
@@ -182,7 +185,7 @@ it("names every field that is wrong", async () => {
     400,
     ["media_ids[0]", "subject", "text", "visitor.email"]
   ])
-  // 8,192 bytes are what there may be.
+  // The bound is 8,192 bytes.
   await begun("ses-w", { text: "é".repeat(4_096) })
   expect((await send("POST", "/support/threads", { subject: "x" })).body.data.issues[0].path).toBe("session_id")
   expect((await send("POST", "/support/threads", { subject: "x", session_id: "else" }, visiting("ses-w"))).status).toBe(
@@ -267,7 +270,7 @@ it("attaches what the visitor uploaded, and nothing else", async () => {
   const attached = (await send("GET", `${path}/messages`)).body.data[0].media_ids
   expect(attached).toEqual([uploaded.body.id])
   expect((await send("GET", `/media/${uploaded.body.id}`)).body.expires_at).toBeUndefined()
-  // Neither what is the shop's own nor what is attached already.
+  // Neither the shop's own files nor those already attached.
   for (const id of [shops.body.id, uploaded.body.id, "med_none"]) {
     const refused = await send("POST", `${path}/messages`, { text: "x", media_ids: [id] }, visiting("ses-pic"))
     expect([refused.status, refused.body.data.issues[0].path]).toEqual([400, "media_ids[0]"])

@@ -1,4 +1,4 @@
-/** Suggestions of synonyms over HTTP: from what visitors searched to a search that finds. */
+/** Synonym suggestions over HTTP: from what visitors searched for to a search that finds something. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { generateCatalog, productSchema } from "../../fixtures/catalog/generate.ts"
 import { generateSynonymVisitors } from "../../fixtures/events/synonyms.ts"
@@ -65,7 +65,7 @@ beforeAll(async () => {
   await program.answered([
     { ...served[0]!, organization_id: other.organization_id, query_id: "other", q: "theirs", found: 0 }
   ])
-  // Of which the analytics count the queries that the job costs.
+  // The job's cost follows the queries that the analytics count from them.
   const today = new Date(now).toISOString().slice(0, 10),
     before = new Date(now - DAY_MS).toISOString().slice(0, 10)
   await eventually("the searches in the figures", async () => {

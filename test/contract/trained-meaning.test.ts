@@ -1,6 +1,6 @@
 /**
- * Meaning in a language that no model here was trained on: one that is trained on the collection itself; two
- * organizations side by side.
+ * Semantic search in a language that no installed model was trained on: a model is trained on the collection itself;
+ * two organizations side by side.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
@@ -77,7 +77,7 @@ describe("a model that is trained on the collection", () => {
     expect(job).toMatchObject({ status: "ready", result: { documents: 160, failed: 0 } })
     hash = job.result.model
     expect(hash).toMatch(/^[0-9a-f]{64}$/)
-    // Nothing is called so: what it is made of stands in words of one kind.
+    // No product has this name: the material is in the words of one kind.
     const found = await search({ q: "Stühle", per_page: 8 })
     expect(found.status, found.text).toBe(200)
     expect(found.body.embedder).toEqual({ name: "dowser/lsa", embedded: true, used: true })

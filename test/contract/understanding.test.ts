@@ -1,6 +1,6 @@
 /**
- * What answers say of their queries through the program: words, language, entities, corrections and rewrites; what a
- * restricted key learns of it; what analytics and cached answers keep of it. Two tenants side by side.
+ * Query understanding in answers: words, language, entities, corrections and rewrites; what a restricted key learns
+ * from it; what analytics and cached answers keep of it. Two tenants side by side.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
@@ -158,7 +158,7 @@ describe("a rewrite", () => {
     ])
     const asked = await search({ q: "ghbdtn", ...kinds, query_rewrite_min_found: "2" })
     expect([idsOf(asked.body), asked.body.correction]).toEqual([["8"], { q: "привет", type: "layout" }])
-    // Nothing else that the words could be: they stay.
+    // The words have no other reading, so they stay.
     const few = await search({ q: "mug", ...kinds, query_rewrite_min_found: "3" })
     expect([few.body.found, few.body.correction]).toEqual([2, null])
   })
@@ -263,7 +263,7 @@ describe("a key that sees a part", () => {
     expect(query_understanding.entities).toEqual([{ text: "blue", field: "color", value: "Blue" }])
   })
   it("is told nothing by corrections and rewrites of what it cannot find", async () => {
-    // Indexed in a hidden document only: for this key a typing error like any other.
+    // Indexed in a hidden document only: for this key a typo like any other.
     const whole = await search({ q: "prototipe" })
     expect(whole.body.correction).toEqual({ q: "prototype", type: "typo" })
     const part = await restricted("prototipe", open)
@@ -272,7 +272,7 @@ describe("a key that sees a part", () => {
     expect((await restricted("wintar", open)).correction).toEqual({ q: "winter", type: "typo" })
     const typed = await restricted("ыускуе", open, { query_rewrite: "layout" })
     expect([typed.found, typed.correction]).toEqual([0, null])
-    // As many guesses as of a word that no document has: nothing says that the index knows this one.
+    // As many candidates as for a word that no document has: nothing reveals that the index contains this one.
     const unknown = await restricted("ыуссуе", open, { query_rewrite: "layout" })
     expect(typed.query_understanding.rewrites).toHaveLength(unknown.query_understanding.rewrites.length)
     expect((await search({ q: "ыускуе", query_rewrite: "layout" })).body.correction).toEqual({
@@ -311,14 +311,14 @@ describe("with a profile", () => {
     expect((await program.request("POST", path, { key: shop.full_key, body: profile })).status).toBe(201)
     const by = async (q: string, key = shop.search_key) =>
       (await search({ q, profile: "open_shelf", query_rewrite: "layout,split" }, key)).body
-    // Counted: the brand; not counted: the colour of the same words.
+    // Counted: the brand; not counted: the colour with the same words.
     expect((await by("blue mountain navy blue")).query_understanding.entities).toEqual([
       { text: "blue mountain", field: "brand", value: "Blue Mountain" }
     ])
     for (const key of [shop.search_key, shop.full_key]) {
       const hidden = await by("blue prototype", key)
       expect([idsOf(hidden).includes("5"), hidden.query_understanding.entities]).toEqual([false, []])
-      // The words of a hidden document are none that could be meant.
+      // The words of a hidden document are never offered as corrections.
       expect((await by("secretprototype", key)).correction).toBe(null)
     }
     const typed = await by("rhe;rf")

@@ -1,4 +1,4 @@
-/** A body or a query that is wrong in several ways is told all of them in one answer. */
+/** A body or a query with several errors gets all of them in one answer. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 
@@ -75,9 +75,9 @@ describe("every field that is wrong is named at once", () => {
           .replace("{port}", "text_embedder")
           .replaceAll(/\{\w+\}/g, "x")
         const answer = await send(method.toUpperCase(), at, wrong)
-        // The engine's words name one thing; what is not there is told before the body is looked at.
+        // The engine's messages name one thing; a missing resource is reported before the body is validated.
         if (answer.status !== 400 || answer.body.data?.issues === undefined) continue
-        // Whatever may be anything cannot be wrong.
+        // A property that accepts anything cannot be wrong.
         const free = Object.entries(properties)
           .filter(([, schema]) => {
             const { allOf, enum: values, type } = resolved(document, schema)

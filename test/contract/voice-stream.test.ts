@@ -1,6 +1,6 @@
 /**
- * The live voice stream over real sockets: who is let in, what is told while somebody speaks, what it costs and when it
- * ends; two organizations side by side, with a server of a transcriber on loopback.
+ * The live voice stream over real sockets: who is admitted, what is sent while somebody speaks, what it costs and when
+ * it ends; two organizations side by side, with a transcription server on loopback.
  */
 import { readFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -50,7 +50,7 @@ const titles = ({ results }: any): ReadonlyArray<string> => results.hits.map(({ 
 
 beforeAll(async () => {
   server = await startTranscriberServer()
-  // Nobody has installed one, whatever this machine has.
+  // No model is installed for this test, whatever this machine has.
   program = await startProgram({ allowPrivateAddresses: true, modelsFolder: join(tmpdir(), "dowser-no-models") })
   tenant = await program.tenant("Live voices")
   other = await program.tenant("Other live voices")

@@ -1,6 +1,6 @@
 /**
- * Speech over HTTP: what is written down and searched for, in which order things are refused, what it costs, and what
- * of a collection a key may hear; two organizations side by side, with a server of a transcriber on loopback.
+ * Speech over HTTP: what is transcribed and searched for, in which order things are refused, what it costs, and which
+ * of a collection's words a key may hear; two organizations side by side, with a transcription server on loopback.
  */
 import { readFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -36,7 +36,7 @@ const goods = [
 
 beforeAll(async () => {
   server = await startTranscriberServer()
-  // Nobody has installed one, whatever this machine has.
+  // No model is installed for this test, whatever this machine has.
   program = await startProgram({ allowPrivateAddresses: true, modelsFolder: join(tmpdir(), "dowser-no-models") })
   tenant = await program.tenant("Voices")
   other = await program.tenant("Other voices")
@@ -179,15 +179,15 @@ describe("a voice search", () => {
       const { body } = await search(speech, "?query_by=title")
       expect([body.transcript.text, titles(body)[0], body.transcript.raw_text]).toEqual([text, title, heard])
     }
-    // What it is sure of stays, and so does what nothing sounds like.
+    // Words of high confidence stay, and so do words that nothing sounds like.
     server.says = saying("Samson", 0.99)
     expect((await search(speech, "?query_by=title")).body.transcript.text).toBe("samson")
     server.says = saying("quixotic umbrella", 0.3)
     expect((await search(speech, "?query_by=title")).body.transcript.text).toBe("quixotic umbrella")
-    // Who says more than a query tells something else.
+    // A longer utterance is more than a query.
     server.says = saying("I said that the kitchen knife said", 0.6)
     expect((await search(speech, "?query_by=title")).body.transcript.text).toBe("i said that the kitchen knife said")
-    // Words of the other organization are none of this one.
+    // Words of the other organization are not used for this one.
     server.says = saying("Kitchen knife said.", 0.6)
     expect((await search(speech, "?query_by=title", other)).body.transcript.text).toBe("kitchen knife said")
   })
@@ -216,7 +216,7 @@ describe("a voice search", () => {
         request_params: { q: "", per_page: 7, collection_name: "goods" },
         transcript: { text: "", raw_text: "" }
       })
-      // What was searched for is accounted, and has one.
+      // Only an executed search is accounted for and has one.
       expect(answer.body.query_id).toBe(undefined)
     }
     expect(before - (await credits(tenant))).toBeCloseTo(1, 5)
@@ -320,7 +320,7 @@ describe("a spoken query of a search", () => {
     const unknown = await many([{ ...entry, voice_query: spoken }], tenant, tenant.search_key, {})
     expect(unknown.text).toContain("X-SVC-SESSION-ID")
     expect(server.asked).toEqual([])
-    // In an address there is room for a breath.
+    // A URL has room for a very short recording.
     const tiny = Buffer.from(writeWav(voiceLike(0.04, 0, 0.04, 8_000), 8_000)).toString("base64url")
     const one = await send("GET", `/collections/spoken/documents/search?query_by=title&voice_query=${tiny}`)
     expect(one.body).toMatchObject({ found: 0, request_params: { voice_query: { transcribed_query: "" } } })

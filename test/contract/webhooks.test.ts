@@ -318,7 +318,7 @@ describe("deliveries", () => {
       [failed.id, failed.body]
     ])
     expect((await send("GET", `/webhooks/${id}`)).body.failing_since).toBeUndefined()
-    // A success can be asked for again as well.
+    // A successful delivery can be sent again as well.
     await send("POST", `/webhooks/${id}/deliveries/${failed.id}/redeliver`)
     await receiver.until(3)
 

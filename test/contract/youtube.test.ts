@@ -1,6 +1,6 @@
 /**
- * Videos over HTTP, from a server on loopback that answers as the public documentation of YouTube says: the Atom feed,
- * the Data API with the tenant's key, captions that come with the job. The key is nowhere to be read.
+ * Videos over HTTP, from a server on loopback that answers as YouTube's public documentation describes: the Atom feed,
+ * the Data API with the tenant's key, captions that come with the job. The key appears nowhere.
  */
 import { Layer } from "effect"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
@@ -139,7 +139,7 @@ describe("videos", () => {
       channel: "Lamps",
       published_at: 1_767_312_000
     })
-    // Nowhere: not in a list, not in the log of changes, not for another organization.
+    // Nowhere: not in a list, not in the audit log, not for another organization.
     for (const path of ["/v1/ingest/jobs", "/v1/jobs", "/v1/audit?limit=100", `/v1/collections/${collection}`])
       expect((await send("GET", path)).text).not.toContain(KEY)
     expect((await send("GET", `/v1/ingest/jobs/${ended.id}`, undefined, other.full_key)).status).toBe(404)

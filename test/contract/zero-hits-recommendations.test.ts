@@ -1,5 +1,5 @@
 /**
- * `zero_hits_fallback: "recommendations"` over HTTP: what a search that finds nothing shows to its visitor, what keeps
+ * `zero_hits_fallback: "recommendations"` over HTTP: what a visitor sees if a search finds nothing, what keeps
  * documents out of it, and the model that rules name.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -88,7 +88,7 @@ describe("a search that finds nothing", () => {
   it("shows what the model recommends to its visitor, and says so to a full key", async () => {
     await fallingBack()
     await until(async () => (await ids())[0] === "bulb")
-    // What goes with the lamp first, then down the chain what everybody takes.
+    // First what goes with the lamp, then, down the chain, what is popular.
     expect((await ids()).slice(0, 2)).toEqual(["bulb", "shade"])
     expect((await ids("", { session: "stranger" }))[0]).toBe("lamp")
     const explained = await program.request(
@@ -214,7 +214,7 @@ describe("the model that rules name", () => {
     const { id } = created.body as { readonly id: string }
     const refused = { status: 409, body: { data: { collections: [], experiments: [id] } } }
     expect(await full("DELETE", path)).toMatchObject(refused)
-    // Of another organization's experiments nothing is said, and nothing kept.
+    // Nothing is said about another organization's experiments, and nothing stored.
     const theirs = await modelOf(other)
     expect((await full("DELETE", `/v1/recommendations/models/${theirs}`, undefined, other)).status).toBe(200)
     await rule(rules)
