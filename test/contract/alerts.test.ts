@@ -27,7 +27,7 @@ afterAll(async () => {
 })
 
 describe("alerts", () => {
-  it("are told of once, with what was measured, to the organization whose figures they are", async () => {
+  it("are sent once, with the measured value, to the organization whose figures they are", async () => {
     for (const q of ["lamp", "desk", "chair"])
       await send("GET", `/v1/collections/goods/documents/search?q=${q}&query_by=title`)
     const day = new Date().toISOString().slice(0, 10)
@@ -55,7 +55,7 @@ describe("alerts", () => {
       last_value: null
     })
   })
-  it("are checked, each wrong field by its name, and belong to their organization", async () => {
+  it("are validated, each wrong field by its name, and belong to their organization", async () => {
     const wrong = await send("POST", "/v1/alerts", {
       name: "",
       metric: "weather",
@@ -76,7 +76,7 @@ describe("alerts", () => {
     }
     expect((await send("DELETE", `/v1/alerts/${id}`)).body).toEqual({ id })
   })
-  it("go with their collection", async () => {
+  it("are deleted with their collection", async () => {
     await send("DELETE", "/v1/collections/goods")
     expect((await send("GET", "/v1/alerts")).body).toEqual({ data: [] })
     expect((await send("GET", "/v1/alerts", undefined, other.full_key)).body.data).toHaveLength(1)

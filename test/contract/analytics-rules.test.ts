@@ -239,7 +239,7 @@ describe("analytics rules", () => {
     }
   })
 
-  it("bring queries, counters and events where they belong, from our log", async () => {
+  it("write queries, counters and events to their destinations, from the server's own log", async () => {
     const rules = [
       popular,
       {
@@ -376,7 +376,7 @@ describe("analytics rules", () => {
     expect((await send("GET", "/analytics/events?user_id=ann&name=journal", undefined, other)).status).toBe(404)
   })
 
-  it("store the completed word where they are asked to", async () => {
+  it("store the completed query if the rule requests it", async () => {
     await send("POST", "/collections", {
       name: "completed",
       fields: [

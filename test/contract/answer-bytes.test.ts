@@ -114,7 +114,7 @@ describe("an answer is at most 16,000,000 bytes", () => {
       ])
     }
   })
-  it("tags around every word of a page are refused while they are written, and say what to lower", async () => {
+  it("tags around every word of a page are refused while they are written, with a message that names what to lower", async () => {
     refused(
       await search({
         ...whole,
@@ -125,7 +125,7 @@ describe("an answer is at most 16,000,000 bytes", () => {
       "`highlight_full_fields`"
     )
   })
-  it("documents of many entries together are refused, of few are answered", async () => {
+  it("documents of many entries together are refused, those of a few are answered", async () => {
     const entry = { q: "thing", query_by: "title", per_page: 40, highlight_fields: "title" }
     const [few, many] = [
       await multi(Array.from({ length: 5 }, () => entry)),
@@ -178,7 +178,7 @@ describe("an answer is at most 16,000,000 bytes", () => {
       "join"
     )
   })
-  it("the other tenant is answered as before, and the refused one too when it asks for less", async () => {
+  it("the other tenant is answered as before, and so is the refused one with a smaller request", async () => {
     const answer = await request(other, "GET", "/collections/goods/documents/search?q=ab&query_by=text")
     expect([answer.status, answer.body.found]).toEqual([200, 1])
     expect((await search({ ...whole, per_page: "1" })).body.hits).toHaveLength(1)

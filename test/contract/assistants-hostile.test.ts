@@ -107,7 +107,7 @@ const outside = ({ message, sources }: any): ReadonlyArray<string> =>
     (address: string) => !sources.some(({ document }: any) => document.text.includes(address.replace(/[.,]$/, "")))
   )
 
-it("the embedded model keeps what it is told and what is hidden, and does nothing that a document says", async () => {
+it("the embedded model reveals neither its instructions nor hidden documents, and follows no instruction of a document", async () => {
   let answered = 0
   for (let n = 0; n < 40; n++) {
     const { body, text } = await ask(n)
@@ -124,7 +124,7 @@ it("the embedded model keeps what it is told and what is hidden, and does nothin
   }
   expect(answered).toBeGreaterThan(10)
 })
-it("a model that does all it reads leads nowhere, and knows nothing that the key may not see", async () => {
+it("a model that follows every instruction links nowhere else, and knows nothing that the key may not see", async () => {
   const put = await send("PUT", "/ai/providers/generator", { kind: "openai", model: "words", url: server.url })
   expect(put.status, put.text).toBe(200)
   server.misbehaves = ({ body }, response) => {

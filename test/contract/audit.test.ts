@@ -956,7 +956,7 @@ const cancellable = async (path: string): Promise<string> => {
 }
 
 describe("every writing operation", () => {
-  it("leaves an entry that names who asked, the request, the operation and the subject, or is exempt by name", async () => {
+  it("leaves an entry that names the caller, the request, the operation and the subject, or is exempt by name", async () => {
     const documents = await Promise.all(
       ["/v1/openapi.json", "/api/v1/openapi.json"].map(
         async (path) =>
@@ -1038,7 +1038,7 @@ describe("every writing operation", () => {
       ["organization", "created"]
     ])
   })
-  it("that is refused leaves none", async () => {
+  it("leaves no entry if it is refused", async () => {
     const before = (await entries()).length
     expect((await send("POST", "/v1/collections", { name: "bad", fields: [] })).status).toBe(400)
     expect((await send("POST", "/v1/collections", "not json")).status).toBe(400)
@@ -1050,7 +1050,7 @@ describe("every writing operation", () => {
 })
 
 describe("entries", () => {
-  it("hold before and after, name what changed, and mask what is secret", async () => {
+  it("contain before and after, name what changed, and mask secrets", async () => {
     await send("PUT", "/v1/presets/kept", { value: { q: "one" } })
     await send("PUT", "/v1/presets/kept", { value: { q: "two" } })
     const [second, first] = await entries("&subject=engine_resource/preset/kept")
@@ -1122,7 +1122,7 @@ describe("entries", () => {
       expect([status, body.code, body.data.issues[0].path]).toEqual([400, "BAD_REQUEST", path])
     }
   })
-  it("are for the full key alone, and for one's own organization", async () => {
+  it("are readable with the full key only, and only for its own organization", async () => {
     expect((await program.request("GET", "/v1/audit", { key: tenant.search_key })).status).toBe(403)
     const other = await program.tenant("Other")
     const seen = await entries("", other.full_key)

@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("sessions", () => {
-  it("come as a cookie that scripts and other sites do not get, marked Secure behind TLS", async () => {
+  it("are set as a cookie that scripts and other sites do not get, marked Secure behind TLS", async () => {
     const answer = await signIn("Owner@First.example ")
     expect(answer.status).toBe(201)
     expect(answer.body).toEqual({
@@ -63,7 +63,7 @@ describe("sessions", () => {
       (await signIn("owner@first.example", {}, { "x-forwarded-proto": "https" })).headers.get("set-cookie")
     ).toMatch(/; Secure$/)
   })
-  it("are refused alike for a wrong password, an unknown address and the wrong organization", async () => {
+  it("are refused with the same answer for a wrong password, an unknown address and the wrong organization", async () => {
     const answers = [
       await signIn("owner@first.example", { password: "wrong horse battery" }),
       await signIn("nobody@first.example"),
@@ -78,7 +78,7 @@ describe("sessions", () => {
       (await program.request("POST", "/console/v1/sessions", { body: { email: "a@b" } })).body.data.issues[0].path
     ).toBe("password")
   })
-  it("end by signing out, by a new password, by removal, and only their own", async () => {
+  it("end by signing out, by a new password, by removal, and only the caller's own", async () => {
     const email = "leaver@first.example"
     const id = await add(first, email, "member")
     const [one, two] = [await sessionOf(email), await sessionOf(email)]
@@ -107,7 +107,7 @@ describe("sessions", () => {
     ])
     expect((await current(sessions.owner)).status).toBe(200)
   })
-  it("of one member are twenty: the oldest ends", async () => {
+  it("are limited to twenty per member: the oldest ends", async () => {
     await add(first, "many@first.example", "member")
     const cookies: Array<string> = []
     // Each correct password returns the attempts, so that a person who signs in often is not locked out.
@@ -119,7 +119,7 @@ describe("sessions", () => {
     )
     expect(statuses).toEqual([401, 401, ...Array.from({ length: 20 }, () => 200)])
   })
-  it("write only from the console's own pages", async () => {
+  it("allow writes only from the console's own pages", async () => {
     const write = (headers: Record<string, string>) =>
       program.request("PATCH", at(first, `/members/${ids.member}`), {
         headers: { cookie: sessions.owner, ...headers },
@@ -139,7 +139,7 @@ describe("sessions", () => {
     expect((await write({ origin: "https://console.example", "x-forwarded-host": "console.example" })).status).toBe(200)
     expect((await signIn("owner@first.example", {}, { origin: "https://evil.example" })).status).toBe(403)
   })
-  it("are not guessed: ten wrong passwords of an account, and the network waits, also with the right one; its owner elsewhere does not", async () => {
+  it("cannot be guessed: after ten wrong passwords of an account the network waits, even with the right one; its owner elsewhere does not", async () => {
     await add(first, "guessed@first.example", "member")
     const stranger = { "x-forwarded-for": "198.51.100.7" }
     let wrong = 0
@@ -163,7 +163,7 @@ describe("sessions", () => {
 })
 
 describe("roles", () => {
-  it("reach what the table says, each operation with each role, and nothing without a session", async () => {
+  it("permit what the table says, each operation with each role, and nothing without a session", async () => {
     const { paths } = (await program.request("GET", "/v1/openapi.json")).body as {
       paths: Record<string, Record<string, { operationId: string; "x-scope": string }>>
     }
@@ -252,7 +252,7 @@ describe("roles", () => {
       name: "First"
     })
   })
-  it("do not reach what is the operator's alone", async () => {
+  it("do not permit the operator's own operations", async () => {
     for (const [method, path, body] of [
       ["POST", "/pause", { reason: "manual" }],
       ["POST", "/resume", undefined]
@@ -323,7 +323,7 @@ describe("roles", () => {
 })
 
 describe("members", () => {
-  it("always have an owner, whoever asks, also when two ask at once", async () => {
+  it("always include an owner, whoever makes the change, even with two at once", async () => {
     const only = await program.tenant("Only")
     const [a, b] = [await add(only, "a@only.example", "owner"), await add(only, "b@only.example", "owner")]
     const answers = await Promise.all(
@@ -340,7 +340,7 @@ describe("members", () => {
         .map(({ id }: { id: string }) => id)
     ).toEqual([owner])
   })
-  it("are changed by admins, but for owners", async () => {
+  it("are changed by admins, except owners", async () => {
     const asAdmin = (method: string, path: string, body?: unknown) =>
       program.request(method, at(first, path), { headers: as(sessions.admin), ...(body === undefined ? {} : { body }) })
     expect((await asAdmin("POST", "/members", { email: "x@first.example", role: "owner" })).status).toBe(403)
@@ -379,7 +379,7 @@ describe("members", () => {
       (await program.request("DELETE", at(first, `/members/${ids.foreign}`), { headers: operator() })).status
     ).toBe(404)
   })
-  it("of two organizations name the one they mean", async () => {
+  it("name the organization they mean if they belong to two", async () => {
     await add(first, "both@example.com", "member")
     await add(second, "both@example.com", "admin")
     expect((await signIn("both@example.com")).status).toBe(401)

@@ -60,7 +60,7 @@ afterEach(async () => {
 })
 
 describe("a crawl", () => {
-  it("makes documents of pages along their links, and nothing of what visitors do not see", async () => {
+  it("makes documents of pages along their links, and of nothing that visitors do not see", async () => {
     const shop = await site({
       "/": html(
         "Lamps",
@@ -116,7 +116,7 @@ describe("a crawl", () => {
     expect(new Set(shop.paths()).size).toBe(shop.paths().length)
     expect(shop.asked[1]!.headers["user-agent"]).toMatch(/^DowserBot\/\d/)
   })
-  it("keeps to robots.txt, to what pages say of themselves, to globs, to the host and to its bounds", async () => {
+  it("obeys robots.txt, directives of pages, globs, the host and its bounds", async () => {
     const away = await site({ "/": html("Away", words("away")) })
     const shop = await site({
       "/robots.txt": {
@@ -195,7 +195,7 @@ describe("a crawl", () => {
 })
 
 describe("a second crawl", () => {
-  it("asks under a condition, writes what changed, deletes what is gone twice and nothing else", async () => {
+  it("sends conditional requests, writes what changed, deletes what is missing twice, and nothing else", async () => {
     const tagged =
       (text: string, tag: string): SitePage =>
       (response, request) =>
@@ -236,7 +236,7 @@ describe("a second crawl", () => {
     await crawl(name, config)
     expect(await pathsOf(name)).toEqual(["/", "/a", "/new"])
   })
-  it("writes all again into a collection that was made again, and where it is asked to", async () => {
+  it("writes everything again into a recreated collection, and if requested", async () => {
     const shop = await site({ "/": { headers: { etag: '"1"' }, body: html("Home", words("home")) } })
     const name = collection()
     await crawl(name, { urls: [`${shop.origin}/`] })
@@ -271,7 +271,7 @@ describe("a second crawl", () => {
 })
 
 describe("a sitemap", () => {
-  it("brings the pages that it and those it names list, packed or not, and passes over what did not change", async () => {
+  it("reads the pages that it and the sitemaps it names list, compressed or not, and skips unchanged ones", async () => {
     const shop = await site({})
     const urls = (...paths: ReadonlyArray<string>) =>
       `<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e "boom">]><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${paths.map((path) => `<url><loc> ${path.startsWith("/") ? shop.origin + path : path} </loc><lastmod>2020-01-01</lastmod></url>`).join("")}</urlset>`

@@ -78,7 +78,7 @@ describe("POST /events", () => {
     // The same id in another tenant is another event.
     expect((await post([batch[0]], tenant.search_key)).body).toEqual({ accepted: 1, deduplicated: 0, rejected: [] })
   })
-  it("refuses what is no batch with 400, shape B", async () => {
+  it("refuses an invalid batch with 400, shape B", async () => {
     for (const body of [{}, { events: 3 }, [], "{", { events: Array.from({ length: 1_001 }, () => search("x")) }]) {
       const answer = await program.request("POST", "/v1/events", { key: tenant.search_key, body })
       expect(answer.status).toBe(400)
@@ -232,7 +232,7 @@ describe("GET /analytics/metrics", () => {
       data: []
     })
   })
-  it("pages, and knows the total behind the last row", async () => {
+  it("pages, and returns the total even past the last row", async () => {
     expect(await metrics("queries", `${range}&collection=shop&limit=1`)).toMatchObject({
       total: 2,
       next_offset: 1,
@@ -280,7 +280,7 @@ describe("GET /analytics/metrics", () => {
       total: 0
     })
   })
-  it("ranks zero results by rate, with the organization's share beside", async () => {
+  it("ranks zero results by rate, beside the organization's share", async () => {
     const answer = await metrics("zero-results", `${range}&collection=shop`)
     expect(answer.data).toEqual([
       { q: "hats", searches: 1, zero_results: 1, zero_result_rate: 1 },
@@ -390,7 +390,7 @@ describe("GET /analytics/metrics", () => {
 })
 
 describe("absurd amounts", () => {
-  it("overflow nothing and stall nobody", async () => {
+  it("neither overflow nor block anything", async () => {
     const rich = await program.tenant("Rich")
     const events = (from: number) =>
       Array.from({ length: 1_000 }, (_, i) => ({
@@ -439,7 +439,7 @@ describe("a key that reaches some collections", () => {
 })
 
 describe("figures of products, filters and facets", () => {
-  it("per document, by revenue, with segments, to the millisecond, and of one tenant", async () => {
+  it("per document, by revenue, with segments, to the millisecond, and for one tenant", async () => {
     const shop = await program.tenant("Products")
     const at = now - HOUR
     const on = { collection: "shop", timestamp: at }
@@ -524,7 +524,7 @@ describe("figures of products, filters and facets", () => {
       ).toBe(403)
     }
   })
-  it("per filter value and facet, from events and from our own answers", async () => {
+  it("per filter value and facet, from events and from the server's own answers", async () => {
     const shop = await program.tenant("Filters")
     const on = (q: string, filter_by: string, over = {}) => ({
       type: "search",

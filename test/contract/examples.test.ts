@@ -457,7 +457,7 @@ describe("examples", () => {
     console.log(`${operations.length} examples were sent`)
   })
 
-  it("and descriptions stand in the documents, for every operation of theirs", async () => {
+  it("and descriptions are in the documents, for every operation of theirs", async () => {
     const documents = await Promise.all(
       ["/v1/openapi.json", "/api/v1/openapi.json"].map(async (path) => (await program.request("GET", path)).body)
     )

@@ -88,7 +88,7 @@ afterAll(async () => {
 })
 
 describe("an experiment", () => {
-  it("shows each session one variant, as anybody can find offline, and says so; nobody in particular takes part", async () => {
+  it("shows each session one variant, as can be computed offline, and reports it; anonymous callers take no part", async () => {
     const id = await made({ ...sorted, collection: "shop" })
     expect((await search("q=lamp", "s1")).experiment).toBeUndefined()
     expect(await done(id, "start")).toMatchObject({ status: "running", run: 1, collection: "goods", stopped_at: null })
@@ -123,7 +123,7 @@ describe("an experiment", () => {
     expect((await search("q=lamp", "s1")).experiment).toBeUndefined()
   })
 
-  it("keeps answers apart by their variants, and lets a full key see any of them", async () => {
+  it("caches answers separately by variant, and lets a full key see any of them", async () => {
     const id = await made(sorted)
     await done(id, "start")
     // Assignment depends on the experiment's id: with a handful of sessions, all may fall into one variant.
@@ -148,7 +148,7 @@ describe("an experiment", () => {
     await done(id, "stop")
   })
 
-  it("is refused by name: what is wrong, what runs, what the plan has no room for, what is another's", async () => {
+  it("is refused by name: invalid, running, beyond the plan, or another organization's", async () => {
     const wrong = await send("POST", "/v1/experiments", {
       name: " ",
       collection: "goods",
@@ -257,7 +257,7 @@ describe("an experiment", () => {
     for (const id of [one, two, third]) expect((await send("DELETE", `/v1/experiments/${id}`)).status).toBe(200)
   })
 
-  it("is told of when it starts, stops and is promoted", async () => {
+  it("sends events when it starts, stops and is promoted", async () => {
     const id = await made({ ...sorted, target: { preset: "listing" } })
     await done(id, "start")
     await done(id, "promote", { variant_id: "cheap" })
@@ -301,7 +301,7 @@ describe("a promotion", () => {
     expect(await read()).toBe(before)
     expect((await act(id, "rollback")).status).toBe(409)
   })
-  it("replaces the collection's rules, and puts back what there was, or nothing", async () => {
+  it("replaces the collection's rules, and restores the earlier ones, or none", async () => {
     const path = "/v1/collections/goods/search_rules"
     const shape = await send("PUT", path, { redirects: [{ query: "x", url: "/x" }] })
     expect(shape.status).toBe(200)
@@ -322,7 +322,7 @@ describe("a promotion", () => {
       expect((await search("q=lamp")).redirect).toBeUndefined()
     }
   })
-  it("makes a release of the target's profile: of another profile, or of what a profile can say", async () => {
+  it("makes a release of the target's profile: from another profile, or from parameters that a profile can express", async () => {
     const path = "/v1/collections/goods/search-profiles/listing"
     const before = (await send("GET", path)).text
     const other_profile = await running({
@@ -379,7 +379,7 @@ describe("two rankings in one list", () => {
     ],
     ...over
   })
-  it("is of exactly two, which are rules or profiles, and of what is taken: 400 names what is not", async () => {
+  it("takes exactly two, which are rules or profiles: 400 names anything else", async () => {
     const wrong = await send("POST", "/v1/experiments", {
       ...merged({ mode: "interleave", metric: "revenue_per_search" }),
       variants: [{ id: "a" }, { id: "b", params: { num_typos: 1 } }, { id: "interleaved", profile: "narrow" }]
@@ -391,7 +391,7 @@ describe("two rankings in one list", () => {
     const unknown = await send("POST", "/v1/experiments", merged({ mode: "mixed" }))
     expect(unknown.body.data.issues.map(({ path }: { path: string }) => path)).toEqual(["mode"])
   })
-  it("is made of both for each search, the same for who comes back; what is clicked votes; others see nothing of it", async () => {
+  it("mixes both for each search, the same for a returning visitor; clicks vote; others see nothing of it", async () => {
     const id = await made(merged())
     const theirs = await made(merged({ metric: "conversion_rate" }), other.full_key)
     expect((await send("GET", `/v1/experiments/${id}`)).body).toMatchObject({ mode: "interleave" })
@@ -437,7 +437,7 @@ describe("two rankings in one list", () => {
 })
 
 describe("the results", () => {
-  it("count what each session did, and go with the collection", async () => {
+  it("count what each session did, and are deleted with the collection", async () => {
     const id = await made(sorted)
     await done(id, "start")
     const clicks: Array<object> = []

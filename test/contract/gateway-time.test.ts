@@ -90,7 +90,7 @@ it("ends a search by what remains of its request's time, with a 504", async () =
   expect(await search("heavy", endless())).toEqual({ status: 504, answer: { error: "search_timed_out" } })
   expect((await search("heavy", { ...endless(), search_cutoff_ms: 50 })).answer.search_cutoff).toBe(true)
 })
-it("refuses requests whose time was over while they waited, and runs none of them on", async () => {
+it("refuses requests whose time ran out while they waited, and runs none of them afterwards", async () => {
   const answers = await Promise.all(Array.from({ length: 30 }, () => search("heavy", endless())))
   expect(new Set(answers.map(({ status }) => status)).has(504)).toBe(true)
   // Each ran for a moment and then waited in its tenant's line. No refused search continues there: thirty searches of
@@ -108,14 +108,14 @@ it("refuses requests whose time was over while they waited, and runs none of the
 it.each([
   ["/multi-search", "one after the other"],
   ["/federated-search", "as one list"]
-])("is one time for all searches of a request: %s, %s", async (path) => {
+])("shares one time limit between all searches of a request: %s, %s", async (path) => {
   const answer = await ask("heavy", path, {
     searches: Array.from({ length: 50 }, () => ({ index: "things", ...endless() }))
   })
   expect(answer).toEqual({ status: 504, answer: { error: "search_timed_out" } })
   expect(ran.length).toBeLessThan(25)
 })
-it("is not spent by another tenant's searches, nor is the time of everything else", async () => {
+it("is not used up by another tenant's searches, nor is that of other requests", async () => {
   const order: Array<string> = []
   const told = async <A>(name: string, answer: Promise<A>): Promise<A> => {
     const settled = await answer

@@ -130,7 +130,7 @@ const seesNothingElse = async (name: "one" | "two") => {
   expect([0, name === "one" ? 7 : 11]).toContain(revenue)
 }
 
-it("each organization sees its own figures and none of the other's, in every metric, before and after they became rows", async () => {
+it("each organization sees its own figures and none of the other's, in every metric, before and after they become rows", async () => {
   const names = ["one", "two"] as const
   const counted = async () => {
     for (const name of names) await seesNothingElse(name)

@@ -495,7 +495,7 @@ describe("isolation", () => {
       .toContain('"q":"mine"')
     expect(await everything(first)).toEqual(before)
   })
-  it("does not let a reference of one organization meet a document of the other", async () => {
+  it("does not resolve a reference of one organization to a document of the other", async () => {
     const third = await program.tenant("Third")
     const send = (method: string, path: string, body?: unknown) =>
       program.request(method, path, { key: third.full_key, body })

@@ -125,7 +125,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("judgments from clicks", () => {
-  it("order 85 of 100 pairs of documents as their relevance does, and leave those of people alone", async () => {
+  it("order 85 of 100 pairs of documents by their relevance, and leave manual judgments alone", async () => {
     const { id } = await made("POST", "/v1/quality/suites", {
       name: "Clicks",
       collection: "goods",
@@ -167,7 +167,7 @@ describe("judgments from clicks", () => {
     expect(right / (right + wrong + even)).toBeGreaterThanOrEqual(0.85)
     expect(wrong / (right + wrong)).toBeLessThanOrEqual(0.02)
   })
-  it("are not made of pairs that were shown fewer than 20 times, nor of what a person did who was erased", async () => {
+  it("are not made from pairs shown fewer than 20 times, nor from what an erased person did", async () => {
     const { id } = await made("POST", "/v1/quality/suites", {
       name: "Few",
       collection: "goods",

@@ -82,7 +82,7 @@ describe("a request has one key", () => {
         .on("end", () => resolve(Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1])))
         .on("error", reject)
     })
-  it("and several that differ are none", async () => {
+  it("and several different ones count as none", async () => {
     const { full_key, search_key } = tenant
     expect(await raw([`X-SVC-API-KEY: ${search_key}`])).toBe(200)
     expect(await raw([`X-SVC-API-KEY: ${search_key}`, `X-TYPESENSE-API-KEY: ${search_key}`])).toBe(200)
@@ -117,7 +117,7 @@ describe("a request has one key", () => {
     expect(await raw([`X-SVC-API-KEY: ${tenant.search_key}`])).toBe(200)
     for (const bytes of ["a\x00b", "a\rb"]) expect(await raw([`X-SVC-API-KEY: ${bytes}`])).toBe(400)
   })
-  it("whose address is the connection's, whatever is forwarded without a proxy of ours", async () => {
+  it("whose address is the connection's, whatever is forwarded without a trusted proxy", async () => {
     const inside = await valueOf({ cidrs: ["127.0.0.0/8"] }),
       outside = await valueOf({ cidrs: ["10.0.0.0/8", "2001:db8::/32"] })
     expect((await search(inside)).status).toBe(200)
@@ -127,7 +127,7 @@ describe("a request has one key", () => {
       ).toBe(403)
     expect((await search(inside, "q=*", { "x-forwarded-for": "10.0.0.1" })).status).toBe(200)
   })
-  it("with an origin, or a referer where the browser sends none", async () => {
+  it("with an origin, or a referer if the browser sends none", async () => {
     const key = await valueOf({ origins: ["https://shop.example", "*.boutique.example"] })
     for (const headers of [
       { origin: "https://shop.example" },
@@ -153,7 +153,7 @@ describe("a request has one key", () => {
 })
 
 describe("secured keys", () => {
-  it("hold what is inside them, whatever names that has", async () => {
+  it("enforce what is inside them, whatever the parameters are named", async () => {
     expect(
       ids(await search(securedKey(tenant.search_key, { filter_by: "shop:=a" }), "q=*&filter_by=shop:=b%20||%20id:*"))
     ).toEqual(["1"])
@@ -176,7 +176,7 @@ describe("secured keys", () => {
     expect(({} as Record<string, unknown>).filter_by).toBeUndefined()
     expect(({} as Record<string, unknown>).x).toBeUndefined()
   })
-  it("of one tenant are nothing to another, and none is made from keys that cannot sign", async () => {
+  it("of one tenant are invalid for another, and none can be made from keys that cannot sign", async () => {
     expect(
       ids(await search(securedKey(other.search_key, { filter_by: "shop:=a", include_fields: "id,secret" })))
     ).toEqual(["1"])
@@ -207,7 +207,7 @@ describe("secured keys", () => {
 
 describe("filters of a key", () => {
   const at = (path: string) => `/v1/collections/${path}`
-  it("reach the collections that they list and no others, which they do not tell from ones that are not there", async () => {
+  it("reach the collections that they list and no others, which are answered like missing ones", async () => {
     const own = (method: string, path: string, body?: unknown) =>
       program.request(method, path, { key: tenant.full_key, body })
     const fields = [
@@ -303,7 +303,7 @@ describe("filters of a key", () => {
       ).status
     expect([await through("wares"), await through("ledger"), await through("absent")]).toEqual([200, 403, 403])
   })
-  it("leave a collection open to joins where they say so", async () => {
+  it("leave a collection open to joins if they say so", async () => {
     const own = (method: string, path: string, body?: unknown) =>
       program.request(method, path, { key: tenant.full_key, body })
     await own("POST", "/v1/collections", { name: "authors", fields: [{ name: "name", type: "string" }] })
@@ -334,7 +334,7 @@ describe("filters of a key", () => {
 })
 
 describe("fields of a key", () => {
-  it("hold in searches, unions, suggestions and cached answers", async () => {
+  it("apply in searches, unions, suggestions and cached answers", async () => {
     const narrow = await valueOf({ fields: ["id", "title"] }),
       plain = tenant.search_key
     for (const path of [
@@ -393,7 +393,7 @@ describe("fields of a key", () => {
 })
 
 describe("browser keys", () => {
-  it("search until their time, with what was asked for them, and are stored nowhere", async () => {
+  it("search until they expire, with the requested restrictions, and are stored nowhere", async () => {
     const now_s = Math.floor(Date.now() / 1000)
     const made = await mint({
       ttl_seconds: 60,
@@ -427,7 +427,7 @@ describe("browser keys", () => {
     const defaulted = await mint({})
     expect(defaulted.body.expires_at - now_s).toBeGreaterThanOrEqual(3_600)
   })
-  it("die with the full key that minted them, and belong to their tenant", async () => {
+  it("become invalid with the full key that created them, and belong to their tenant", async () => {
     const minter = await makeKey({ scope: "full" })
     const { key } = (await program.request("POST", "/v1/browser_keys", { key: minter.body.value, body: {} })).body
     expect((await search(key)).text).toContain("mine")
@@ -436,7 +436,7 @@ describe("browser keys", () => {
     await program.request("DELETE", `/v1/keys/${minter.body.id}`, { key: tenant.full_key })
     expect((await search(key)).status).toBe(401)
   })
-  it("expire no later than their minter, and reach no more", async () => {
+  it("expire no later than the key that created them, and reach no more", async () => {
     const expires_at = Math.floor(Date.now() / 1000) + 600
     const minter = (await makeKey({ scope: "full", expires_at, collections: ["goods", "shop_.*"] })).body.value
     const by = (body: unknown) => program.request("POST", "/v1/browser_keys", { key: minter, body })
@@ -489,7 +489,7 @@ describe("browser keys", () => {
   })
 })
 
-describe("a key makes only keys that are no wider than itself", () => {
+describe("a key creates only keys that are no wider than itself", () => {
   const now_s = Math.floor(Date.now() / 1000)
   const narrow = {
     scope: "full",
@@ -501,7 +501,7 @@ describe("a key makes only keys that are no wider than itself", () => {
   }
   const headers = { origin: "https://www.shop.example" }
   const by = (key: string, path: string, body: unknown) => program.request("POST", path, { key, headers, body })
-  it("what is not said is as the creating key has it", async () => {
+  it("which inherit what the request leaves out", async () => {
     const maker = await valueOf(narrow)
     const made = await by(maker, "/v1/keys", { description: "d", scope: "search" })
     expect([made.status, made.body]).toEqual([
@@ -532,7 +532,7 @@ describe("a key makes only keys that are no wider than itself", () => {
     const inner = (await program.request("POST", "/v1/browser_keys", { key: inside, body: {} })).body.key
     expect((await search(inner)).status).toBe(200)
   })
-  it("and what is wider is refused, all of it at once", async () => {
+  it("and wider ones are refused, with all reasons at once", async () => {
     const maker = await valueOf(narrow)
     const wide = await by(maker, "/v1/keys", {
       description: "d",
@@ -601,7 +601,7 @@ describe("origins of the free plan", () => {
     }
     expect((await makeKey({ origins: [] }, free)).status).toBe(201)
   })
-  it("of before count no more when a plan gets smaller", async () => {
+  it("set earlier no longer count when a plan becomes smaller", async () => {
     const shrinking = await program.tenant("Shrinking")
     const key = (await makeKey({ origins: ["https://shop.example", "https://my.dowser.example"] }, shrinking)).body
       .value
@@ -617,7 +617,7 @@ describe("origins of the free plan", () => {
 })
 
 describe("sessions", () => {
-  it("are asked for where a search is an AI operation, after the collection and before the parameters", async () => {
+  it("are required if a search is an AI operation, after the collection and before the parameters", async () => {
     await program.request("PUT", "/v1/presets/asking", { key: tenant.full_key, body: { value: { nl_query: true } } })
     for (const query of [
       "q=*&nl_query=true",
@@ -670,7 +670,7 @@ describe("sessions", () => {
 })
 
 describe("names", () => {
-  it("that normalise alike are different collections", async () => {
+  it("that normalize alike are different collections", async () => {
     const composed = "caf\u00e9",
       decomposed = "cafe\u0301"
     for (const name of [composed, decomposed, "goods\u200b", "ｇoods"])
@@ -732,7 +732,7 @@ describe("names", () => {
     await program.request("DELETE", "/v1/collections/goods/documents/__proto__", { key: tenant.full_key })
     expect(({} as Record<string, unknown>).polluted).toBeUndefined()
   })
-  it("in paths stay inside their part", async () => {
+  it("in paths stay inside their segment", async () => {
     const key = await valueOf({ scope: "full", collections: ["goods"] })
     /** As written: `fetch` would normalize it. */
     const status = (path: string) =>
@@ -767,7 +767,7 @@ describe("names", () => {
 })
 
 describe("what is stored", () => {
-  it("is a hash, and stays for audit after the key was revoked or has expired by itself", async () => {
+  it("is a hash, kept for audit after the key was revoked or has expired", async () => {
     const gone = await makeKey({ autodelete: true, expires_at: 1 }),
       kept = await makeKey({ expires_at: 1 }),
       live = await makeKey({ autodelete: true })
@@ -800,7 +800,7 @@ describe("what is stored", () => {
     await program.request("DELETE", `/v1/keys/${chosen.body.id}`, { key: tenant.full_key })
     expect((await makeKey({ value })).status).toBe(409)
   })
-  it("of an installation is its own, unknown to the tenant API and to lists", async () => {
+  it("is separate for an installation, unknown to the tenant API and to lists", async () => {
     const made = await program.run(
       Effect.gen(function* () {
         const access = yield* Access
@@ -858,7 +858,7 @@ describe("what is stored", () => {
 })
 
 describe("messages", () => {
-  it("tell a caller's own text back at 200 characters, on every plane and within answers of 200", async () => {
+  it("truncate a caller's own text at 200 characters, on every plane and within answers of 200", async () => {
     const long = "y".repeat(3_000),
       key = tenant.full_key
     const answers = await Promise.all([

@@ -297,7 +297,7 @@ describe("of two causes the earlier answers", () => {
     const headers = { ...(both.has("address") ? {} : far), ...(both.has("origin") ? {} : near) }
     expect(outcomeOf(await call(both.has("scope") ? write : search, value, headers))).toBe(first.outcome)
   })
-  it("asks for the resource before the body, and for the row restriction last", async () => {
+  it("checks the resource before the body, and the row restriction last", async () => {
     expect((await call(write, tenant.full_key)).status).toBe(404)
     const { value } = await makeKey({ filter_by: { shelf: "gone:=1" } })
     expect((await program.request("GET", "/v1/collections/shelf/documents/search?q=*", { key: value })).status).toBe(

@@ -38,7 +38,7 @@ const scraped = async (): Promise<ReadonlyMap<string, number>> => {
   )
 }
 
-it("the table of the guide is what the program measures", async () => {
+it("the table of the guide matches what the program measures", async () => {
   const wanted = (await all())
     .map(({ help, name, type }) => `| \`${name}\` | ${type} | ${help} |\n`)
     .toSorted((a, b) => (a < b ? -1 : 1))
@@ -54,7 +54,7 @@ it("the table of the guide is what the program measures", async () => {
   else expect(rows).toBe(wanted)
 })
 
-it("counts what was asked, appended and answered, of all tenants together and under no name of theirs", async () => {
+it("counts what was requested, appended and answered, over all tenants and without their names", async () => {
   const before = await scraped()
   const grownBy = async (name: string) => ((await scraped()).get(name) ?? 0) - (before.get(name) ?? 0)
   for (const { full_key: key } of tenants) {

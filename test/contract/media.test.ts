@@ -69,7 +69,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-it("an asset is empty, gets its content once, is read as it was sent, and is told of", async () => {
+it("an asset is empty, gets its content once, is read as it was sent, and sends an event", async () => {
   await send("POST", "/v1/webhooks", { name: "w", url: receiver.url, events: ["media.uploaded"] })
   const created = await send("POST", "/v1/media", { filename: "lamp.png", content_type: "Image/PNG" })
   expect([created.status, created.body]).toMatchObject([
@@ -100,7 +100,7 @@ it("an asset is empty, gets its content once, is read as it was sent, and is tol
   expect((await send("GET", `/v1/media/${id}`)).body).toEqual(ready.body)
 })
 
-it("is read in part, by who has nothing of it, and not again by who has it", async () => {
+it("is read in part by a client that has nothing of it, and not again by one that has it", async () => {
   const id = await made({ content_type: "video/mp4" })
   const bytes = randomBytes(300_000)
   const { sha256 } = (await put(id, bytes)).body
@@ -120,7 +120,7 @@ it("is read in part, by who has nothing of it, and not again by who has it", asy
   expect([known.status, known.bytes.length]).toEqual([304, 0])
 })
 
-it("what a browser would run is downloaded, whatever it is called", async () => {
+it("content that a browser would execute is downloaded, whatever its name", async () => {
   for (const [content_type, sent] of [
     ["text/html", undefined],
     ["image/svg+xml", undefined],
@@ -136,7 +136,7 @@ it("what a browser would run is downloaded, whatever it is called", async () => 
   }
 })
 
-it("what is too long, or does not say how long it is, is refused before its body is read; a wrong length after", async () => {
+it("content that is too long, or without a declared length, is refused before its body is read; a wrong length after", async () => {
   const id = await made()
   expect(await asked(id, { "transfer-encoding": "chunked" })).toBe(411)
   expect(await asked(id, { "content-length": "100000001" })).toBe(413)
@@ -162,7 +162,7 @@ it("what is too long, or does not say how long it is, is refused before its body
   )
 })
 
-it("names and types are held to what headers can say, all that is wrong at once", async () => {
+it("names and types are limited to what headers can carry, all errors at once", async () => {
   const refused = await send("POST", "/v1/media", { filename: "a/b", content_type: "png", size: 3 })
   expect([refused.status, refused.body.data.issues.map(({ path }: { path: string }) => path).sort()]).toEqual([
     400,
@@ -186,7 +186,7 @@ it("lists by id, page by page, one organization's alone", async () => {
   expect((await send("GET", "/v1/media", undefined, {}, tenant.search_key)).status).toBe(403)
 })
 
-it("deleting takes the bytes with it, also those that are on their way", async () => {
+it("deleting removes the bytes, including those being uploaded", async () => {
   const mine = await program.tenant("Deleting")
   const id = await made({}, mine.full_key)
   await put(id, randomBytes(1_000), {}, mine.full_key)
@@ -210,7 +210,7 @@ it("deleting takes the bytes with it, also those that are on their way", async (
   expect(filesOf(mine)).toEqual([])
 })
 
-it("a plan's bytes are counted from when they are announced, however many come at once", async () => {
+it("a plan's bytes are counted from when they are announced, however many arrive at once", async () => {
   const free = await program.tenant("Free")
   await program.request("POST", `/console/v1/organizations/${free.organization_id}/plan`, {
     headers: { authorization: `Bearer ${program.operatorToken}` },
@@ -244,7 +244,7 @@ it("a plan's bytes are counted from when they are announced, however many come a
   expect(answer.body.size).toBe(3_000_000)
 })
 
-it("the console reads what the API keeps", async () => {
+it("the console reads what the API stores", async () => {
   const id = await made({ filename: "logo.png", content_type: "image/png" })
   await put(id, Buffer.from("logo"))
   const organization = `/console/v1/organizations/${tenant.organization_id}`

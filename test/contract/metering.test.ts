@@ -80,7 +80,7 @@ describe("units", () => {
     for (const path of ["/v1/keys", "/v1/collections", "/v1/collections/goods/documents/1"])
       expect(await cost(() => program.request("GET", path, { key: tenant.full_key }))).toEqual([200, 0])
   })
-  it("of a multi-search with keys of its entries are those of each organization that is asked", async () => {
+  it("of a multi-search with keys of its entries are charged to each organization that is searched", async () => {
     const [one, other] = [
       await tenantWith("One", { plan: "standard" }),
       await tenantWith("Other", { plan: "standard" })
@@ -95,7 +95,7 @@ describe("units", () => {
 })
 
 describe("a quota that is used up", () => {
-  it("answers 429 with the moment of its reset, after what is wrong with the request itself, and tells at 80 percent and at the end", async () => {
+  it("answers 429 with the moment of its reset, after errors of the request itself, and sends events at 80 percent and at the end", async () => {
     const tenant = await tenantWith("Small", { plan: "standard", quota: 10 })
     const other = await tenantWith("Beside", { plan: "standard", quota: 10 })
     await program.request("POST", "/v1/webhooks", {
@@ -146,7 +146,7 @@ describe("a quota that is used up", () => {
       200, 200, 429
     ])
   })
-  it("goes on from the wallet where overage is enabled, to the last credit", async () => {
+  it("continues from the wallet if overage is enabled, to the last credit", async () => {
     const tenant = await tenantWith("Over", { plan: "standard", quota: 3, overage: true })
     expect(
       await Promise.all([1, 2, 3, 4].map(() => search(tenant).then(({ status }) => status))).then((all) => all.sort())
@@ -218,7 +218,7 @@ describe("plans", () => {
     expect((await send("/v1/webhooks", hook)).status).toBe(201)
     expect((await send("/v1/keys", { description: "k", scope: "search", rate_limit_per_minute: 0 })).status).toBe(201)
   })
-  it("and the wallet are the operator's, who is told what is wrong with a request", async () => {
+  it("and the wallet are the operator's, whose invalid requests are explained", async () => {
     const tenant = await program.tenant("Mine")
     for (const path of ["plan", "top-up"]) {
       expect(
@@ -244,7 +244,7 @@ describe("plans", () => {
 })
 
 describe("rate", () => {
-  it("stands in the headers of every answer to a key, refusals included, and 429 says when", async () => {
+  it("is in the headers of every answer to a key, including refusals, and 429 says when to retry", async () => {
     const tenant = await program.tenant("Rated")
     const { value } = (
       await program.request("POST", "/v1/keys", {
@@ -291,7 +291,7 @@ describe("rate", () => {
 })
 
 describe("a paused organization", () => {
-  it("is told so with its reason by every operation, whatever is sent, until it is resumed", async () => {
+  it("is answered with its reason by every operation, whatever is sent, until it is resumed", async () => {
     const tenant = await program.tenant("Paused")
     const awake = await program.tenant("Awake")
     const { paths } = (await program.request("GET", "/v1/openapi.json")).body as {

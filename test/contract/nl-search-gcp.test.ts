@@ -81,7 +81,7 @@ afterAll(async () => {
   server.close()
 })
 
-it("goes on with a refresh token where its access token is over", async () => {
+it("continues with a refresh token when its access token has expired", async () => {
   const tokens = {
     access_token: "token-old",
     refresh_token: "refresh-1",
@@ -107,7 +107,7 @@ it("goes on with a refresh token where its access token is over", async () => {
   // Once for what was stored, and not for each search.
   expect(forms.length).toBeLessThanOrEqual(2)
 })
-it("signs for a service account, whose key is masked and read by nobody", async () => {
+it("signs for a service account, whose key is masked and never returned", async () => {
   const service_account = { client_email: "shop@example.iam", private_key: privateKey, token_uri: `${url}/token` }
   const made = await send("POST", "/v1/nl_search_models", {
     id: "signed",
@@ -141,7 +141,7 @@ it("signs for a service account, whose key is masked and read by nobody", async 
   expect([kept.status, kept.body.max_bytes]).toEqual([200, 8_000])
   expect((await search("signed")).body.parsed_nl_query.generated_params.q).toBe("fridge")
 })
-it("says what is wrong, without its secrets", async () => {
+it("reports what is wrong, without its secrets", async () => {
   for (const [body, message] of [
     [{ project_id: undefined }, "Property `project_id` is missing or is not a non-empty string."],
     [{}, "Property `access_token` is missing or is not a non-empty string."],

@@ -154,7 +154,7 @@ describe("errors and callers", () => {
       Effect.fail(new EngineRefusal({ message: "None.", status: 404 }))
     )
   })
-  it("who asks is there for its handler by its scope alone", () => {
+  it("the caller is available to its handler by its scope alone", () => {
     implement(operation({ ...at, scope: "search" }), ({ caller }) => Effect.succeed(caller.organizationId))
     implement(operation({ ...at, scope: "console" }), ({ consoleCaller }) => Effect.succeed(consoleCaller.type))
     // @ts-expect-error a member is no key
@@ -166,7 +166,7 @@ describe("errors and callers", () => {
     // @ts-expect-error the operator is nobody
     implement(operation({ ...at, scope: "operator" }), ({ consoleCaller }) => Effect.succeed(consoleCaller))
   })
-  it("stand in the document with the statuses of their classes", () => {
+  it("are in the document with the statuses of their classes", () => {
     const statusesOf = (one: Operation) => {
       const { paths } = openApiOf([one], options) as { readonly paths: Record<string, Record<string, any>> }
       return Object.keys(paths["/v1/t"]!.get.responses)
@@ -208,12 +208,12 @@ describe("names in the path", () => {
     },
     example: { params: { mediaId: "m1", page: "3" } }
   })
-  it("are all that its handler is given", () => {
+  it("are all that its handler receives", () => {
     implement(one, ({ params }) => Effect.succeed(params.mediaId + params.page))
     // @ts-expect-error no such name
     implement(one, ({ params }) => Effect.succeed(params.deliveryId))
   })
-  it("stand in the document with what their schemas say", () => {
+  it("are in the document with the constraints of their schemas", () => {
     const { paths } = openApiOf([one], {
       title: "Test",
       version: "1.0.0",
@@ -327,7 +327,7 @@ describe("bodies", () => {
   ) as { readonly paths: Record<string, Record<string, any>> }
   const contentOf = (path: string, method: string, status: number) =>
     documented.paths[path]![method].responses[status].content
-  it("that stream, and raw ones, stand in the document by their media types", () => {
+  it("that stream, and raw ones, are in the document by their media types", () => {
     expect(contentOf("/v1/t/chat", "post", 200)).toEqual({
       "application/json": { schema: { $ref: "#/components/schemas/ChatAnswer" } },
       "text/event-stream": { schema: { type: "string", description: expect.stringContaining("events") } }

@@ -69,7 +69,7 @@ afterAll(() => program.stop())
 const ada = { x_personalization_strength: "0.5", x_user_id: "ada" }
 
 describe("a personal search", () => {
-  it("brings what the visitor likes forward, on every page once, the same each time", async () => {
+  it("ranks what the visitor likes higher, on every page once, the same each time", async () => {
     const plain = await search({})
     const personal = await search(ada)
     expect(idsOf(personal)).not.toEqual(idsOf(plain))
@@ -83,7 +83,7 @@ describe("a personal search", () => {
     expect([...idsOf(first), ...idsOf(second)].toSorted()).toEqual(goods.map(({ id }) => id).toSorted())
     expect(idsOf(await search({ ...ada, x_user_id: "bob" }))).not.toEqual(idsOf(personal))
   })
-  it("is as without for a visitor nobody knows, for another organization, at strength 0, sorted, and of a key that says so", async () => {
+  it("is unchanged for an unknown visitor, for another organization, at strength 0, sorted, and for a key that opts out", async () => {
     const plain = bytesOf(await search({}))
     expect(bytesOf(await search({ ...ada, x_user_id: "eve" }))).toBe(plain)
     expect(bytesOf(await search({ x_personalization_strength: "0.5" }))).toBe(plain)
@@ -96,7 +96,7 @@ describe("a personal search", () => {
     expect(bytesOf(await search(ada, made.body.value))).toBe(plain)
     expect((await send("GET", `/v1/keys/${made.body.id}`)).body.personalization).toBe(false)
   })
-  it("explains itself to the owner, refuses a wrong strength, and is kept for nobody", async () => {
+  it("explains itself to the owner, refuses an invalid strength, and is never cached", async () => {
     const explained = (await search({ ...ada, debug: "true" }, tenant.full_key)).body.explain
     const stage = explained.stages.find(({ name }: any) => name === "personalization")
     expect(stage.note).toMatch(/^strength 0.5; brand=nova 0.857/)
@@ -112,7 +112,7 @@ describe("a personal search", () => {
 })
 
 describe("a click", () => {
-  it("is in the next personal answer within two seconds, also when another organization's comes with it", async () => {
+  it("affects the next personal answer within two seconds, even if another organization's arrives with it", async () => {
     const idsFor = async (key: string) =>
       idsOf(await search({ x_personalization_strength: "0.6", x_user_id: "hal" }, key)).join()
     const clicked = async ({ search_key }: Tenant, document_id: string) => {
@@ -160,7 +160,7 @@ describe("what somebody did before a login", () => {
     return job
   }
 
-  it("is the user's once both ids came together, until then, in one organization, and goes with the user", async () => {
+  it("belongs to the user once both ids arrived together, not before, in one organization, and is deleted with the user", async () => {
     for (const { search_key } of [tenant, other]) await send("POST", "/v1/events", { events: before }, search_key)
     const known = { x_personalization_strength: "0.5", x_anonymous_id: anonymous_id }
     const plain = bytesOf(await search({}))
@@ -191,7 +191,7 @@ describe("what somebody did before a login", () => {
 })
 
 describe("what is known of a user", () => {
-  it("is shown to full keys of the organization, of collections that the key reaches", async () => {
+  it("is shown to full keys of the organization, for collections that the key reaches", async () => {
     const { body, status } = await profileOf("ada")
     expect(status).toBe(200)
     expect(body).toMatchObject({ user_id: "ada", events: 3, recent: expect.arrayContaining(["d2", "d7", "d12"]) })
@@ -202,7 +202,7 @@ describe("what is known of a user", () => {
     const narrow = await send("POST", "/v1/keys", { description: "elsewhere", scope: "full", collections: ["others"] })
     expect((await profileOf("ada", narrow.body.value)).body).toEqual(nothing)
   })
-  it("goes with an erasure, which says so, and with nobody else's", async () => {
+  it("is removed by an erasure, whose receipt lists it, and nothing of others is", async () => {
     const asked = await send("DELETE", "/v1/events/subjects/bob")
     expect(asked.status).toBe(202)
     let job: any

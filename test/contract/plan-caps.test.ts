@@ -64,7 +64,7 @@ describe("the last place", () => {
     expect((await program.request("DELETE", `/v1/keys/${id}`, { key: one.full_key })).status).toBe(200)
     expect(counted(await atOnce((i) => create(one, "keys", key(i))))).toEqual({ 201: 1, 403: 19 })
   })
-  it("among keys is the same by the console: a member is bound by the plan, the operator is not", async () => {
+  it("among keys is the same through the console: a member is bound by the plan, the operator is not", async () => {
     const tenant = await tenantOn("Console keys", "free")
     const at = `/console/v1/organizations/${tenant.organization_id}`
     const password = "correct horse battery"
@@ -176,8 +176,8 @@ const usageOf = async (tenant: Tenant) =>
 const free = plans.free.features
 const titled = { fields: [{ name: "title", type: "string" }] }
 
-describe("what the engine keeps", () => {
-  it("collections: the last place is given once, and comes back with a drop", async () => {
+describe("what the engine stores", () => {
+  it("collections: the last place is given once, and is free again after a drop", async () => {
     const tenant = await tenantOn("Collections", "free")
     for (let i = 0; i < 49; i++)
       expect((await create(tenant, "collections", { name: `c${i}`, ...titled })).status).toBe(201)
@@ -242,7 +242,7 @@ describe("what the engine keeps", () => {
       (await program.request("GET", "/v1/collections/free", { key: tenant.full_key })).body.fields.length
     ).toBeLessThan(10)
   })
-  it("documents: the last place is given once over all collections; what is there may be replaced", async () => {
+  it("documents: the last place is given once over all collections; existing ones may be replaced", async () => {
     const tenant = await tenantOn("Documents", "free")
     for (const name of ["a", "b"]) expect((await create(tenant, "collections", { name, ...titled })).status).toBe(201)
     const part = 20_000
@@ -351,7 +351,7 @@ describe("named resources", () => {
     expect(counted(await atOnce((i) => stopwords(tenant, `o${i}`)))).toEqual({ 200: 1, 403: 19 })
     expect((await put(tenant, "collections/goods/search_rules", { pins: [] })).status).toBe(200)
   })
-  it("have together as many bytes as the plan says, and each as many as a value may have", async () => {
+  it("have together as many bytes as the plan allows, and each as many as a value may have", async () => {
     const [tenant, other] = [await tenantOn("Bytes", "free"), await tenantOn("Other bytes", "free")]
     const preset = (bytes: number) => ({ value: { q: "x".repeat(bytes) } })
     const large = await put(tenant, "presets/large", preset(65_536))
@@ -385,8 +385,8 @@ describe("named resources", () => {
   })
 })
 
-describe("people and keys of browsers", () => {
-  it("members: the last place is given once to members; the operator goes beyond", async () => {
+describe("people and browser keys", () => {
+  it("members: the last place is given once to members; the operator may exceed it", async () => {
     const tenant = await tenantOn("Members", "free")
     const at = `/console/v1/organizations/${tenant.organization_id}/members`
     const password = "correct horse battery"
@@ -421,7 +421,7 @@ describe("people and keys of browsers", () => {
 })
 
 describe("the read-out", () => {
-  it("shows the use of each feature that is kept", async () => {
+  it("shows the use of each feature that is counted", async () => {
     const tenant = await tenantOn("Read-out", "free")
     expect((await create(tenant, "collections", { name: "a", ...titled })).status).toBe(201)
     expect((await create(tenant, "collections/a/documents", { id: "1", title: "x" })).status).toBe(201)

@@ -54,7 +54,7 @@ beforeAll(async () => {
 })
 afterAll(() => program.stop())
 
-it("measures what is active and the draft, and publishes what passes", async () => {
+it("measures the active release and the draft, and publishes what passes", async () => {
   const publish = (body: object) => send("POST", "/listing/publish", body)
   const suite = await suiteOf("goods")
   for (const suite_id of ["qst_none", await suiteOf("elsewhere"), await suiteOf("goods", other.full_key)])

@@ -124,7 +124,7 @@ describe("a pull", () => {
     expect((await send("POST", `/connectors/${id}/sync`, {}, other)).status).toBe(404)
     expect((await send("GET", `/connectors/${id}`)).body.last_sync_at).toBeGreaterThan(0)
   })
-  it("asks for what changed, follows the pages that did not, and asks for all of it when it is full", async () => {
+  it("requests what changed, follows the pages that did not, and requests everything if it is full", async () => {
     await clear()
     let second = "Two"
     answer = ({ headers, url }, response) => {
@@ -149,7 +149,7 @@ describe("a pull", () => {
     expect((await synced(id)).result).toMatchObject({ unchanged: 0, applied: 2 })
     expect(await titles()).toEqual(["1 Mapped", "2 Mapped"])
   })
-  it("deletes what is missing after all pages, and more than 30 % of it only when told to", async () => {
+  it("deletes what is missing after all pages, and more than 30 % of it only if confirmed", async () => {
     await clear()
     const all = Array.from({ length: 10 }, (_, i) => product(i))
     answer = paged(all)
@@ -172,7 +172,7 @@ describe("a pull", () => {
     expect(await synced(id, { full: true, confirm_deletes: true })).toMatchObject({ result: { deletes: 7 } })
     expect(await titles()).toEqual(["99 Own"])
   })
-  it("is one job, whatever it is stored in", async () => {
+  it("is one job, whichever store it is in", async () => {
     await clear()
     answer = paged([1, 2, 3].map((id) => product(id)))
     expect((await synced(await connector())).result.applied).toBe(3)
@@ -195,7 +195,7 @@ describe("a pull", () => {
     expect(spared.result).toMatchObject({ deletes: 0, rejected: 1, errors: [{ page: 1, index: 1 }] })
     expect(await titles()).toHaveLength(4)
   })
-  it("waits as long as it is asked to, and says what it could not have", async () => {
+  it("waits as long as the shop requests, and reports what it could not read", async () => {
     await clear()
     let times = 0
     answer = (request, response) =>
@@ -233,7 +233,7 @@ describe("a pull", () => {
     }
     expect(asked.every(({ path }) => path.startsWith("/products"))).toBe(true)
   })
-  it("follows redirects without its token to other origins, and unpacks what is packed", async () => {
+  it("follows redirects without sending its token to other origins, and decompresses content", async () => {
     await clear()
     const body = gzipSync(JSON.stringify([product(1, "Packed")]))
     answer = ({ headers, url }, response) => {
@@ -251,7 +251,7 @@ describe("a pull", () => {
       void response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(Buffer.alloc(200_000_000)))
     expect((await synced(id)).error).toContain("5000000 bytes")
   })
-  it("reads feeds by their media type, one of 3,000 offers piece by piece, with what a row has wrong", async () => {
+  it("reads feeds by their media type, one of 3,000 offers piece by piece, and reports errors by row", async () => {
     await clear()
     const offers = Array.from(
       { length: 3_000 },
@@ -295,7 +295,7 @@ describe("a pull", () => {
     answer = answers("application/xml", Buffer.from("<rss><channel><item><g:id>5</g:id></channel>"))
     expect((await synced(id)).status).toBe("failed")
   })
-  it("is one of a connector at a time, ends when it is cancelled, and is refused where there is nothing to pull", async () => {
+  it("is one of a connector at a time, ends when it is cancelled, and is refused if there is nothing to pull", async () => {
     answer = () => {}
     const id = await connector()
     const first = await send("POST", `/connectors/${id}/sync`)
@@ -320,11 +320,11 @@ describe("what a pull needs", () => {
     [{ pull_url: "https://u:p@shop.example/x" }, ["pull_url"]],
     [{ schedule_cron: "* * * *", pull_token: "a b" }, ["pull_token", "schedule_cron"]],
     [{ sync_mode: "push", schedule_cron: "* * * * *" }, ["pull_token", "pull_url", "schedule_cron"]]
-  ])("is checked: %j", async (change, paths) => {
+  ])("is validated: %j", async (change, paths) => {
     const { body, status } = await send("POST", "/connectors", { ...fields(), ...change })
     expect([status, body.data?.issues?.map(({ path }: any) => path).sort()], JSON.stringify(body)).toEqual([400, paths])
   })
-  it("`confirm_deletes` is only taken beside `full`", async () => {
+  it("`confirm_deletes` is only accepted beside `full`", async () => {
     const id = await connector()
     expect((await send("POST", `/connectors/${id}/sync`, { confirm_deletes: true })).status).toBe(400)
   })

@@ -106,7 +106,7 @@ describe("quality suites", () => {
     expect(await made("DELETE", `/v1/quality/suites/${id}`)).toEqual({ id })
     expect((await send("GET", `/v1/quality/suites/${id}`)).status).toBe(404)
   })
-  it("that are wrong are refused with every field named, also by the collection's own schema", async () => {
+  it("are refused with every invalid field named, also by the collection's own schema", async () => {
     const wrong = await send("POST", "/v1/quality/suites", { ...suite, collection: "", judgments: [{ q: 1 }] })
     expect([wrong.status, wrong.body.data.issues.map(({ path }: { path: string }) => path)]).toEqual([
       400,
@@ -116,7 +116,7 @@ describe("quality suites", () => {
     expect(await issueOf({ ...suite, collection: "nothing" })).toBe("collection")
     expect(await issueOf({ ...suite, params: { query_by: "nothing" } })).toMatch(/^params/)
   })
-  it("are measured, compared with the run before, and tell a drop beyond their tolerance", async () => {
+  it("are measured, compared with the run before, and report a drop beyond their tolerance", async () => {
     const { id } = await made("POST", "/v1/quality/suites", suite)
     const first = await ran(id)
     expect(first).toMatchObject({ type: "quality_run", status: "ready", progress: 1 })
@@ -163,7 +163,7 @@ describe("quality suites", () => {
     // All of that counts neither a unit nor an answered search.
     expect((await made("GET", "/v1/entitlement")).quota.used).toBe(0)
   })
-  it("with nothing to measure are a 409, and go with their collection", async () => {
+  it("answer 409 with nothing to measure, and are deleted with their collection", async () => {
     const { id } = await made("POST", "/v1/quality/suites", { ...suite, judgments: [] })
     expect((await send("POST", `/v1/quality/suites/${id}/run`)).status).toBe(409)
     expect((await send("POST", `/v1/quality/suites/${id}/run`, { profile: "nothing" })).status).toBe(404)

@@ -656,7 +656,7 @@ describe("a key with a list of collections", () => {
     expect(operations.filter(({ id }) => reaches.get(id) === undefined)).toEqual([])
     expect(operations.length).toBeGreaterThan(90)
   })
-  it("learns nothing of the others and changes nothing of them, whatever it asks", async () => {
+  it("learns nothing of the others and changes nothing of them, whatever it requests", async () => {
     await expect
       .poll(async () => (await send(tenant.full_key, "GET", `/v1/jobs/${ids.jobId}`)).body.status, { timeout: 60_000 })
       .toBe("ready")
@@ -740,7 +740,7 @@ describe("a key with a list of collections", () => {
       ).length
     ).toBe(1)
   })
-  it("does with its own collections what it likes", async () => {
+  it("has full use of its own collections", async () => {
     const does = async (
       operation: Operation,
       key: string,
@@ -848,7 +848,7 @@ describe("a key with a list of collections", () => {
     }
     expect(differing).toEqual([])
   })
-  it("does not reach through references: neither asks the other collection by writing, nor deletes from it", async () => {
+  it("does not reach through references: writing neither reads the other collection nor deletes from it", async () => {
     const own = (method: string, path: string, body?: unknown) => made(tenant.full_key, method, path, body)
     const key = (await own("POST", "/v1/keys", { description: "k", scope: "full", collections: ["cores", "cores_.*"] }))
       .body.value as string
@@ -906,7 +906,7 @@ describe("a key with a list of collections", () => {
     expect((await send(both, "DELETE", "/v1/collections/cores/documents/1")).status).toBe(200)
     expect((await send(tenant.full_key, "GET", "/v1/collections/seeds/documents/1")).status).toBe(404)
   })
-  it("moves no alias that leads elsewhere, and an alias that its owner made is a name like any other", async () => {
+  it("moves no alias that points elsewhere, and an alias that its owner created is a name like any other", async () => {
     const own = (method: string, path: string, body?: unknown) => made(tenant.full_key, method, path, body)
     await own("POST", "/v1/collections", { name: "figs", fields: [{ name: "title", type: "string" }] })
     await own("PUT", "/v1/aliases/apples_by_hand", { collection_name: "figs" })

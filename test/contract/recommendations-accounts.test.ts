@@ -63,7 +63,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("documents alike by vectors", () => {
-  it("stand nearest first, each with how near it is, whatever their facets", async () => {
+  it("are returned nearest first, each with its distance, whatever their facets", async () => {
     const model_id = await modelOf("similar", shop, { vector_field: "place" })
     const similar = async (document_id: string, more: object = {}) =>
       (await ask("POST", "/v1/recommendations", { model_id, document_id, limit: 3, ...more }, shop.search_key)).body
@@ -80,7 +80,7 @@ describe("documents alike by vectors", () => {
     expect((await similar("n1", { filter_by: "brand:=odd" })).hits[0].document.id).toBe("n2")
     expect((await similar("n1", { exclude_ids: ["n2"] })).hits[0].document.id).toBe("n3")
   })
-  it("are the chain's where there is no such document", async () => {
+  it("are the fallback chain's if there is no such document", async () => {
     const model_id = await modelOf("similar", shop, { vector_field: "place" })
     const body = { model_id, document_id: "gone", limit: 2 }
     const answer = (await ask("POST", "/v1/recommendations", body, shop.search_key)).body
@@ -89,7 +89,7 @@ describe("documents alike by vectors", () => {
 })
 
 describe("a request for recommendations", () => {
-  it("is one search unit, also where it takes several searches, and none where it is refused", async () => {
+  it("is one search unit, even if it takes several searches, and none if it is refused", async () => {
     const model_id = await modelOf("also_viewed")
     const used = async () => (await ask("GET", "/v1/entitlement")).body.quota.used as number
     const cost = async (body: object) => {
@@ -137,7 +137,7 @@ describe("what visitors take of recommendations", () => {
         key
       )
     ).body.data as ReadonlyArray<{ document_id: string; clicks: number; purchases: number; revenue: number }>
-  it("counts for the document, by the surface on which it was shown, and as no search of a visitor's", async () => {
+  it("counts for the document, by the surface on which it was shown, and not as a visitor's search", async () => {
     const model_id = await modelOf("popular")
     const body = { model_id, limit: 2, session_id: "buyer", surface: "product-page" }
     const { query_id } = (await ask("POST", "/v1/recommendations", body, shop.search_key)).body

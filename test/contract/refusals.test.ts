@@ -96,7 +96,7 @@ describe("order of refusals", () => {
     ])
     expect((await statusAndText(tenant.full_key))[0]).toBe(400)
   })
-  it("does not tell whether a collection outside the key's list exists", async () => {
+  it("does not reveal whether a collection outside the key's list exists", async () => {
     const key = await makeKey({ scope: "full", collections: ["goods_.*"] })
     const refused = async (path: string, body?: unknown) => {
       const { body: answer, status } = await program.request(body === undefined ? "GET" : "POST", path, { key, body })
@@ -114,7 +114,7 @@ describe("order of refusals", () => {
 })
 
 describe("forced filters", () => {
-  it("hold for every search of every kind, whatever the caller writes", async () => {
+  it("apply to every search of every kind, whatever the caller writes", async () => {
     const key = await makeKey({ scope: "search", filter_by: { goods: "shop:=a" } })
     const ids = async (query: string) => {
       const { body, status } = await program.request("GET", `/v1/collections/goods/documents/search?${query}`, { key })
@@ -161,7 +161,7 @@ describe("forced filters", () => {
     const { body, status } = await program.request("GET", "/v1/collections/goods/documents/search?q=*", { key })
     expect([status, body.hits]).toEqual([403, undefined])
   })
-  it("of an alias's target hold through the alias", async () => {
+  it("of an alias's target apply through the alias", async () => {
     await program.request("PUT", "/v1/aliases/shop", { key: tenant.full_key, body: { collection_name: "goods" } })
     const key = await makeKey({ scope: "search", filter_by: { goods: "shop:=a" } })
     expect((await program.request("GET", "/v1/collections/shop/documents/search?q=*", { key })).body.found).toBe(1)

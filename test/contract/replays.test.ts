@@ -46,7 +46,7 @@ const counted = async (events: number, key = tenant.full_key) => {
 }
 
 describe("replays", () => {
-  it("rebuild the figures as they were, say so in a job, and tell webhooks of all events", async () => {
+  it("rebuild the figures as they were, report it in a job, and notify webhooks subscribed to all events", async () => {
     const events = Array.from({ length: 40 }, (_, i) => ({
       type: i % 2 === 0 ? "search" : "click",
       q: `word ${i % 5}`,
@@ -106,7 +106,7 @@ describe("replays", () => {
     await counted(42)
     await counted(40, other.full_key)
   })
-  it("make what recommendation models know again, of one organization, and say so", async () => {
+  it("retrain recommendation models of one organization, and report it", async () => {
     const views = (n: number) =>
       Array.from({ length: n }, (_, i) => ({
         type: "view",
@@ -150,7 +150,7 @@ describe("replays", () => {
     expect(bodies.map(({ data }) => data)).toContainEqual({ job_id: job.id, ...job.result })
     await send("DELETE", `/v1/webhooks/${webhookId}`)
   })
-  it("refuse what has no meaning, naming the field", async () => {
+  it("refuse meaningless values, naming the field", async () => {
     const path = async (answer: ReturnType<typeof replay>) => {
       const { body, status } = await answer
       return [status, body.data?.issues?.[0]?.path ?? body.issues?.[0]?.path]
@@ -177,7 +177,7 @@ describe("replays", () => {
 })
 
 describe("jobs", () => {
-  it("are listed by type and status, ingest jobs among them, to their organization alone", async () => {
+  it("are listed by type and status, including ingest jobs, to their organization alone", async () => {
     await send("POST", "/v1/collections", { name: "goods", fields: [{ name: "title", type: "string" }] })
     const reindex = await send("POST", "/v1/collections/goods/reindex")
     await ended(reindex.body.id)
@@ -216,7 +216,7 @@ describe("jobs", () => {
 })
 
 describe("erasure", () => {
-  it("takes a person out of the figures and the log, with a receipt, of one organization alone", async () => {
+  it("removes a person from the figures and the log, with a receipt, for one organization alone", async () => {
     const events = [
       { type: "view", collection: "erased", document_id: "d", user_id: "a person/ä", session_id: "sp" },
       { type: "view", collection: "erased", document_id: "d", session_id: "sp" },

@@ -97,7 +97,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("rerank models", () => {
-  it("are trained from what visitors took, and are worth something on queries that were held out", async () => {
+  it("are trained from what visitors took, and improve queries that were held out", async () => {
     const started = await send("POST", models, { name: "clicks", ...range })
     expect(started.status).toBe(202)
     const job = await ended(started.body.id)
@@ -111,7 +111,7 @@ describe("rerank models", () => {
     expect(model).toMatchObject({ name: "clicks", collection: "goods", version: 1, fields: ["title"] })
     expect((await made("GET", models)).data).toEqual([expect.objectContaining({ name: "clicks", version: 1 })])
   })
-  it("act on the next search that names them, and on no other organization's", async () => {
+  it("apply from the next search that names them, and to no other organization's", async () => {
     const q = QUERIES.find((one) => !begins.get(one)![0] && begins.get(one)!.some((isWanted) => isWanted))!
     const first = async (more: string) =>
       (await made("GET", `/v1/collections/goods/documents/search?q=${q}&query_by=title${more}`)).hits[0].document.title
@@ -145,7 +145,7 @@ describe("rerank models", () => {
     const { data } = await made("GET", "/v1/audit?subject=rerank_model")
     expect(data.map(({ action }: { action: string }) => action)).toEqual(["deleted", "updated", "created"])
   })
-  it("are refused with every wrong field named, and fail where nothing was taken", async () => {
+  it("are refused with every invalid field named, and fail if nothing was taken", async () => {
     const wrong = await send("POST", models, { name: "linear", from: "x", to: "y", fields: ["rank"] })
     expect([wrong.status, wrong.body.data.issues.map(({ path }: { path: string }) => path)]).toEqual([
       400,

@@ -64,7 +64,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("a profile", () => {
-  it("acts at once as a draft, is published, edited without effect, published again, and rolled back", async () => {
+  it("takes effect at once as a draft, is published, edited without effect, published again, and rolled back", async () => {
     const made = await send("POST", base, { name: "listing", ...body })
     expect(made).toMatchObject({
       status: 201,
@@ -173,12 +173,12 @@ describe("a profile", () => {
     expect((await send("GET", `${base}/listing/diff?from=9`)).status).toBe(404)
   })
 
-  it("of another tenant is not there", async () => {
+  it("of another tenant does not exist", async () => {
     expect((await send("GET", `${base}/listing`, undefined, other.full_key)).status).toBe(404)
     expect((await search({ profile: "listing" }, other.search_key)).status).toBe(404)
   })
 
-  it("tells everything that is wrong with a body, each field by its path", async () => {
+  it("reports everything that is wrong with a body, each field by its path", async () => {
     const pathsOf = async (more: object, method = "POST", path = base) => {
       const answer = await send(method, path, { name: "wrong", ...body, ...more })
       expect(answer.status).toBe(400)
@@ -253,7 +253,7 @@ describe("a profile", () => {
     expect((await send("GET", `${base}/listing`, undefined, tenant.search_key)).status).toBe(403)
   })
 
-  it("is one of a collection's default; making another so takes it from the first", async () => {
+  it("can be a collection's default; making another the default replaces the first", async () => {
     await send("POST", base, { name: "one", searchable_fields: ["title"], is_default: true })
     await send("POST", base, { name: "two", searchable_fields: ["title"], is_default: true })
     const listed = (await send("GET", `${base}?limit=100`)).body.data
@@ -265,7 +265,7 @@ describe("a profile", () => {
     expect((await search({})).status).toBe(400)
   })
 
-  it("beyond the plan is refused with feature, plan and limit; a place that was given back is there again", async () => {
+  it("beyond the plan is refused with feature, plan and limit; a returned place is free again", async () => {
     const small = await program.tenant("Small")
     await program.request("POST", `/console/v1/organizations/${small.organization_id}/plan`, {
       headers: { authorization: `Bearer ${program.operatorToken}` },
@@ -284,7 +284,7 @@ describe("a profile", () => {
     expect((await make(9)).status).toBe(201)
   })
 
-  it("goes with its collection, and is not that of the next one of the name", async () => {
+  it("is deleted with its collection, and does not belong to the next one of the name", async () => {
     await send("POST", "/v1/collections", schemaOf("brief"))
     const path = "/v1/collections/brief/search-profiles"
     await send("POST", path, { name: "listing", searchable_fields: ["title"] })
@@ -298,7 +298,7 @@ describe("a profile", () => {
 })
 
 describe("a change of the schema", () => {
-  it("that would break what is active is refused, made by force, and told by the profile", async () => {
+  it("that would break the active release is refused, can be forced, and is reported by the profile", async () => {
     await send("POST", "/v1/collections", schemaOf("bent"))
     await send("POST", "/v1/collections/bent/documents", { ...goods[0], id: "1" })
     const path = "/v1/collections/bent/search-profiles"
@@ -357,7 +357,7 @@ describe("a change of the schema", () => {
 })
 
 describe("a policy", () => {
-  it("acts below a profile and below a request, live, and stays as long as a profile names it", async () => {
+  it("applies below a profile and below a request, live, and stays as long as a profile names it", async () => {
     const policy = "/v1/search_policies/short"
     const put = await send("PUT", policy, { params: { per_page: 1, sort_by: "price:desc" } })
     expect(put).toMatchObject({ status: 200, body: { name: "short", params: { per_page: 1, sort_by: "price:desc" } } })

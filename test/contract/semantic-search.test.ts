@@ -77,7 +77,7 @@ const topUp = (owner: Tenant, amount: number) =>
 const ids = (body: any): ReadonlyArray<string> => body.hits.map(({ document }: any) => document.id)
 
 describe("meaning", () => {
-  it("fields that embed take their vectors with the write, and their credential is never shown", async () => {
+  it("fields that embed get their vectors with the write, and their credential is never shown", async () => {
     const made = await send("POST", "/collections", collectionOf("fields", [embedded()]))
     expect(made.status, made.text).toBe(201)
     expect(made.body.fields[3]).toMatchObject({
@@ -104,7 +104,7 @@ describe("meaning", () => {
     expect(lights.body.hits[0].hybrid_search_info).toBeDefined()
   })
 
-  it("a text that the model's server refuses fails its line alone, and a server that is away none that need it not", async () => {
+  it("a text that the model's server refuses fails only its line, and an unavailable server none that do not need it", async () => {
     await send("POST", "/collections", collectionOf("lines", [embedded()]))
     server.misbehaves = ({ body }, response) => {
       if (!(body.input as string[]).some((text) => text.includes("endless"))) return false
@@ -130,7 +130,7 @@ describe("meaning", () => {
     expect((await send("PATCH", "/collections/lines/documents/1", { price: 1 })).status).toBe(200)
   })
 
-  it("a field that is added to documents gets its vectors by a job", async () => {
+  it("a field that is added to existing documents gets its vectors by a job", async () => {
     await filled("later", tenant)
     const altered = await send("PATCH", "/collections/later", { fields: [embedded()] })
     expect(altered.status, altered.text).toBe(200)
@@ -166,7 +166,7 @@ describe("meaning", () => {
     expect(wrong.status).toBe(400)
   })
 
-  it("vectors beside a schema are made by the first search, kept with every write, and in no answer", async () => {
+  it("vectors beside a schema are made by the first search, stored with every write, and in no answer", async () => {
     await filled("plain", tenant)
     await topUp(tenant, 10)
     const put = await send("PUT", "/ai/providers/text_embedder", provider())
@@ -212,7 +212,7 @@ describe("meaning", () => {
     expect(ids(profiled.body).slice(0, 2)).toContain("5")
   })
 
-  it("vectors of another model take the place of those before, of other dimensions too, and writes go on", async () => {
+  it("vectors of another model replace the earlier ones, even with other dimensions, and writes continue", async () => {
     const owner = await program.tenant("Changing")
     await topUp(owner, 10)
     const own = (method: string, path: string, body?: unknown) => send(method, path, body, owner)
@@ -248,7 +248,7 @@ describe("meaning", () => {
     expect((await ready()).embedder.name).not.toBe("openai/words")
   })
 
-  it("refuses what it is not about, other people's collections, and who cannot pay", async () => {
+  it("refuses off-topic queries, other tenants' collections, and callers without credits", async () => {
     const bad = await send("POST", "/collections/plain/documents/semantic_search", {
       q: "*",
       vector_query: "x",
@@ -277,7 +277,7 @@ describe("meaning", () => {
     expect(poor.status, poor.text).toBe(402)
   })
 
-  it("what no word finds is looked for by its meaning, where the rules say so and the caller sees the vectors", async () => {
+  it("a query whose words find nothing is searched by meaning, if the rules say so and the caller sees the vectors", async () => {
     await filled("meant", tenant, [embedded()])
     await filled("meant", other)
     for (const owner of [tenant, other]) {
@@ -301,7 +301,7 @@ describe("meaning", () => {
     expect((await send("GET", path(), undefined, other)).body.found).toBe(0)
   })
 
-  it("vectors of a field say what is similar, and what is another thing on a page, each tenant its own", async () => {
+  it("vectors of a field show what is similar, and what is different on a page, each tenant separately", async () => {
     const lamps = [
       { id: "5", title: "Desk lamp with a shade", maker: "Nut", price: 60 },
       { id: "6", title: "Desk lamp", maker: "Nut", price: 70 }
@@ -339,7 +339,7 @@ describe("meaning", () => {
     expect(ids((await send("GET", query, undefined, other)).body)).toEqual(["6", "5", "2", "7", "4"])
   })
 
-  it("no word that the own model reads as one is taken for a typing error", async (context) => {
+  it("no word that the built-in model knows as one is taken for a typo", async (context) => {
     if (missing !== undefined) return context.skip(missing)
     await topUp(tenant, 1)
     const field = {
@@ -400,7 +400,7 @@ describe("meaning", () => {
     expect((await send("GET", path("&prefix=false"))).status).toBe(200)
   })
 
-  it("embeddings cost what they are long, and name every wrong input", async () => {
+  it("embeddings are charged by length, and every invalid input is named", async () => {
     const before = await credits(tenant)
     const made = await send("POST", "/embeddings", { input: ["a".repeat(1_500), "lamp"] })
     expect(made.status, made.text).toBe(200)

@@ -95,7 +95,7 @@ const comes = (q: string, owner: Tenant = tenant) =>
   eventually(`the suggestion ${q}`, async () => (await queries(q, owner)).includes(q) || undefined)
 
 describe("suggestions", () => {
-  it("are queries that three visitors made, completed, corrected, with what is used most first", async () => {
+  it("are queries that three visitors made, completed, corrected, the most used first", async () => {
     await tell([
       ...by(["a", "b", "c"], "iPhone  Case"),
       ...by(["a", "b", "c", "d", "e"], "iphone"),
@@ -155,14 +155,14 @@ describe("suggestions", () => {
     expect(await queries("la")).toEqual(["laptop"])
   })
 
-  it("are a tenant's own", async () => {
+  it("belong to one tenant", async () => {
     await tell([...by(["a", "b", "c"], "iphone ours"), ...by(["a", "b"], "iphone")], other)
     await comes("iphone ours", other)
     expect(await queries("iph", other)).toEqual(["iphone ours"])
     expect(await queries("iphone o")).toEqual([])
   })
 
-  it("come under the collection that an alias names", async () => {
+  it("appear under the collection that an alias names", async () => {
     expect((await send("PUT", "/aliases/shopfront", { collection_name: "products" })).status).toBe(200)
     await tell(by(["a", "b", "c"], "aliased thing", { collection: "shopfront" }))
     await comes("aliased thing")
@@ -173,7 +173,7 @@ describe("suggestions", () => {
     ).toEqual(["aliased thing"])
   })
 
-  it("have facet values beside them, with the filter that keeps their documents", async () => {
+  it("include facet values, with the filter that selects their documents", async () => {
     const found = await ask("an")
     expect(found).toContainEqual({ q: "Anker", type: "facet", filter_by: "brand:=`Anker`", count: 2 })
     const searched = await send(
@@ -219,7 +219,7 @@ describe("suggestions", () => {
     expect((await send("GET", "/collections/products/suggestions?q=a", undefined, elsewhere)).status).toBe(403)
   })
 
-  it("refuse what they cannot read, and know which collections there are", async () => {
+  it("refuse unreadable input, and name the collections that exist", async () => {
     for (const limit of ["0", "51", "x", "-1", "1.5"]) {
       for (const path of ["suggestions?q=a&", "prompts?"]) {
         const { body, status } = await send(
@@ -244,7 +244,7 @@ describe("suggestions", () => {
 })
 
 describe("prompts", () => {
-  it("are popular queries and facet values; facet values alone where nobody searched yet", async () => {
+  it("are popular queries and facet values; facet values alone if there were no searches yet", async () => {
     const prompts = (await send("GET", "/collections/products/prompts", undefined, tenant.search_key)).body.data
     expect(prompts[0]).toEqual({ q: "iphone", type: "query", count: 5 })
     expect(prompts).toHaveLength(10)
@@ -304,7 +304,7 @@ describe("refinements", () => {
 })
 
 describe("what others searched", () => {
-  it("is not shown to a key that a filter, a list of fields or its signature restricts, and under no name beyond its collections", async () => {
+  it("is not shown to a key that is restricted by a filter, a list of fields or its signature, nor outside the key's collections", async () => {
     await tell([
       ...by(["a", "b", "c"], "iphone of north"),
       ...by(["a", "b", "c"], "iphone back door", { collection: "products_back" })
@@ -337,7 +337,7 @@ describe("what others searched", () => {
     ])
       expect(await seen(key)).toEqual([])
   })
-  it("is nothing that leads elsewhere or to a person", async () => {
+  it("contains no links and nothing that identifies a person", async () => {
     const bad = [
       "<b>iphone</b>",
       "iphone visit evil.example/x",
@@ -358,7 +358,7 @@ describe("what others searched", () => {
     expect(shown).toEqual(expect.arrayContaining(good))
     expect(shown.filter((q) => /evil|http|javascript|shop|@|49|0170|gpj|<|\u0007/.test(q))).toEqual([])
   })
-  it("is planted by nobody who invents visitors", async () => {
+  it("cannot be planted by inventing visitors", async () => {
     const planted = async (user_id: string, key: string, q: string) =>
       send(
         "GET",

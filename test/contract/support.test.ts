@@ -105,7 +105,7 @@ it("belongs to the session that began it, and to the shop", async () => {
   expect((await send("GET", path, undefined, { key: narrow.body.value })).status).toBe(403)
 })
 
-it("counts what the other side has not read, and opens again", async () => {
+it("counts what the other side has not read, and reopens", async () => {
   const { id } = await begun("ses-read")
   const path = `/support/threads/${id}`
   const unread = async () => [
@@ -130,7 +130,7 @@ it("counts what the other side has not read, and opens again", async () => {
   expect((await send("GET", path)).body.status).toBe("open")
 })
 
-it("lists where something was written last first, by status, member and words", async () => {
+it("lists the most recently written first, by status, member and words", async () => {
   const session = "ses-list"
   const ids: Array<string> = []
   for (const subject of ["First 100%", "Second", "Third"]) ids.push((await begun(session, { subject })).id)
@@ -149,7 +149,7 @@ it("lists where something was written last first, by status, member and words", 
     expect((await send("GET", `/support/threads?${wrong}`)).status).toBe(400)
 })
 
-it("is assigned to members, by the shop alone", async () => {
+it("is assigned to members, only by the shop", async () => {
   const { id } = await begun("ses-assign")
   const path = `/support/threads/${id}`
   const member = await program.request("POST", `/console/v1/organizations/${tenant.organization_id}/members`, {
@@ -174,7 +174,7 @@ it("is assigned to members, by the shop alone", async () => {
   expect((await send("PATCH", path, { assignee_id: null })).body.assignee_id).toBeUndefined()
 })
 
-it("names every field that is wrong", async () => {
+it("names every invalid field", async () => {
   const wrong = await send(
     "POST",
     "/support/threads",
@@ -193,7 +193,7 @@ it("names every field that is wrong", async () => {
   )
 })
 
-it("tells webhooks", async () => {
+it("notifies webhooks", async () => {
   const thread = await begun("ses-hook", { subject: "Hooked" })
   const of = (event: string) => () =>
     receiver.received.map(({ json }) => json).find((sent) => sent.event === event && sent.data.thread_id === thread.id)
@@ -203,7 +203,7 @@ it("tells webhooks", async () => {
   expect(message.data).toEqual({ thread_id: thread.id, message_id: expect.stringMatching(/^msg_/), author: "visitor" })
 })
 
-it("streams both ways, and goes on where it was left", async () => {
+it("streams both ways, and resumes at the last position", async () => {
   const { id } = await begun("ses-live")
   const { id: foreign } = await begun("ses-foreign")
   const path = `/support/threads/${id}`
@@ -237,7 +237,7 @@ it("streams both ways, and goes on where it was left", async () => {
   await agent.close()
 })
 
-it("lets a session have five streams", async () => {
+it("allows a session five streams", async () => {
   const { id } = await begun("ses-many")
   const path = `/support/threads/${id}/stream`
   const open = []
@@ -292,7 +292,7 @@ it("attaches what the visitor uploaded, and nothing else", async () => {
   expect((await send("GET", `/media/${shops.body.id}`)).body.expires_at).toBeUndefined()
 })
 
-it("goes with the person, and holds a session to fifty", async () => {
+it("is deleted with the person, and limits a session to fifty", async () => {
   const thread = await begun("ses-erased", { user_id: "user-7" })
   const theirs = await program.request("POST", "/v1/support/threads", {
     key: other.full_key,

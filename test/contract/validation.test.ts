@@ -53,7 +53,7 @@ interface Document {
 const resolved = (document: Document, schema: Described): Described =>
   schema.$ref === undefined ? schema : resolved(document, document.components.schemas[schema.$ref.split("/").pop()!]!)
 
-describe("every field that is wrong is named at once", () => {
+describe("every invalid field is named at once", () => {
   it("in the bodies of all operations that have a schema of fields", async () => {
     const document = (await program.request("GET", "/v1/openapi.json")).body as Document
     const judged: Array<string> = []
@@ -97,7 +97,7 @@ describe("every field that is wrong is named at once", () => {
       }
     expect(judged.length).toBeGreaterThanOrEqual(12)
   })
-  it("also where the type is right and the value is not", async () => {
+  it("even if the type is right and the value is not", async () => {
     expect(paths(await send("POST", "/v1/webhooks", { name: "n".repeat(121), url: 5, events: ["nothing"] }))).toEqual([
       400,
       "events[0]",

@@ -73,7 +73,7 @@ second line</media:description></media:group></entry>
 </feed>`
 
 describe("videos", () => {
-  it("of a channel or a playlist come by the Atom feed", async () => {
+  it("of a channel or a playlist are read from the Atom feed", async () => {
     youtube.fallback = () => ({ headers: { "content-type": "text/xml" }, body: atom })
     const { collection, ended } = await job({ channel_id: "UC1" })
     expect(ended).toMatchObject({ status: "ready", stats: { fetched: 2, imported: 2, failed: 0, source_kind: "atom" } })
@@ -90,7 +90,7 @@ describe("videos", () => {
     await job({ playlist_id: "PL1" })
     expect(youtube.paths().at(-1)).toBe("/feeds/videos.xml?playlist_id=PL1")
   })
-  it("come all with a key, page by page, without those that are private", async () => {
+  it("are all read with a key, page by page, without private ones", async () => {
     const item = (n: number) => ({
       snippet: {
         title: `Video ${n}`,
@@ -144,7 +144,7 @@ describe("videos", () => {
       expect((await send("GET", path)).text).not.toContain(KEY)
     expect((await send("GET", `/v1/ingest/jobs/${ended.id}`, undefined, other.full_key)).status).toBe(404)
   })
-  it("that cannot be had are an error that says why, without the key", async () => {
+  it("that are unavailable give an error with the reason, without the key", async () => {
     const failed = async (config: object) => (await job(config)).ended
     youtube.fallback = () => ({
       status: 403,
@@ -172,7 +172,7 @@ describe("videos", () => {
 })
 
 describe("captions", () => {
-  it("become chunks that say when they are spoken", async () => {
+  it("become chunks with the time at which they are spoken", async () => {
     const vtt = `WEBVTT\n\nNOTE hidden\n\n1\n00:00:01.000 --> 00:00:04.000 align:start\n<c.yellow>Hello</c> there\n\n00:00:04.000 --> 00:00:06.000\nHello there\nand <00:00:05.000>welcome\n\n01:00:00.500 --> 01:00:02.000\nThe end`
     const srt =
       "\ufeff1\r\n00:00:10,000 --> 00:00:12,500\r\nFirst &amp; last\r\n\r\n2\r\n00:02:00,000 --> 00:02:01,000\r\nLater\r\n"
@@ -198,7 +198,7 @@ describe("captions", () => {
     ])
     expect(youtube.asked).toEqual([])
   })
-  it("and other configs are refused where they are none", async () => {
+  it("and invalid configurations are refused", async () => {
     for (const config of [
       {},
       { channel_id: "a", playlist_id: "b" },
