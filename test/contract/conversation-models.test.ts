@@ -347,7 +347,7 @@ describe("a stream", () => {
     const missing = await ask({ q: "How heavy?", conversation_stream: "true", conversation_model_id: "nobody" })
     expect(missing.status).toBe(400)
   })
-  it("ends a multi-search with all of its results", async () => {
+  it("of a multi-search ends with the whole answer", async () => {
     const query = new URLSearchParams({
       q: "How heavy is the Polar 300?",
       query_by: "title,description",

@@ -143,7 +143,7 @@ describe("a slow engine", () => {
     await until(async () => (await queries()).includes("timely"))
     expect(await queries()).not.toContain("late")
   })
-  it("that blocks this thread is notified when it is done", async () => {
+  it("that blocks this thread is answered 504 once it is done", async () => {
     searched = (_, given) => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SEARCH_TIME_MAX_MS + 50)
       return given.map(() => ({

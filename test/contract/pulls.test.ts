@@ -172,7 +172,7 @@ describe("a pull", () => {
     expect(await synced(id, { full: true, confirm_deletes: true })).toMatchObject({ result: { deletes: 7 } })
     expect(await titles()).toEqual(["99 Own"])
   })
-  it("is one job, whichever store it is in", async () => {
+  it("is listed as one type of job only", async () => {
     await clear()
     answer = paged([1, 2, 3].map((id) => product(id)))
     expect((await synced(await connector())).result.applied).toBe(3)

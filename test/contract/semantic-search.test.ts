@@ -248,7 +248,7 @@ describe("meaning", () => {
     expect((await ready()).embedder.name).not.toBe("openai/words")
   })
 
-  it("refuses off-topic queries, other tenants' collections, and callers without credits", async () => {
+  it("refuses parameters that it does not take, other tenants' collections, and callers without credits", async () => {
     const bad = await send("POST", "/collections/plain/documents/semantic_search", {
       q: "*",
       vector_query: "x",

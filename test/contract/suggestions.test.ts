@@ -219,7 +219,7 @@ describe("suggestions", () => {
     expect((await send("GET", "/collections/products/suggestions?q=a", undefined, elsewhere)).status).toBe(403)
   })
 
-  it("refuse unreadable input, and name the collections that exist", async () => {
+  it("refuse invalid parameters, and know which collections exist", async () => {
     for (const limit of ["0", "51", "x", "-1", "1.5"]) {
       for (const path of ["suggestions?q=a&", "prompts?"]) {
         const { body, status } = await send(
