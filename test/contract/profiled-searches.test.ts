@@ -1,6 +1,6 @@
 /**
- * Searches by a profile: every way to name one takes the same step, what a client sends beside it is limited to what
- * the profile allows, and a key's own restrictions apply as well.
+ * Searches by a profile: every way to name one takes the same step, what a client sends with it is limited to what the
+ * profile allows, and a key's own restrictions apply as well.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"

@@ -435,7 +435,7 @@ export class Highlighter {
     if (matched) putAllOwn(into, made as Json)
   }
 }
-/** Symbols, beside letters and digits, that a token may keep. */
+/** Symbols, other than letters and digits, that a token may keep. */
 const SYMBOLS = Array.from({ length: 95 }, (_none, i) => String.fromCharCode(i + 32)).filter((one) => /\W|_/.test(one))
 const symbolKeepers = new WeakMap<Analyzer, boolean>()
 const keepsSymbols = (analyzer: Analyzer): boolean => {
