@@ -114,7 +114,7 @@ describe("an answer is at most 16,000,000 bytes", () => {
       ])
     }
   })
-  it("tags around every word of a page are refused while they are written, with a message that names what to lower", async () => {
+  it("tags around every word of a page are refused while written, and the message names what to lower", async () => {
     refused(
       await search({
         ...whole,

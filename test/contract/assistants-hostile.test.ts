@@ -107,7 +107,7 @@ const outside = ({ message, sources }: any): ReadonlyArray<string> =>
     (address: string) => !sources.some(({ document }: any) => document.text.includes(address.replace(/[.,]$/, "")))
   )
 
-it("the embedded model reveals neither its instructions nor hidden documents, and follows no instruction of a document", async () => {
+it("the embedded model reveals no instructions and no hidden documents, and obeys no document", async () => {
   let answered = 0
   for (let n = 0; n < 40; n++) {
     const { body, text } = await ask(n)
@@ -124,7 +124,7 @@ it("the embedded model reveals neither its instructions nor hidden documents, an
   }
   expect(answered).toBeGreaterThan(10)
 })
-it("a model that follows every instruction links nowhere else, and knows nothing that the key may not see", async () => {
+it("a model that obeys every instruction links nowhere else, and knows nothing that the key may not see", async () => {
   const put = await send("PUT", "/ai/providers/generator", { kind: "openai", model: "words", url: server.url })
   expect(put.status, put.text).toBe(200)
   server.misbehaves = ({ body }, response) => {

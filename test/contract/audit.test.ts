@@ -956,7 +956,7 @@ const cancellable = async (path: string): Promise<string> => {
 }
 
 describe("every writing operation", () => {
-  it("leaves an entry that names the caller, the request, the operation and the subject, or is exempt by name", async () => {
+  it("leaves an entry with the caller, the request, the operation and the subject, or is exempt by name", async () => {
     const documents = await Promise.all(
       ["/v1/openapi.json", "/api/v1/openapi.json"].map(
         async (path) =>

@@ -116,7 +116,7 @@ it("expires after cache_ttl", async () => {
   expect((await ask()).body.found).toBe(2)
 })
 
-it("never repeats an answer after a delete, a drop, an alias change or an erasure; another organization's answers stay cached", async () => {
+it("forgets answers after a delete, drop, alias change or erasure; another organization's stay cached", async () => {
   const [one, other] = [await program.tenant("Removals"), await program.tenant("Other removals")]
   const call = (of: Tenant, method: string, path: string, body?: unknown) =>
     program.request(method, `/v1/${path}`, { key: of.full_key, ...(body === undefined ? {} : { body }) })

@@ -114,7 +114,7 @@ describe("a configuration", () => {
 })
 
 describe("the key of an installation", () => {
-  it("reads its own configuration, with where its events are sent and what signs them, and gets 304 until that changes", async () => {
+  it("reads its own configuration, where its events are sent and what signs them; 304 until that changes", async () => {
     const own = await installed()
     const mine = await connector()
     await publish(own, 0, configOf({ ...source, connector_id: mine.id }))
@@ -137,7 +137,7 @@ describe("the key of an installation", () => {
     const theirs = await installed(other)
     expect((await call(theirs, "GET", "/config")).body).toMatchObject({ installation_id: theirs.id, connectors: [] })
   })
-  it("answers 401 in the tenant API, as a tenant's key does at run time, and after it is revoked, while all else stays", async () => {
+  it("answers 401 in the tenant API, as a tenant's key does at run time, and after it is revoked", async () => {
     const own = await installed()
     for (const [method, path] of [
       ["GET", "/collections"],

@@ -71,7 +71,7 @@ const upsert = (external_id: string, title: string, version?: number) => ({
 })
 
 describe("creation", () => {
-  it("is repeated for the same idempotency key, refused for it with another body, and shows the secret once", async () => {
+  it("is repeated for its idempotency key, refused for it with another body, and shows the secret once", async () => {
     const key = { "idempotency-key": "one" }
     const first = await send("POST", "/connectors", fields, tenant, key)
     const again = await send("POST", "/connectors", fields, tenant, key)

@@ -63,7 +63,7 @@ describe("sessions", () => {
       (await signIn("owner@first.example", {}, { "x-forwarded-proto": "https" })).headers.get("set-cookie")
     ).toMatch(/; Secure$/)
   })
-  it("are refused with the same answer for a wrong password, an unknown address and the wrong organization", async () => {
+  it("are refused alike for a wrong password, an unknown address and the wrong organization", async () => {
     const answers = [
       await signIn("owner@first.example", { password: "wrong horse battery" }),
       await signIn("nobody@first.example"),
@@ -139,7 +139,7 @@ describe("sessions", () => {
     expect((await write({ origin: "https://console.example", "x-forwarded-host": "console.example" })).status).toBe(200)
     expect((await signIn("owner@first.example", {}, { origin: "https://evil.example" })).status).toBe(403)
   })
-  it("cannot be guessed: after ten wrong passwords of an account the network waits, even with the right one; its owner elsewhere does not", async () => {
+  it("cannot be guessed: ten wrong passwords block the network for that account, not its owner elsewhere", async () => {
     await add(first, "guessed@first.example", "member")
     const stranger = { "x-forwarded-for": "198.51.100.7" }
     let wrong = 0

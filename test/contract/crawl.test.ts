@@ -271,7 +271,7 @@ describe("a second crawl", () => {
 })
 
 describe("a sitemap", () => {
-  it("reads the pages that it and the sitemaps it names list, compressed or not, and skips unchanged ones", async () => {
+  it("reads the pages that it and its nested sitemaps list, compressed or not, and skips unchanged ones", async () => {
     const shop = await site({})
     const urls = (...paths: ReadonlyArray<string>) =>
       `<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e "boom">]><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${paths.map((path) => `<url><loc> ${path.startsWith("/") ? shop.origin + path : path} </loc><lastmod>2020-01-01</lastmod></url>`).join("")}</urlset>`

@@ -294,7 +294,7 @@ describe("trouble of our own", () => {
       { error: "internal_error", requestId: answer.headers.get("x-request-id") }
     ])
   })
-  it("is reported as degraded if requests cannot be answered in time; the probe still answers, and the key comes first", async () => {
+  it("is reported as degraded if requests are not answered in time; the probe answers, the key comes first", async () => {
     isShedding = true
     for (const answer of [
       await ask("/indexes/things/search"),

@@ -88,7 +88,7 @@ afterAll(async () => {
 })
 
 describe("an experiment", () => {
-  it("shows each session one variant, as can be computed offline, and reports it; anonymous callers take no part", async () => {
+  it("shows each session one variant, computable offline, and reports it; anonymous callers take no part", async () => {
     const id = await made({ ...sorted, collection: "shop" })
     expect((await search("q=lamp", "s1")).experiment).toBeUndefined()
     expect(await done(id, "start")).toMatchObject({ status: "running", run: 1, collection: "goods", stopped_at: null })
@@ -322,7 +322,7 @@ describe("a promotion", () => {
       expect((await search("q=lamp")).redirect).toBeUndefined()
     }
   })
-  it("makes a release of the target's profile: from another profile, or from parameters that a profile can express", async () => {
+  it("makes a release of the target's profile: from a profile, or parameters that a profile can express", async () => {
     const path = "/v1/collections/goods/search-profiles/listing"
     const before = (await send("GET", path)).text
     const other_profile = await running({
@@ -391,7 +391,7 @@ describe("two rankings in one list", () => {
     const unknown = await send("POST", "/v1/experiments", merged({ mode: "mixed" }))
     expect(unknown.body.data.issues.map(({ path }: { path: string }) => path)).toEqual(["mode"])
   })
-  it("mixes both for each search, the same for a returning visitor; clicks vote; others see nothing of it", async () => {
+  it("mixes both for each search, alike for a returning visitor; clicks vote; others see nothing of it", async () => {
     const id = await made(merged())
     const theirs = await made(merged({ metric: "conversion_rate" }), other.full_key)
     expect((await send("GET", `/v1/experiments/${id}`)).body).toMatchObject({ mode: "interleave" })

@@ -85,7 +85,7 @@ afterAll(async () => {
   site.close()
 })
 
-it("finds the same picture re-encoded, scaled and with a border, raw and as base64, and marks pictures that only look alike", async () => {
+it("finds the same picture re-encoded, scaled and with a border, and marks those that only look alike", async () => {
   const png = pictureOf("shirt-rose")
   const changed = await Promise.all([
     png,
@@ -178,7 +178,7 @@ it("keeps the vector of a picture that is not stored when another field is writt
   expect(body.hits[0].document.picture).toBeUndefined()
 })
 
-it("costs a tenth of a credit if it answers, and nothing if it does not; another organization's picture is inaccessible", async () => {
+it("costs a tenth of a credit if it answers, else nothing; another organization's picture is inaccessible", async () => {
   const image = pictureOf("bag-green").toString("base64")
   const before = [await balance(tenant), await balance(other)]
   await byImage("goods", { image })

@@ -136,7 +136,7 @@ it("content that a browser would execute is downloaded, whatever its name", asyn
   }
 })
 
-it("content that is too long, or without a declared length, is refused before its body is read; a wrong length after", async () => {
+it("content too long, or without a declared length, is refused before it is read; a wrong length after", async () => {
   const id = await made()
   expect(await asked(id, { "transfer-encoding": "chunked" })).toBe(411)
   expect(await asked(id, { "content-length": "100000001" })).toBe(413)

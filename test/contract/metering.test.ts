@@ -95,7 +95,7 @@ describe("units", () => {
 })
 
 describe("a quota that is used up", () => {
-  it("answers 429 with the moment of its reset, after errors of the request itself, and sends events at 80 percent and at the end", async () => {
+  it("answers 429 with its reset time, after the request's own errors; sends events at 80 percent and the end", async () => {
     const tenant = await tenantWith("Small", { plan: "standard", quota: 10 })
     const other = await tenantWith("Beside", { plan: "standard", quota: 10 })
     await program.request("POST", "/v1/webhooks", {

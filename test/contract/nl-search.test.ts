@@ -195,7 +195,7 @@ describe("keys", () => {
   })
 })
 
-it("a profile's fixed filter applies, and a field that it lets no one filter by is not filtered by natural language either", async () => {
+it("a profile's fixed filter applies, and natural language filters by no field that it closes", async () => {
   const key = tenant.full_key
   const made = await program.request("POST", "/v1/collections/goods/search-profiles", {
     key,

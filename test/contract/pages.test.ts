@@ -65,7 +65,7 @@ describe("every page", () => {
   })
 })
 
-it("the reference's files are served from here, have their type, and are not sent twice to a client that has them", async () => {
+it("the reference's files are served from here with their type, and not sent twice to the same client", async () => {
   for (const [file, type] of [
     ["page.js", "text/javascript"],
     ["swagger-ui.js", "text/javascript"],

@@ -83,7 +83,7 @@ describe("a personal search", () => {
     expect([...idsOf(first), ...idsOf(second)].toSorted()).toEqual(goods.map(({ id }) => id).toSorted())
     expect(idsOf(await search({ ...ada, x_user_id: "bob" }))).not.toEqual(idsOf(personal))
   })
-  it("is unchanged for an unknown visitor, for another organization, at strength 0, sorted, and for a key that opts out", async () => {
+  it("is unchanged for an unknown visitor, another organization, strength 0, a sort, a key that opts out", async () => {
     const plain = bytesOf(await search({}))
     expect(bytesOf(await search({ ...ada, x_user_id: "eve" }))).toBe(plain)
     expect(bytesOf(await search({ x_personalization_strength: "0.5" }))).toBe(plain)
@@ -112,7 +112,7 @@ describe("a personal search", () => {
 })
 
 describe("a click", () => {
-  it("affects the next personal answer within two seconds, even if another organization's arrives with it", async () => {
+  it("affects the next personal answer within two seconds, even beside another organization's click", async () => {
     const idsFor = async (key: string) =>
       idsOf(await search({ x_personalization_strength: "0.6", x_user_id: "hal" }, key)).join()
     const clicked = async ({ search_key }: Tenant, document_id: string) => {
@@ -160,7 +160,7 @@ describe("what somebody did before a login", () => {
     return job
   }
 
-  it("belongs to the user once both ids arrived together, not before, in one organization, and is deleted with the user", async () => {
+  it("is the user's once both ids arrive together, in one organization, and is deleted with the user", async () => {
     for (const { search_key } of [tenant, other]) await send("POST", "/v1/events", { events: before }, search_key)
     const known = { x_personalization_strength: "0.5", x_anonymous_id: anonymous_id }
     const plain = bytesOf(await search({}))

@@ -295,7 +295,7 @@ describe("a pull", () => {
     answer = answers("application/xml", Buffer.from("<rss><channel><item><g:id>5</g:id></channel>"))
     expect((await synced(id)).status).toBe("failed")
   })
-  it("is one of a connector at a time, ends when it is cancelled, and is refused if there is nothing to pull", async () => {
+  it("runs once per connector, ends when it is cancelled, and is refused if there is nothing to pull", async () => {
     answer = () => {}
     const id = await connector()
     const first = await send("POST", `/connectors/${id}/sync`)

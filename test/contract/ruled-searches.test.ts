@@ -292,7 +292,7 @@ describe("a redirect", () => {
 })
 
 describe("a gate", () => {
-  it("reads parameters first, then the browser's headers; an unidentified caller gets only what is not gated", async () => {
+  it("reads parameters first, then browser headers; an unidentified caller gets only what is not gated", async () => {
     const agent = {
       phone: "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Mobile/15E148",
       desk: "Mozilla/5.0 (X11; Linux x86_64)",
@@ -402,7 +402,7 @@ describe("zero hits", () => {
 })
 
 describe("rerank", () => {
-  it("requested by a search reorders if no rules do; a missing model leaves the engine's order and is reported", async () => {
+  it("of a search reorders if no rules do; a missing model leaves the engine's order and is reported", async () => {
     const whole = await find(
       "q=lamp oak&query_by=title&drop_tokens_threshold=10&rerank=true&rerank_top_k=3&debug=true",
       tenant.full_key

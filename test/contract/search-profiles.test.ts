@@ -64,7 +64,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("a profile", () => {
-  it("takes effect at once as a draft, is published, edited without effect, published again, and rolled back", async () => {
+  it("is live as a draft, is published, edited without effect, published again, and rolled back", async () => {
     const made = await send("POST", base, { name: "listing", ...body })
     expect(made).toMatchObject({
       status: 201,

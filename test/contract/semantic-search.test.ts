@@ -104,7 +104,7 @@ describe("meaning", () => {
     expect(lights.body.hits[0].hybrid_search_info).toBeDefined()
   })
 
-  it("a text that the model's server refuses fails only its line, and an unavailable server none that do not need it", async () => {
+  it("a text that the model's server refuses fails only its line, an absent server only those that need it", async () => {
     await send("POST", "/collections", collectionOf("lines", [embedded()]))
     server.misbehaves = ({ body }, response) => {
       if (!(body.input as string[]).some((text) => text.includes("endless"))) return false
@@ -277,7 +277,7 @@ describe("meaning", () => {
     expect(poor.status, poor.text).toBe(402)
   })
 
-  it("a query whose words find nothing is searched by meaning, if the rules say so and the caller sees the vectors", async () => {
+  it("a query whose words find nothing is searched by meaning, if rules say so and the vectors are visible", async () => {
     await filled("meant", tenant, [embedded()])
     await filled("meant", other)
     for (const owner of [tenant, other]) {

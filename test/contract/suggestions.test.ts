@@ -304,7 +304,7 @@ describe("refinements", () => {
 })
 
 describe("what others searched", () => {
-  it("is not shown to a key that is restricted by a filter, a list of fields or its signature, nor outside the key's collections", async () => {
+  it("is hidden from keys restricted by filter, fields or signature, and outside a key's collections", async () => {
     await tell([
       ...by(["a", "b", "c"], "iphone of north"),
       ...by(["a", "b", "c"], "iphone back door", { collection: "products_back" })

@@ -101,7 +101,7 @@ describe("a model that is trained on the collection", () => {
     expect([unknown.status, unknown.body.embedder.used]).toEqual([200, false])
   })
 
-  it("belongs to the collection alone: no field reveals it or its hash, and it is deleted with the collection", async () => {
+  it("belongs to its collection: no field reveals it or its hash, and it is deleted with the collection", async () => {
     const naming = (owner: Tenant, more: Record<string, unknown> = {}) =>
       send(
         "POST",

@@ -251,7 +251,7 @@ describe("a key that sees a part", () => {
     const { query_understanding } = await restricted("ultraviolet blue prototype mug", open)
     expect(query_understanding.entities).toEqual([{ text: "blue", field: "color", value: "Blue" }])
   })
-  it("checks two dozen values a request for what it may be shown", async () => {
+  it("has two dozen lookups per request to check what it may be shown", async () => {
     const searches = Array.from({ length: 30 }, () => ({ collection: "goods", q: "red mug", query_by: "title" }))
     const key = securedKey(shop.search_key, open)
     const { body } = await program.request("POST", "/v1/multi_search", { key, body: { searches } })
@@ -300,7 +300,7 @@ it("learns new values soon after they were written", async () => {
 })
 
 describe("with a profile", () => {
-  it("values are those that it counts, rewrites stay within it, and what its filter hides is not revealed", async () => {
+  it("values are those that it counts, rewrites stay within it, and what its filter hides stays hidden", async () => {
     const profile = {
       name: "open_shelf",
       searchable_fields: ["title"],

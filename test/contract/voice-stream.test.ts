@@ -174,7 +174,7 @@ describe("words that the client sends", () => {
 })
 
 describe("sound", () => {
-  it("is transcribed while it arrives, searched for, and answered at the end; half a credit pays for 15 seconds", async () => {
+  it("is transcribed as it arrives, searched for, and answered at the end; half a credit pays 15 seconds", async () => {
     const before = await credits(tenant)
     server.says = saying("Kitchen knife set.")
     const client = await open()
