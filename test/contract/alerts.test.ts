@@ -1,4 +1,6 @@
-/** Alerts over HTTP, from the search that is counted to the receiver that is told. Two organizations side by side. */
+/**
+ * Alerts over HTTP, from the search that is counted to the receiver that is notified. Two organizations side by side.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
 import { sharedProgram } from "../support/shared-program.ts"
@@ -25,7 +27,7 @@ afterAll(async () => {
 })
 
 describe("alerts", () => {
-  it("are told of once, with what was measured, to the organization whose figures they are", async () => {
+  it("are sent once, with the measured value, to the organization whose figures they are", async () => {
     for (const q of ["lamp", "desk", "chair"])
       await send("GET", `/v1/collections/goods/documents/search?q=${q}&query_by=title`)
     const day = new Date().toISOString().slice(0, 10)
@@ -46,14 +48,14 @@ describe("alerts", () => {
     expect(shown.last_fired_at).toBeGreaterThan(Date.now() - 60_000)
     const [others] = (await send("GET", "/v1/alerts", undefined, other.full_key)).body.data
     expect(others).toMatchObject({ state: "ok", last_fired_at: null })
-    // A new question is armed anew; a new name is none.
+    // A new query re-arms the alert; a new name does not.
     expect((await send("PUT", `/v1/alerts/${id}`, { ...alert, name: "Very busy" })).body.state).toBe("firing")
     expect((await send("PUT", `/v1/alerts/${id}`, { ...alert, threshold: 9 })).body).toMatchObject({
       state: "ok",
       last_value: null
     })
   })
-  it("are checked, each wrong field by its name, and belong to their organization", async () => {
+  it("are validated, each wrong field by its name, and belong to their organization", async () => {
     const wrong = await send("POST", "/v1/alerts", {
       name: "",
       metric: "weather",
@@ -74,7 +76,7 @@ describe("alerts", () => {
     }
     expect((await send("DELETE", `/v1/alerts/${id}`)).body).toEqual({ id })
   })
-  it("go with their collection", async () => {
+  it("are deleted with their collection", async () => {
     await send("DELETE", "/v1/collections/goods")
     expect((await send("GET", "/v1/alerts")).body).toEqual({ data: [] })
     expect((await send("GET", "/v1/alerts", undefined, other.full_key)).body.data).toHaveLength(1)

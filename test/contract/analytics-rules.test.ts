@@ -239,7 +239,7 @@ describe("analytics rules", () => {
     }
   })
 
-  it("bring queries, counters and events where they belong, from our log", async () => {
+  it("write queries, counters and events to their destinations, from the server's own log", async () => {
     const rules = [
       popular,
       {
@@ -273,7 +273,7 @@ describe("analytics rules", () => {
       rules.map(({ name }) => name)
     )
     expect((await send("POST", "/analytics/rules", [rules[0], rules[3]], other)).status).toBe(201)
-    // The log rule begins with the first flush after it was made.
+    // The log rule takes effect with the first flush after it was created.
     await tell([{ type: "view", document_id: "2" }])
     const metrics = (path: string) => send("GET", `/analytics/metrics/${path}?from=2026-01-01T00:00:00Z&to=2026-12-31`)
     await eventually("the first flush", async () => (await metrics("products")).body.total > 0 || undefined)
@@ -291,7 +291,7 @@ describe("analytics rules", () => {
       ...search("sock", 3),
       ...search("glove", 2),
       ...search("unicorn", 2, { results_found: 0 }),
-      // Typed on to the end; only that counts.
+      // The user keeps typing; only the final query counts.
       { type: "search", q: "ha", session_id: "k", results_found: 1 },
       { type: "search", q: "hat", session_id: "k", results_found: 1 },
       { type: "click", document_id: "1", event_id: "c1", user_id: "ann", colour: "red" },
@@ -308,7 +308,7 @@ describe("analytics rules", () => {
         })
       ).body.deduplicated
     ).toBe(1)
-    // Our own answers count too.
+    // Searches answered by the server count too.
     expect(
       (await send("GET", "/collections/products/documents/search?q=running%20shoes&query_by=title")).body.found
     ).toBe(1)
@@ -360,7 +360,7 @@ describe("analytics rules", () => {
       }
     ])
 
-    // Another query overtakes; the one that falls out leaves the collection.
+    // Another query overtakes; the one that drops out is removed from the collection.
     await tell(search("glove", 9, { results_found: 9 }))
     await comesTo(
       "the new order",
@@ -376,7 +376,7 @@ describe("analytics rules", () => {
     expect((await send("GET", "/analytics/events?user_id=ann&name=journal", undefined, other)).status).toBe(404)
   })
 
-  it("store the completed word where they are asked to", async () => {
+  it("store the completed query if the rule requests it", async () => {
     await send("POST", "/collections", {
       name: "completed",
       fields: [

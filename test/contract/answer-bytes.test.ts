@@ -1,6 +1,6 @@
 /**
- * What an answer may weigh: 16 MB of the plan's, of all entries of a multi-search together, whatever makes it large.
- * Two tenants side by side: what one is refused costs the other nothing.
+ * The size of an answer: 16 MB by the plan, over all entries of a multi-search together, whatever makes it large. Two
+ * tenants side by side: what one is refused costs the other nothing.
  */
 import { gzipSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -91,7 +91,7 @@ describe("an answer is at most 16,000,000 bytes", () => {
       expect((await search({ q: "ab", query_by: "text", per_page: "1", [name]: "t".repeat(100) })).status).toBe(200)
       const long = await search({ q: "ab", query_by: "text", [name]: "t".repeat(101) })
       expect([long.status, long.body.message]).toEqual([400, `Parameter \`${name}\` may have at most 100 characters.`])
-      // The reproduced attack: 8 kB of gzip, whose tag is megabytes.
+      // The reproduced attack: 8 kB of gzip whose tag is megabytes.
       const packed = gzipSync(
         JSON.stringify({
           searches: [{ collection: "goods", q: "ab", query_by: "text", [name]: "t".repeat(4_000_000) }]
@@ -114,7 +114,7 @@ describe("an answer is at most 16,000,000 bytes", () => {
       ])
     }
   })
-  it("tags around every word of a page are refused while they are written, and say what to lower", async () => {
+  it("tags around every word of a page are refused while written, and the message names what to lower", async () => {
     refused(
       await search({
         ...whole,
@@ -125,7 +125,7 @@ describe("an answer is at most 16,000,000 bytes", () => {
       "`highlight_full_fields`"
     )
   })
-  it("documents of many entries together are refused, of few are answered", async () => {
+  it("documents of many entries together are refused, those of a few are answered", async () => {
     const entry = { q: "thing", query_by: "title", per_page: 40, highlight_fields: "title" }
     const [few, many] = [
       await multi(Array.from({ length: 5 }, () => entry)),
@@ -178,14 +178,14 @@ describe("an answer is at most 16,000,000 bytes", () => {
       "join"
     )
   })
-  it("the other tenant is answered as before, and the refused one too when it asks for less", async () => {
+  it("the other tenant is answered as before, and so is the refused one with a smaller request", async () => {
     const answer = await request(other, "GET", "/collections/goods/documents/search?q=ab&query_by=text")
     expect([answer.status, answer.body.found]).toEqual([200, 1])
     expect((await search({ ...whole, per_page: "1" })).body.hits).toHaveLength(1)
   })
   it("the preview of rules has one budget for both of its searches", async () => {
     const one = await search({ ...whole, per_page: "1" })
-    // Seven tenths of the bound: once, but not twice.
+    // Seven tenths of the bound: fits once, but not twice.
     const per_page = Math.floor((0.7 * ANSWER_BYTES_MAX) / one.text.length)
     expect((await search({ ...whole, per_page: String(per_page) })).body.hits).toHaveLength(per_page)
     const preview = (size: number) =>

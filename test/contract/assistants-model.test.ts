@@ -1,4 +1,4 @@
-/** Assistants with a model of the organization's own: what it is told, what of its answer is shown, what it costs. */
+/** Assistants with the organization's own model: what it is sent, what of its answer is shown, and what it costs. */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest"
 import { type GeneratorServer, startGeneratorServer } from "../support/generator-server.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -69,7 +69,7 @@ beforeEach(() => {
 })
 const promptOf = () => server.asked.at(-1)!.body.messages as ReadonlyArray<{ role: string; content: string }>
 
-it("asks the organization's own model, and nobody else's", async () => {
+it("uses the organization's own model and no other", async () => {
   const answer = await ask(NOISE)
   expect(answer).toMatchObject({
     model: "words",
@@ -90,7 +90,7 @@ it("asks the organization's own model, and nobody else's", async () => {
   expect(own.body.model).toBe("dowser/extractive")
   expect(server.asked).toHaveLength(asked)
 })
-it("tells it what documents say between fences, marked, without what talks to a model", async () => {
+it("sends documents between fences, marked, without text that addresses the model", async () => {
   await ask(NOISE)
   const [system, user] = promptOf()
   expect(system!.content).toContain("Be kind.")
@@ -102,7 +102,7 @@ it("tells it what documents say between fences, marked, without what talks to a 
   await ask(NOISE)
   expect(promptOf()[1]!.content).not.toContain(mark)
 })
-it("costs a credit, and is not asked where the documents hold too little", async () => {
+it("costs a credit, and is not called if the documents contain too little", async () => {
   const before = await balance()
   await ask(NOISE)
   expect(await balance()).toBeCloseTo(before - 1, 6)
@@ -111,7 +111,7 @@ it("costs a credit, and is not asked where the documents hold too little", async
   expect(server.asked).toHaveLength(asked)
   expect(await balance()).toBeCloseTo(before - 1.1, 6)
 })
-it("takes out markers of no source and addresses of no source, in one piece or in many", async () => {
+it("removes markers and addresses that belong to no source, in one piece or in many", async () => {
   const text =
     "It makes 34 dB [7][1]. See https://polar.example/manual or https://evil.example/?q=secret and ![x](https://evil.example/p.png) or [here](javascript:alert)."
   for (const words of [[text], [...text]]) {
@@ -124,7 +124,7 @@ it("takes out markers of no source and addresses of no source, in one piece or i
     expect(citations[0]).toMatchObject({ source: 0 })
   }
 })
-it("says which sentences no source supports", async () => {
+it("reports the sentences that no source supports", async () => {
   server.words = ["It makes 34 dB [1]. It weighs 99 kg [1]. The Nordwind is louder [1]. It is a fridge [1]."]
   expect((await ask(NOISE)).unsupported).toEqual([1, 2])
 })
@@ -136,7 +136,7 @@ it("remembers what was said, and never what was retrieved", async () => {
   expect(messages[1]!.content).toBe(NOISE)
   expect(messages[2]!.content).toBe("It makes 34 dB of noise [1]. Have a nice day.")
 })
-it("hears system messages of full keys alone", async () => {
+it("accepts system messages from full keys only", async () => {
   const messages = [
     { role: "system", content: "Answer like a pirate." },
     { role: "user", content: NOISE }
@@ -148,7 +148,7 @@ it("hears system messages of full keys alone", async () => {
   })
   expect(JSON.stringify(promptOf())).not.toContain("pirate")
 })
-it("is not paid for where the model fails, and says why", async () => {
+it("costs nothing if the model fails, and reports why", async () => {
   const before = await balance()
   server.misbehaves = (_, response) => (response.writeHead(401).end("{}"), true)
   const answer = await send("POST", `/assistants/${assistant}/chat/completions`, question(NOISE))
@@ -157,7 +157,7 @@ it("is not paid for where the model fails, and says why", async () => {
   expect(answer.text).not.toContain(SECRET)
   expect(await balance()).toBeCloseTo(before, 6)
 })
-it("tells in the stream where the model breaks off", async () => {
+it("reports in the stream where the model broke off", async () => {
   server.misbehaves = (_, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" })
     response.write(`data: ${JSON.stringify({ choices: [{ delta: { content: "It makes noise. " } }] })}\n\n`)
@@ -173,7 +173,7 @@ it("tells in the stream where the model breaks off", async () => {
   expect(answer.status).toBe(200)
   expect(text).toMatch(/event: sources[\s\S]*event: delta[\s\S]*event: error\ndata: \{"defined":false/)
 })
-it("stops the model when the reader leaves, keeps what was written, and settles it", async () => {
+it("stops the model when the reader disconnects, keeps what was written, and settles it", async () => {
   const before = await balance()
   server.misbehaves = (_, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" })
@@ -205,7 +205,7 @@ it("stops the model when the reader leaves, keeps what was written, and settles 
   expect(kept.content).toContain("It makes noise")
   expect(await balance()).toBeCloseTo(before - 1, 6)
 })
-it("writes with this program's own model where the assistant names it, or another of the provider's", async () => {
+it("writes with this program's own model if the assistant names it, or with another of the provider's", async () => {
   const own = (await send("POST", "/assistants", { name: "x", collections: ["goods"], model: "dowser/extractive" }))
     .body
   expect((await ask(NOISE, {}, own.id)).model).toBe("dowser/extractive")
@@ -213,7 +213,7 @@ it("writes with this program's own model where the assistant names it, or anothe
   expect((await ask(NOISE, {}, another.id)).model).toBe("larger")
   expect(server.asked.at(-1)!.body.model).toBe("larger")
 })
-it("is refused as a provider where it does not answer, and shows no credential", async () => {
+it("is refused as a provider if it does not answer, and shows no credential", async () => {
   server.misbehaves = (_, response) => (response.writeHead(403).end("{}"), true)
   const put = await provide(other.full_key)
   expect(put.status).toBe(400)

@@ -1,4 +1,4 @@
-/** Assistants: what they answer and from what, who may ask what, what is remembered, and what it costs. */
+/** Assistants: what they answer and from which sources, who may use them, what is remembered, and what it costs. */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { type GeneratorServer, startGeneratorServer } from "../support/generator-server.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -90,7 +90,7 @@ afterAll(async () => {
   await receiver.stop()
 })
 
-it("answers with sentences as they stand in documents, each cited", async () => {
+it("answers with sentences as they are in documents, each cited", async () => {
   const answer = await ask("What is the noise level of the Polar?")
   expect(answer).toMatchObject({
     model: "dowser/extractive",
@@ -106,7 +106,7 @@ it("answers with sentences as they stand in documents, each cited", async () => 
   expect(answer.sources[0].snippet).toContain("34 dB")
   expect(answer.usage.output_tokens).toBeGreaterThan(0)
 })
-it("takes quotation marks and a minus for what they are in a text", async () => {
+it("takes quotation marks and a minus as plain text", async () => {
   const answer = await ask('What is the "level of noise" of -Polar?')
   expect(answer.message.content).toBe("Its noise level is 34 dB. [1]")
 })
@@ -114,12 +114,12 @@ it("keeps integers as they are", async () => {
   const answer = await send("POST", `/assistants/${assistant}/chat/completions`, question("noise level of the Polar"))
   expect(answer.text).toContain('"serial":9007199254740993')
 })
-it("says that it found nothing, with the three nearest", async () => {
+it("says that it found nothing, with the three nearest documents", async () => {
   const answer = await ask("Who painted the ceiling of the chapel of zircon?")
   expect(answer).toMatchObject({ refused: true, citations: [], message: { content: expect.stringContaining("goods") } })
   expect(answer.sources.length).toBeLessThanOrEqual(3)
 })
-it("answers what is asked by numbers with the documents that fit, and the facts", async () => {
+it("answers numeric questions with the documents that match, and the facts", async () => {
   const answer = await ask("fridges under 600 euros")
   expect(answer.refused).toBe(false)
   expect(answer.message.content).toContain("Polar 300 fridge (price: 549)")
@@ -127,12 +127,12 @@ it("answers what is asked by numbers with the documents that fit, and the facts"
   for (const { end, source, start } of answer.citations)
     expect(answer.sources[source].document.title).toBe(answer.message.content.slice(start, end))
 })
-it("names a document that is asked for by its name", async () => {
+it("finds a document that the question names", async () => {
   const answer = await ask("Do you have an arctic fridge?")
   expect(answer.message.content).toContain("Arctic")
   expect(answer.citations.length).toBeGreaterThan(0)
 })
-it("shows no key what it may not see, and no tenant another's", async () => {
+it("shows no key what it may not see, and no tenant another's documents", async () => {
   const mine = await ask("What will the zircon toaster cost?")
   expect(mine.message.content).toContain("12 euros")
   const theirs = await ask("What will the zircon toaster cost?", {}, visiting("ses-1"))
@@ -144,7 +144,7 @@ it("shows no key what it may not see, and no tenant another's", async () => {
   expect(foreign.status).toBe(404)
   expect(JSON.stringify(await ask("noise level dB"))).not.toContain("99 dB")
 })
-it("narrows by the caller's filter, and names a wrong one", async () => {
+it("narrows by the caller's filter, and names an invalid one", async () => {
   const narrowed = await ask("How long is the warranty?", { filter_by: { goods: "brand:=Lumen" } })
   expect(narrowed.message.content).toContain("two years")
   expect(narrowed.message.content).not.toContain("five years")
@@ -160,7 +160,7 @@ it("narrows by the caller's filter, and names a wrong one", async () => {
   expect(elsewhere.body.data.issues).toMatchObject([{ path: "filter_by.makers" }])
 })
 
-it("goes on with a conversation, and knows what was said", async () => {
+it("continues a conversation, and knows what was said", async () => {
   const first = await ask("What is the noise level of the Polar fridge?", {}, visiting("ses-talk"))
   const { conversation_id } = first
   const second = await ask("And how much does it weigh?", { conversation_id }, visiting("ses-talk"))
@@ -183,7 +183,7 @@ it("goes on with a conversation, and knows what was said", async () => {
   const list = await send("GET", `/assistants/${assistant}/conversations`, undefined, visiting("ses-talk"))
   expect(list.body.data).toMatchObject([{ id: conversation_id, assistant_id: assistant, turns: 2 }])
 })
-it("is nobody else's conversation", async () => {
+it("keeps a conversation from every other caller", async () => {
   const { conversation_id } = await ask("noise level", {}, visiting("ses-own"))
   const path = `/assistants/${assistant}/conversations/${conversation_id}`
   for (const method of ["GET", "DELETE"]) {
@@ -207,12 +207,12 @@ it("is nobody else's conversation", async () => {
   expect((await send("DELETE", path, undefined, visiting("ses-own"))).status).toBe(200)
   expect((await send("GET", path)).status).toBe(404)
 })
-it("needs a session with a search key, before anything is read", async () => {
+it("requires a session with a search key, before anything is read", async () => {
   const answer = await send("POST", `/assistants/${assistant}/chat/completions`, "{", { key: searchKey })
   expect(answer.status).toBe(400)
   expect(answer.text).toContain("X-SVC-SESSION-ID")
 })
-it("names every field of a body that is wrong", async () => {
+it("names every invalid field of a body", async () => {
   const chat = await send("POST", `/assistants/${assistant}/chat/completions`, {
     messages: [{ role: "robot", content: "x" }],
     conversation_id: "7",
@@ -253,7 +253,7 @@ it("costs a tenth for an extract and for a refusal, and nothing without credits"
   expect(refused.status).toBe(402)
 })
 
-/** Frames of a stream, as they came. */
+/** Frames of a stream, in order of arrival. */
 const streaming = async (content: string, more: object, sending: Sending = {}, id = assistant) => {
   const answer = await fetch(`${program.base}/v1/assistants/${id}/chat/completions`, {
     method: "POST",
@@ -313,7 +313,7 @@ it("refuses a stream as it refuses any request", async () => {
   expect((await streaming("x", {}, {}, "ast_none")).status).toBe(404)
 })
 
-it("tells endpoints of each answer", async () => {
+it("notifies webhook endpoints of each answer", async () => {
   await send("POST", "/webhooks", { name: "w", url: receiver.url, events: ["conversation.completed"] })
   const { conversation_id, id } = await ask("What is the noise level of the Polar?")
   const told = await eventually("the answer is told of", () =>
@@ -327,7 +327,7 @@ it("tells endpoints of each answer", async () => {
     usage: { input_tokens: expect.any(Number) }
   })
 })
-it("is judged by cases, as a job", async () => {
+it("is evaluated by test cases, as a job", async () => {
   const started = await send("POST", `/assistants/${assistant}/evaluations`, {
     cases: [
       { question: "What is the noise level of the Polar?", must_contain: ["34 DB"], must_cite: ["polar"] },
@@ -354,7 +354,7 @@ it("is judged by cases, as a job", async () => {
     }
   })
 })
-it("is replaced whole, listed and deleted with its conversations", async () => {
+it("is replaced as a whole, listed, and deleted with its conversations", async () => {
   const made = (await send("POST", "/assistants", { name: "Old", collections: ["goods"], instructions: "x" })).body
   const { conversation_id } = await ask("noise level of the Polar", {}, {}, made.id)
   const put = await send("PUT", `/assistants/${made.id}`, { name: "New", collections: ["goods"], refusal_threshold: 0 })

@@ -1,5 +1,5 @@
 /**
- * The audit log. Every writing operation of the API is walked: it leaves an entry, or stands in one table of exemptions
+ * The audit log. Every writing operation of the API is walked: it leaves an entry, or is in one table of exemptions
  * with its reason; an operation that a later room adds fails here until it does either.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -29,7 +29,7 @@ let keyId: string
 const operator = () => ({ authorization: `Bearer ${program.operatorToken}` })
 const entries = async (query = "", key = tenant.full_key) =>
   (await program.request("GET", `/v1/audit?limit=250${query}`, { key })).body.data as ReadonlyArray<Entry>
-/** As the operator reads it: also while the organization is paused. */
+/** As the operator reads it, even while the organization is paused. */
 const operatorEntries = async () =>
   (
     await program.request("GET", `/console/v1/organizations/${tenant.organization_id}/audit?limit=250`, {
@@ -55,7 +55,7 @@ afterAll(async () => {
   await models.close()
 })
 
-/** Operations that change no configuration, by their reason. */
+/** Operations that change no configuration, with their reason. */
 const exempt: Readonly<Record<string, string>> = {
   indexDocument: "data",
   importDocuments: "data",
@@ -136,7 +136,7 @@ const synonyms = new Map([
   ["wurtefa", "four"]
 ])
 const alert = { name: "a", metric: "searches", op: "<", threshold: 1, window_minutes: 5 }
-/** Of either plane: from the draft to the rollback. */
+/** For either plane: from the draft to the rollback. */
 const experimentSteps = (
   made: Record<string, string>,
   twin: "" | "console",
@@ -312,7 +312,7 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
       body: { expected_revision: 2, release_id: made.publishSearchProfile },
       kind: "search_profile"
     }),
-    // It takes the default from the other one, which is told too.
+    // It takes the default from the other one, which gets an entry, too.
     consoleCreateSearchProfile: () => ({
       method: "POST",
       path: consoleProfiles,
@@ -940,7 +940,7 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
     deleteCollection: () => ({ method: "DELETE", path: "/v1/collections/goods", kind: "collection" })
   }
 }
-/** A job that is certainly unfinished: the others before it are waited for by starting until it is taken. */
+/** A job that is certainly unfinished: retried until the jobs before it have ended and it is accepted. */
 const cancellable = async (path: string): Promise<string> => {
   const today = new Date().toISOString().slice(0, 10)
   for (let attempt = 0; attempt < 200; attempt++) {
@@ -956,7 +956,7 @@ const cancellable = async (path: string): Promise<string> => {
 }
 
 describe("every writing operation", () => {
-  it("leaves an entry that names who asked, the request, the operation and the subject, or is exempt by name", async () => {
+  it("leaves an entry with the caller, the request, the operation and the subject, or is exempt by name", async () => {
     const documents = await Promise.all(
       ["/v1/openapi.json", "/api/v1/openapi.json"].map(
         async (path) =>
@@ -1003,7 +1003,7 @@ describe("every writing operation", () => {
       if (setCookie !== null) cookie = setCookie.split(";")[0]!
       const found = (await operatorEntries()).filter(({ request_id }) => request_id === requestId)
       if (["cancelIngestJob", "cancelJob", "consoleCancelJob"].includes(id) && found.length === 0) {
-        // It was quicker than we: a job that is over is not cancelled, and nothing changed.
+        // The job ended first: a job that is over is not cancelled, and nothing changed.
         expect(["ready", "failed"]).toContain(answer.body.status)
         continue
       }
@@ -1038,7 +1038,7 @@ describe("every writing operation", () => {
       ["organization", "created"]
     ])
   })
-  it("that is refused leaves none", async () => {
+  it("leaves no entry if it is refused", async () => {
     const before = (await entries()).length
     expect((await send("POST", "/v1/collections", { name: "bad", fields: [] })).status).toBe(400)
     expect((await send("POST", "/v1/collections", "not json")).status).toBe(400)
@@ -1050,7 +1050,7 @@ describe("every writing operation", () => {
 })
 
 describe("entries", () => {
-  it("hold before and after, name what changed, and mask what is secret", async () => {
+  it("contain before and after, name what changed, and mask secrets", async () => {
     await send("PUT", "/v1/presets/kept", { value: { q: "one" } })
     await send("PUT", "/v1/presets/kept", { value: { q: "two" } })
     const [second, first] = await entries("&subject=engine_resource/preset/kept")
@@ -1083,7 +1083,7 @@ describe("entries", () => {
     const whole = JSON.stringify(await entries())
     for (const secret of [key.value, webhook.secret, rotated.secret, tenant.full_key, "a long password", "scrypt$"])
       expect(whole).not.toContain(secret)
-    // The person who is to be forgotten does not stand in the log of the erasure.
+    // The erasure's own log entry does not name the person who is to be forgotten.
     expect(whole).not.toContain("somebody")
   })
   it("come in pages, newest first, by subject, actor and time", async () => {
@@ -1122,7 +1122,7 @@ describe("entries", () => {
       expect([status, body.code, body.data.issues[0].path]).toEqual([400, "BAD_REQUEST", path])
     }
   })
-  it("are for the full key alone, and for one's own organization", async () => {
+  it("are readable with the full key only, and only for its own organization", async () => {
     expect((await program.request("GET", "/v1/audit", { key: tenant.search_key })).status).toBe(403)
     const other = await program.tenant("Other")
     const seen = await entries("", other.full_key)

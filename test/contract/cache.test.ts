@@ -1,6 +1,6 @@
 /**
- * `use_cache`: the same answer for its time, a new query_id and an account of every hit, and no answer across keys or
- * organizations.
+ * `use_cache`: the same answer until it expires, a new query_id and accounting for every hit, and no answer shared
+ * across keys or organizations.
  */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { cacheTtlOf } from "../../src/search/answer-cache.ts"
@@ -31,7 +31,7 @@ beforeAll(async () => {
 })
 afterAll(() => program.stop())
 
-it("answers from the cache although documents came, and anew without it", async () => {
+it("answers from the cache although documents were added, and searches again without it", async () => {
   const first = await search(tenant.search_key, "&use_cache=true")
   await program.request("POST", "/v1/collections/goods/documents", {
     key: tenant.full_key,
@@ -58,7 +58,7 @@ it("counts every hit in analytics", async () => {
     await new Promise((settle) => setTimeout(settle, 100))
   expect(await searches()).toBe(4)
 })
-it("keeps multi-search answers by the query string only, and none that failed", async () => {
+it("caches multi-search answers by the query string only, and none that failed", async () => {
   const body = {
     searches: [
       { collection: "goods", q: "oak", query_by: "title" },
@@ -76,7 +76,7 @@ it("keeps multi-search answers by the query string only, and none that failed", 
   expect(again.body.results.map((result: { found: number }) => result.found)).toEqual([2, 2])
   expect(new Set([...ids(first), ...ids(again)]).size).toBe(4)
   expect((await ask("")).body.results.map((result: { found: number }) => result.found)).toEqual([3, 3])
-  // What is taken away is not answered again.
+  // Deleted documents are not answered again.
   for (const id of ["2", "4"])
     await program.request("DELETE", `/v1/collections/goods/documents/${id}`, { key: tenant.full_key })
   expect((await ask("?use_cache=1")).body.results.map((result: { found: number }) => result.found)).toEqual([1, 1])
@@ -104,7 +104,7 @@ it("never answers one key from another's entry", async () => {
   const other = await program.tenant("Cache other")
   expect((await search(other.search_key, "&use_cache=true")).status).toBe(404)
 })
-it("forgets after cache_ttl", async () => {
+it("expires after cache_ttl", async () => {
   const ask = () => search(tenant.search_key, "&use_cache=true&cache_ttl=1&page=1")
   expect((await ask()).body.found).toBe(1)
   await program.request("POST", "/v1/collections/goods/documents", {
@@ -116,7 +116,7 @@ it("forgets after cache_ttl", async () => {
   expect((await ask()).body.found).toBe(2)
 })
 
-it("never answers again what a delete, a drop, an alias or an erasure took away; another organization's answers stay", async () => {
+it("forgets answers after a delete, drop, alias change or erasure; another organization's stay cached", async () => {
   const [one, other] = [await program.tenant("Removals"), await program.tenant("Other removals")]
   const call = (of: Tenant, method: string, path: string, body?: unknown) =>
     program.request(method, `/v1/${path}`, { key: of.full_key, ...(body === undefined ? {} : { body }) })
@@ -143,7 +143,7 @@ it("never answers again what a delete, a drop, an alias or an erasure took away;
       })
     ).body.found as number | undefined
   expect([await ask(one), await ask(other)]).toEqual([10, 10])
-  // Of the other organization an answer is kept all the while, which a document that came shows.
+  // The other organization's answer stays cached throughout, which a newly added document shows.
   await call(other, "POST", "collections/goods/documents", { title: "oak" })
   const untouched = async () => {
     expect(await ask(other)).toBe(10)
@@ -169,13 +169,13 @@ it("never answers again what a delete, a drop, an alias or an erasure took away;
   expect(await ask(one)).toBe(1)
   await untouched()
 })
-it("keeps nothing for more than an hour, and lowers a longer time", async () => {
+it("caches nothing for more than an hour, and lowers a longer time", async () => {
   expect([undefined, "1", 3_600, "3601", "100000000", 86_400].map(cacheTtlOf)).toEqual([
     60, 1, 3_600, 3_600, 3_600, 3_600
   ])
   expect((await search(tenant.search_key, "&use_cache=true&cache_ttl=100000000&page=1&per_page=7")).status).toBe(200)
 })
-it("keeps answers whose documents have a field that is called `error`, and none of a multi-search with an entry that failed", async () => {
+it("caches answers whose documents have a field named `error`, and no multi-search with a failed entry", async () => {
   await program.request("POST", "/v1/collections", {
     key: tenant.full_key,
     body: { name: "faults", fields: [{ name: "error", type: "string" }] }

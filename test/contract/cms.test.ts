@@ -1,6 +1,6 @@
 /**
- * CMS installations over HTTP: their configuration and its revisions, what their modules read, report and push with the
- * key of the installation, which is good for nothing else; two organizations side by side.
+ * CMS installations over HTTP: their configuration and its revisions, and what their modules read, report and push with
+ * the installation's key, which permits nothing else; two organizations side by side.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
@@ -51,7 +51,7 @@ const publish = ({ id }: Installed, expected_revision: number, config: unknown, 
 const source = { local_id: "goods", collection: "products" }
 
 describe("a configuration", () => {
-  it("has a revision that is raised by one, and 409 with the present one where somebody was faster", async () => {
+  it("has a revision that is raised by one, and answers 409 with the current one to a stale write", async () => {
     const own = await installed()
     expect((await send("GET", `/cms/installations/${own.id}`)).body).toMatchObject({
       desired_revision: 0,
@@ -67,7 +67,7 @@ describe("a configuration", () => {
     expect(next.body).toMatchObject({ desired_revision: 2, in_sync: false })
     expect((await publish(own, 2, configOf(), other)).status).toBe(404)
   })
-  it("names only what is there, everything that is wrong at once", async () => {
+  it("names only existing resources, and reports all errors at once", async () => {
     const own = await installed()
     const foreign = await connector(other)
     const { body, status } = await publish(own, 0, {
@@ -114,7 +114,7 @@ describe("a configuration", () => {
 })
 
 describe("the key of an installation", () => {
-  it("reads its own configuration, with where its events go and what signs them, and a 304 until that changes", async () => {
+  it("reads its own configuration, where its events are sent and what signs them; 304 until that changes", async () => {
     const own = await installed()
     const mine = await connector()
     await publish(own, 0, configOf({ ...source, connector_id: mine.id }))
@@ -137,7 +137,7 @@ describe("the key of an installation", () => {
     const theirs = await installed(other)
     expect((await call(theirs, "GET", "/config")).body).toMatchObject({ installation_id: theirs.id, connectors: [] })
   })
-  it("is a 401 in the tenant API, as a tenant's key is at run time, and after it is revoked, when all else stays", async () => {
+  it("answers 401 in the tenant API, as a tenant's key does at run time, and after it is revoked", async () => {
     const own = await installed()
     for (const [method, path] of [
       ["GET", "/collections"],
@@ -171,7 +171,7 @@ describe("the key of an installation", () => {
 })
 
 describe("a report", () => {
-  it("is kept, what is new of it over what was, and shows whether the installation is in sync", async () => {
+  it("is stored, new values over earlier ones, and shows whether the installation is in sync", async () => {
     const own = await installed()
     await publish(own, 0, configOf(source))
     const discovery = {
@@ -205,7 +205,7 @@ describe("a report", () => {
     await publish(own, 1, configOf())
     expect((await send("GET", `/cms/installations/${own.id}`)).body.in_sync).toBe(false)
   })
-  it("of a revision that is not published is a 409, and a wrong field a 400 that changes nothing", async () => {
+  it("answers 409 for an unpublished revision, and 400 for an invalid field, which changes nothing", async () => {
     const own = await installed()
     const beyond = await call(own, "POST", "/report", { applied_revision: 1, last_error: "kept?" })
     expect([beyond.status, beyond.body.data.current_revision]).toEqual([409, 0])
@@ -223,7 +223,7 @@ describe("a report", () => {
 })
 
 describe("events of a source", () => {
-  it("are taken as its connector takes signed pushes, and only of sources that the configuration has", async () => {
+  it("are accepted like its connector's signed pushes, and only from sources of the configuration", async () => {
     const own = await installed()
     const mine = await connector()
     await publish(own, 0, configOf({ ...source, connector_id: mine.id }, { local_id: "news", collection: "products" }))

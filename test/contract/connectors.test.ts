@@ -1,5 +1,5 @@
 /**
- * `/connectors` over HTTP: creation and its repetition, signed pushes and their refusals, what becomes of them, two
+ * `/connectors` over HTTP: creation and its repetition, signed pushes and their refusals, and their outcome; two
  * organizations side by side.
  */
 import { createHmac } from "node:crypto"
@@ -71,14 +71,14 @@ const upsert = (external_id: string, title: string, version?: number) => ({
 })
 
 describe("creation", () => {
-  it("is answered again under its key, refused under it with another body, and shows the secret once", async () => {
+  it("is repeated for its idempotency key, refused for it with another body, and shows the secret once", async () => {
     const key = { "idempotency-key": "one" }
     const first = await send("POST", "/connectors", fields, tenant, key)
     const again = await send("POST", "/connectors", fields, tenant, key)
     expect([first.status, again.status, again.body]).toEqual([201, 201, first.body])
     expect(first.body.secret).toMatch(/^cns_[A-Za-z0-9]{40}$/)
     expect((await send("POST", "/connectors", { ...fields, name: "B" }, tenant, key)).status).toBe(409)
-    // Another organization's key is another key.
+    // Another organization's idempotency key is independent.
     const foreign = await send("POST", "/connectors", fields, other, key)
     expect(foreign.body.id).not.toBe(first.body.id)
     for (const path of ["/connectors", `/connectors/${first.body.id}`])
@@ -89,7 +89,7 @@ describe("creation", () => {
     ] as const)
       expect((await send("DELETE", `/connectors/${id}`, undefined, owner)).status).toBe(200)
   })
-  it("refuses what is wrong by its field", async () => {
+  it("refuses invalid input by its field", async () => {
     for (const [change, path] of [
       [{ sync_mode: "poll" }, "sync_mode"],
       [{ provider: "nobody" }, "provider"],
@@ -103,7 +103,7 @@ describe("creation", () => {
 })
 
 describe("pushes", () => {
-  it("become documents in their order, older versions are ignored, and what was deleted stays so", async () => {
+  it("become documents in order; older versions are ignored, and deleted documents stay deleted", async () => {
     const made = await connector()
     const first = await applied(made, { events: [upsert("a", "A1", 1), upsert("b", "B", 1), upsert("a", "A2", 2)] })
     expect([first.status, first.result]).toEqual(["ready", { applied: 3, ignored: 0, failed: 0 }])
@@ -120,7 +120,7 @@ describe("pushes", () => {
       ["upsert", "applied", 1]
     ])
   })
-  it("sent again are answered as before and change nothing", async () => {
+  it("are answered as before when sent again, and change nothing", async () => {
     const made = await connector()
     const text = JSON.stringify(upsert("again", "One"))
     const headers = signed(text, made.secret)
@@ -136,7 +136,7 @@ describe("pushes", () => {
 })
 
 describe("what is refused", () => {
-  it("is a push that is unsigned, signed wrongly, for another body, late or early", async () => {
+  it("is a push that is unsigned, wrongly signed, signed for another body, late or early", async () => {
     const made = await connector()
     const text = JSON.stringify(upsert("unsigned", "No"))
     const of = signed(text, made.secret)
@@ -161,7 +161,7 @@ describe("what is refused", () => {
       expect((await post(made.id, text, headers)).status).toBe(202)
     expect((await post("con_01ARZ3NDEKTSV4RRFFQ69G5FAV", text, of)).status).toBe(404)
   })
-  it("is an event by its place, while the others go on, and a body that is none", async () => {
+  it("is a single event by its place, while the others are applied, and an invalid body", async () => {
     const made = await connector()
     const answer = await push(made, { events: [upsert("one", "One"), 7, { document: {} }, { event: "move", id: "x" }] })
     expect([answer.status, answer.body]).toMatchObject([202, { received: 4, upserts: 1, deletes: 0 }])
@@ -185,7 +185,7 @@ describe("what is refused", () => {
     ).toBe(200)
     expect((await push(theirs, upsert("x", "X"))).status).toBe(402)
   })
-  it("is a document that the collection does not take, in the journal, and nothing beside it", async () => {
+  it("is a document that the collection does not accept, in the journal, and nothing beside it", async () => {
     const made = await connector()
     const ended = await applied(made, {
       events: [upsert("fits", "Fits"), { external_id: "unfit", document: { title: {} } }]
@@ -205,7 +205,7 @@ describe("what is refused", () => {
 })
 
 describe("secrets", () => {
-  it("are both good after a rotation, and a fifth is refused", async () => {
+  it("are both valid after a rotation, and a fifth is refused", async () => {
     const made = await connector()
     const rotated = (await send("POST", `/connectors/${made.id}/secret`)).body as Made
     expect(rotated.secret).not.toBe(made.secret)
@@ -228,7 +228,7 @@ describe("shop systems", () => {
     expect([provider, wrong.status, right.status]).toEqual([provider, 401, 202])
     return { made, ended: await job(right.body.job_id) }
   }
-  it("sign in their own headers, and their products are mapped", async () => {
+  it("sign in headers of their own, and their products are mapped", async () => {
     const shopify = await sent(
       "shopify",
       "x-shopify-hmac-sha256",
@@ -248,11 +248,11 @@ describe("shop systems", () => {
     expect(woo.ended.result).toEqual({ applied: 1, ignored: 0, failed: 0 })
     expect(await document("794")).toBe("Lamp of Woo")
   })
-  it("tell of other things, of which nothing is taken", async () => {
+  it("send other topics, of which nothing is applied", async () => {
     const { ended } = await sent("shopify", "x-shopify-hmac-sha256", { "x-shopify-topic": "orders/create" }, { id: 1 })
     expect([ended.status, ended.result]).toEqual(["ready", { applied: 0, ignored: 0, failed: 0 }])
   })
-  it("are mapped as their owner says, and the mapping is tried without writing", async () => {
+  it("are mapped as their owner configures, and the mapping is tried without writing", async () => {
     const made = await connector({ mapping: { title: { join: ["maker", "name"] } } })
     const event = { id: "tried", maker: "Ikea", name: "Lamp" }
     const tried = await send("POST", `/connectors/${made.id}/test-mapping`, { event })
@@ -280,7 +280,7 @@ describe("two organizations", () => {
     const text = JSON.stringify(upsert("same", "Stolen"))
     expect((await post(theirs.id, text, signed(text, mine.secret))).status).toBe(401)
   })
-  it("lose a connector with its journal and jobs; documents stay", async () => {
+  it("delete a connector with its journal and jobs; documents stay", async () => {
     const made = await connector()
     const answer = await push(made, upsert("stays", "Stays"))
     await job(answer.body.job_id)
@@ -289,7 +289,7 @@ describe("two organizations", () => {
     expect((await send("GET", `/jobs/${answer.body.job_id}`)).status).toBe(404)
     expect(await document("stays")).toBe("Stays")
   })
-  it("wait for a collection that is not there, and hold up no other", async () => {
+  it("wait for a collection that does not exist, and delay no other", async () => {
     const made = await connector({ collection: "coming" })
     const waiting = await push(made, upsert("w", "Waited"))
     expect((await applied(await connector(), upsert("beside", "Beside"))).status).toBe("ready")

@@ -1,4 +1,6 @@
-/** Members sign in, reach what their role reaches and nothing of another organization; the table of roles is walked. */
+/**
+ * Members sign in and reach what their role permits, and nothing of another organization; the table of roles is walked.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Role, ROLES } from "../../src/identity/roles.ts"
 import { twinId } from "../../src/console/twins.ts"
@@ -22,7 +24,7 @@ const add = async (tenant: Tenant, email: string, role: Role) => {
 const signIn = (email: string, body: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
   program.request("POST", "/console/v1/sessions", { body: { email, password, ...body }, headers })
 const sessionOf = async (email: string) => (await signIn(email)).headers.get("set-cookie")!.split(";")[0]!
-/** As the console's pages ask: with the cookie and their own origin. */
+/** As the console's pages send requests: with the cookie and their own origin. */
 const as = (cookie: string) => ({ cookie, origin: program.base })
 const ids: Record<string, string> = {}
 const sessions = {} as Record<Role, string>
@@ -40,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("sessions", () => {
-  it("come as a cookie that scripts and other sites do not get, marked Secure behind TLS", async () => {
+  it("are set as a cookie that scripts and other sites do not get, marked Secure behind TLS", async () => {
     const answer = await signIn("Owner@First.example ")
     expect(answer.status).toBe(201)
     expect(answer.body).toEqual({
@@ -76,7 +78,7 @@ describe("sessions", () => {
       (await program.request("POST", "/console/v1/sessions", { body: { email: "a@b" } })).body.data.issues[0].path
     ).toBe("password")
   })
-  it("end by signing out, by a new password, by removal, and only their own", async () => {
+  it("end by signing out, by a new password, by removal, and only the caller's own", async () => {
     const email = "leaver@first.example"
     const id = await add(first, email, "member")
     const [one, two] = [await sessionOf(email), await sessionOf(email)]
@@ -105,10 +107,10 @@ describe("sessions", () => {
     ])
     expect((await current(sessions.owner)).status).toBe(200)
   })
-  it("of one member are twenty: the oldest ends", async () => {
+  it("are limited to twenty per member: the oldest ends", async () => {
     await add(first, "many@first.example", "member")
     const cookies: Array<string> = []
-    // Each right one gives its attempts back, so that a person who signs in often is not locked out.
+    // Each correct password returns the attempts, so that a person who signs in often is not locked out.
     for (let i = 0; i < 22; i++) cookies.push(await sessionOf("many@first.example"))
     const statuses = await Promise.all(
       cookies.map((cookie) =>
@@ -117,7 +119,7 @@ describe("sessions", () => {
     )
     expect(statuses).toEqual([401, 401, ...Array.from({ length: 20 }, () => 200)])
   })
-  it("write only from the console's own pages", async () => {
+  it("allow writes only from the console's own pages", async () => {
     const write = (headers: Record<string, string>) =>
       program.request("PATCH", at(first, `/members/${ids.member}`), {
         headers: { cookie: sessions.owner, ...headers },
@@ -137,7 +139,7 @@ describe("sessions", () => {
     expect((await write({ origin: "https://console.example", "x-forwarded-host": "console.example" })).status).toBe(200)
     expect((await signIn("owner@first.example", {}, { origin: "https://evil.example" })).status).toBe(403)
   })
-  it("are not guessed: ten wrong passwords of an account, and the network waits, also with the right one; its owner elsewhere does not", async () => {
+  it("cannot be guessed: ten wrong passwords block the network for that account, not its owner elsewhere", async () => {
     await add(first, "guessed@first.example", "member")
     const stranger = { "x-forwarded-for": "198.51.100.7" }
     let wrong = 0
@@ -146,7 +148,7 @@ describe("sessions", () => {
       (await signIn("guessed@first.example", { password: `wrong password ${wrong}` }, stranger)).status === 401
     )
       wrong++
-    // Twice as many where the quarter of an hour turned meanwhile.
+    // Twice as many if a new quarter of an hour began in the meantime.
     expect(wrong >= 10 && wrong <= 20, `${wrong} wrong ones`).toBe(true)
     const { body, headers, status } = await signIn("guessed@first.example", {}, stranger)
     expect((await signIn("guessed@first.example")).status).toBe(201)
@@ -161,7 +163,7 @@ describe("sessions", () => {
 })
 
 describe("roles", () => {
-  it("reach what the table says, each operation with each role, and nothing without a session", async () => {
+  it("permit what the table says, each operation with each role, and nothing without a session", async () => {
     const { paths } = (await program.request("GET", "/v1/openapi.json")).body as {
       paths: Record<string, Record<string, { operationId: string; "x-scope": string }>>
     }
@@ -181,7 +183,7 @@ describe("roles", () => {
     const consoleRoles = new Map([...said].map(([id, role]) => [known.has(id) ? id : twinId(id), role]))
     expect(operations.map(({ id }) => id).sort()).toEqual([...consoleRoles.keys()].sort())
     for (const { id, method, path } of operations) {
-      // Those that would end what the others need are asked last, by hand, above.
+      // Those that would end what the others need are called last, by hand, above.
       if (id === "deleteCurrentSession" || id === "changeOwnPassword") continue
       const address = path.replace("{organizationId}", first.organization_id).replace(/\{\w+\}/g, "nothing")
       const body = method === "GET" || method === "DELETE" ? {} : { body: "not json" }
@@ -250,7 +252,7 @@ describe("roles", () => {
       name: "First"
     })
   })
-  it("do not reach what is the operator's alone", async () => {
+  it("do not permit the operator's own operations", async () => {
     for (const [method, path, body] of [
       ["POST", "/pause", { reason: "manual" }],
       ["POST", "/resume", undefined]
@@ -321,7 +323,7 @@ describe("roles", () => {
 })
 
 describe("members", () => {
-  it("always have an owner, whoever asks, also when two ask at once", async () => {
+  it("always include an owner, whoever makes the change, even with two at once", async () => {
     const only = await program.tenant("Only")
     const [a, b] = [await add(only, "a@only.example", "owner"), await add(only, "b@only.example", "owner")]
     const answers = await Promise.all(
@@ -338,7 +340,7 @@ describe("members", () => {
         .map(({ id }: { id: string }) => id)
     ).toEqual([owner])
   })
-  it("are changed by admins, but for owners", async () => {
+  it("are changed by admins, except owners", async () => {
     const asAdmin = (method: string, path: string, body?: unknown) =>
       program.request(method, at(first, path), { headers: as(sessions.admin), ...(body === undefined ? {} : { body }) })
     expect((await asAdmin("POST", "/members", { email: "x@first.example", role: "owner" })).status).toBe(403)
@@ -349,7 +351,7 @@ describe("members", () => {
     const made = await asAdmin("POST", "/members", { email: "new@first.example", role: "admin" })
     expect([made.status, made.body.initial_password.length]).toEqual([201, 20])
     expect((await signIn("new@first.example", { password: made.body.initial_password })).status).toBe(201)
-    // A role holds at once.
+    // A change of role takes effect at once.
     const cookie = (await signIn("new@first.example", { password: made.body.initial_password })).headers
       .get("set-cookie")!
       .split(";")[0]!
@@ -377,7 +379,7 @@ describe("members", () => {
       (await program.request("DELETE", at(first, `/members/${ids.foreign}`), { headers: operator() })).status
     ).toBe(404)
   })
-  it("of two organizations name the one they mean", async () => {
+  it("name the organization they mean if they belong to two", async () => {
     await add(first, "both@example.com", "member")
     await add(second, "both@example.com", "admin")
     expect((await signIn("both@example.com")).status).toBe(401)

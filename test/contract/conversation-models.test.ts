@@ -1,7 +1,7 @@
 /**
  * Conversation models of organizations (`docs/contract/models.md#conversation-models`) against a server on loopback
- * that answers as providers document it: kept, masked, told documents behind fences, asked whole and as it is written;
- * and whatever a server or a document says, the search is answered, and leads nowhere that its documents do not.
+ * that answers as providers document: stored, masked, sent documents behind fences, sent the question whole and as
+ * written; and whatever a server or a document says, the search is answered, and links only where its documents do.
  */
 import type { ServerResponse } from "node:http"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
@@ -95,7 +95,7 @@ afterAll(async () => {
 })
 
 describe("models", () => {
-  it("are kept, listed, changed and deleted, with their credential masked", async () => {
+  it("are stored, listed, changed and deleted, with their credential masked", async () => {
     const made = await send("POST", base, model({ id: "mine", system_prompt: "Be kind.", ttl: 60 }))
     expect([made.status, made.body]).toMatchObject([
       201,
@@ -114,7 +114,7 @@ describe("models", () => {
     expect((await send("DELETE", `${base}/yours`)).body).toMatchObject({ id: "yours" })
     expect((await send("GET", `${base}/yours`)).body).toEqual({ message: "Model not found" })
   })
-  it("say what is wrong with them", async () => {
+  it("report what is wrong with them", async () => {
     await send("POST", "/v1/collections", { name: "plain", fields: talkFields.slice(1) })
     await send("POST", "/v1/collections", {
       name: "odd",
@@ -146,7 +146,7 @@ describe("models", () => {
     expect([broken.status, broken.body.message.includes("500"), broken.text.includes(KEY)]).toEqual([400, true, false])
     expect((await send("GET", base)).body).toEqual([])
   })
-  it("of other providers are asked at their addresses with their headers", async () => {
+  it("of other providers are called at their addresses with their headers", async () => {
     const shared = { max_bytes: 9_000, api_key: KEY, history_collection: "talks" }
     const own = [
       { id: "openai", model_name: "openai/any", openai_url: `${server.url}/v1`, ...shared },
@@ -188,7 +188,7 @@ describe("models", () => {
     expect(server.asked.at(-1)!.path).toBe("/v1beta/openai/chat/completions")
     await send("DELETE", `${base}/google`)
   })
-  it("send a credential to no other address than the one that it was given for", async () => {
+  it("send a credential only to the address it was given for", async () => {
     await send("POST", base, model({ id: "moving" }))
     const moved = await send("PUT", `${base}/moving`, { vllm_url: elsewhere.url })
     expect([moved.status, moved.body.message]).toEqual([
@@ -200,7 +200,7 @@ describe("models", () => {
     expect(elsewhere.asked.map(({ headers }) => headers.authorization)).toEqual(["Bearer another"])
     await send("DELETE", `${base}/moving`)
   })
-  it("are an organization's own, and of full keys", async () => {
+  it("belong to their organization, and require full keys", async () => {
     await send("POST", base, model({ id: "mine" }))
     for (const method of ["GET", "DELETE"])
       expect((await send(method, `${base}/mine`, undefined, other.full_key)).status).toBe(404)
@@ -230,7 +230,7 @@ describe("searches", () => {
     expect(user!.content).not.toContain("0.5")
     expect(before - (await balanceOf(tenant.full_key))).toBeCloseTo(0.5, 6)
   })
-  it("ask what a follow-up means by itself, and search for that", async () => {
+  it("rewrite a follow-up as a question of its own, and search for that", async () => {
     const { conversation_id } = (await ask({ q: "How heavy is the Polar 300?" })).body.conversation
     server.misbehaves = ({ body }, response) => {
       if (!String(body.messages[0].content).startsWith("Rewrite")) return false
@@ -251,7 +251,7 @@ describe("searches", () => {
     expect([failed.status, failed.body.hits.length > 0]).toEqual([200, true])
     expect(failed.body.conversation).toMatchObject({ answer: "", conversation_id })
   })
-  it("are told no more than max_bytes", async () => {
+  it("send no more than max_bytes", async () => {
     expect((await send("PUT", `${base}/mine`, { max_bytes: 100 })).status).toBe(200)
     const small = await ask({ q: "How heavy is the Polar 300?" })
     expect([small.status, small.body.message]).toEqual([
@@ -269,7 +269,7 @@ describe("searches", () => {
     }
     await send("PUT", `${base}/mine`, { max_bytes: 16_000 })
   })
-  it("lead nowhere that their documents do not, whatever a model was talked into", async () => {
+  it("link nowhere that their documents do not, whatever a model was persuaded of", async () => {
     server.words = [
       "See [care](https://shop.",
       "example/care) and ![x](https://evil.exam",
@@ -286,7 +286,7 @@ describe("searches", () => {
     expect(user!.content).not.toMatch(/Ignore|evil\.example/)
     expect(user!.content.match(/<<end/g)).toEqual(user!.content.match(/^<<end(?= \d \w{12}>>$)/gm))
   })
-  it("are answered whatever the server does, and pay nothing for it", async () => {
+  it("are answered whatever the server does, and cost nothing then", async () => {
     const before = await balanceOf(tenant.full_key)
     const wrongs: ReadonlyArray<readonly [string, NonNullable<GeneratorServer["misbehaves"]>]> = [
       ["401", (_asked, response) => answers(response, 401, `{"error": "no such key ${KEY}"}`)],
@@ -308,7 +308,7 @@ describe("searches", () => {
     }
     expect(await balanceOf(tenant.full_key)).toBeCloseTo(before, 6)
   })
-  it("without credits are refused", async () => {
+  it("are refused without credits", async () => {
     await send("POST", base, model({ id: "mine" }), other.full_key)
     for (const conversation_stream of ["false", "true"]) {
       const poor = await ask({ q: "How heavy?", conversation_stream }, other.full_key)
@@ -325,7 +325,7 @@ const eventsOf = (text: string): ReadonlyArray<string> =>
     .map((event) => event.replace(/^data: /, ""))
 
 describe("a stream", () => {
-  it("is pieces of the answer, the whole answer, and its end", async () => {
+  it("consists of pieces of the answer, the whole answer, and its end", async () => {
     const found = await ask({ q: "How heavy is the Polar 300?", conversation_stream: "true" })
     expect(found.headers.get("content-type")).toBe("text/event-stream")
     const events = eventsOf(found.text)
@@ -341,13 +341,13 @@ describe("a stream", () => {
     const next = await ask({ q: "And now?", conversation_id: whole.conversation.conversation_id })
     expect(next.body.conversation.conversation_history.conversation).toHaveLength(4)
   })
-  it("fails as any search where it does not begin", async () => {
+  it("fails like any search if it does not begin", async () => {
     const wrong = await ask({ q: "How heavy?", conversation_stream: "true", filter_by: "nothing:=1" })
     expect([wrong.status, wrong.headers.get("content-type")]).toEqual([400, expect.stringContaining("json")])
     const missing = await ask({ q: "How heavy?", conversation_stream: "true", conversation_model_id: "nobody" })
     expect(missing.status).toBe(400)
   })
-  it("of a multi-search ends with all of it", async () => {
+  it("of a multi-search ends with the whole answer", async () => {
     const query = new URLSearchParams({
       q: "How heavy is the Polar 300?",
       query_by: "title,description",
@@ -359,7 +359,7 @@ describe("a stream", () => {
     const whole = JSON.parse(eventsOf(found.text).at(-2)!)
     expect([whole.results.length, whole.conversation.answer]).toEqual([1, "Lamps are bright."])
   })
-  it("whose reader leaves stops the model, and is paid as far as it was written", async () => {
+  it("stops the model when its reader disconnects, and costs as much as was written", async () => {
     const before = await balanceOf(tenant.full_key)
     server.misbehaves = (_asked, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" })
@@ -380,7 +380,7 @@ describe("a stream", () => {
     await expect.poll(() => server.left, { timeout: 60_000 }).toBe(left + 1)
     await expect.poll(async () => before - (await balanceOf(tenant.full_key)), { timeout: 60_000 }).toBeCloseTo(0.5, 6)
   })
-  it("is one of five of its session, and gives its place back", async () => {
+  it("is one of five of its session, and frees its place at the end", async () => {
     const headers = { "x-svc-session-id": "many" }
     const question = { q: "How heavy is the Polar 300?", conversation_stream: "true" }
     const waiting: Array<ServerResponse> = []
@@ -399,7 +399,7 @@ describe("a stream", () => {
     for (const answer of await Promise.all(open)) expect(answer.status).toBe(200)
     expect((await ask(question, tenant.search_key, headers)).status).toBe(200)
   })
-  it("is read by the engine's stock client, which also keeps models", async () => {
+  it("is read by the engine's stock client, which also stores models", async () => {
     const { port } = new URL(program.base)
     const client = new Client({
       apiKey: tenant.full_key,
@@ -433,7 +433,7 @@ describe("a stream", () => {
   })
 })
 
-it("credentials stand in no log and in no file of the program in plain text", () => {
+it("credentials are in no log and in no file of the program in plain text", () => {
   expect(logged.length).toBeGreaterThan(0)
   expect(logged.filter((line) => line.includes(KEY))).toEqual([])
   const walk = (at: string): ReadonlyArray<string> =>

@@ -1,7 +1,7 @@
 /**
  * Searches that are answered in words (`conversation=true`, `docs/contract/models.md#conversations`) by this program's
- * own model: no credential, no server. What was said is remembered, belongs to its session, and is read from its
- * collection alone.
+ * own model: no credential, no server. What was said is remembered, belongs to its session, and is read only from its
+ * collection.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
@@ -110,7 +110,7 @@ describe("a question", () => {
       expect.objectContaining({ role: "assistant", message: "Polar 300: Its noise level is 34 dB." })
     ])
   })
-  it("goes on with what was said before", async () => {
+  it("continues with what was said before", async () => {
     const first = await ask({ q: "Is the Kestrel lamp made of oak?", exclude_fields: "conversation_history" })
     expect(first.body.conversation.conversation_history).toBeUndefined()
     const { conversation_id } = first.body.conversation
@@ -120,7 +120,7 @@ describe("a question", () => {
     expect(next.body.conversation.conversation_history.conversation).toHaveLength(4)
     expect(next.body.request_params.q).toBe("And how much does it weigh?")
   })
-  it("that no document answers is told so, in its language", async () => {
+  it("is answered, if no document does, by saying so in its language", async () => {
     const found = await ask({ q: "Wie lange ist die Garantie der Lampe?" })
     expect(found.body.conversation.answer).toBe("Dazu habe ich in den Dokumenten nichts gefunden.")
   })
@@ -131,7 +131,7 @@ describe("a question", () => {
       conversation_id: ""
     })
   })
-  it("costs a tenth of a credit, and without credits is refused", async () => {
+  it("costs a tenth of a credit, and is refused without credits", async () => {
     const before = await balanceOf(tenant.full_key)
     await ask({ q: "What noise level has the Polar 300?" })
     expect(before - (await balanceOf(tenant.full_key))).toBeCloseTo(0.1, 6)
@@ -140,7 +140,7 @@ describe("a question", () => {
     const refused = await ask({ q: "Anything?", conversation_model_id: "dowser/extractive" }, poor.full_key)
     expect([refused.status, refused.body.requested]).toEqual([402, 0.1])
   })
-  it("knows no more than its key", async () => {
+  it("is answered from what its key may see", async () => {
     const narrow = (
       await send("POST", "/v1/keys", { description: "k", scope: "search", filter_by: { goods: "price:>10" } })
     ).body.value
@@ -163,14 +163,14 @@ describe("several searches", () => {
     { collection: "goods", filter_by: "price:<100" },
     { collection: "goods", filter_by: "price:>100" }
   ]
-  it("have one question and one answer", async () => {
+  it("share one question and one answer", async () => {
     const found = await many({ ...talk, q: "What noise level has the Polar 300?" }, { searches })
     expect(found.status).toBe(200)
     expect(found.body.results).toHaveLength(2)
     expect(found.body.conversation.answer).toBe("Polar 300: Its noise level is 34 dB.")
     for (const result of found.body.results) expect(result.request_params.q).toBe("What noise level has the Polar 300?")
   })
-  it("say what must stand in the query string", async () => {
+  it("report which parameters must be in the query string", async () => {
     for (const [entry, message] of [
       [{ q: "x" }, "`q` parameter cannot be used in POST body if `conversation` is enabled. Please set `q`"],
       [{ conversation: true }, "`conversation` cannot be used in POST body. Please set `conversation`"],
@@ -206,13 +206,13 @@ describe("a conversation", () => {
     const own = (await ask({ q })).body.conversation.conversation_id
     expect((await ask({ q, conversation_id: own }, tenant.search_key, session)).status).toBe(403)
   })
-  it("is its organization's own", async () => {
+  it("belongs to its organization", async () => {
     const { conversation_id } = (await ask({ q: "What noise level has the Polar 300?" })).body.conversation
     const foreign = await ask({ q: "And its weight?", conversation_id }, other.full_key)
     expect([foreign.status, foreign.body]).toEqual([400, { message: "`conversation_id` is invalid." }])
     expect((await ask({ q: "And its weight?", conversation_id }, other.search_key, session)).status).toBe(403)
   })
-  it("says what is wrong with it", async () => {
+  it("reports what is wrong with it", async () => {
     for (const [query, message] of [
       [{ conversation_model_id: "" }, "Conversation is enabled but no conversation model ID is provided."],
       [{ conversation_model_id: "nobody" }, "`conversation_model_id` is invalid."],
@@ -230,7 +230,7 @@ describe("a conversation", () => {
     const missing = await send("GET", "/v1/collections/nowhere/documents/search?q=x&conversation=true")
     expect(missing.status).toBe(404)
   })
-  it("says so where it cannot be remembered, and the search is answered", async () => {
+  it("reports that it cannot be remembered, and the search is answered", async () => {
     await send("DELETE", "/v1/collections/talks", undefined, other.full_key)
     const found = await ask({ q: "What noise level has the Polar 300?" }, other.full_key)
     expect(found.status).toBe(200)

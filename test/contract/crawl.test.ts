@@ -1,6 +1,6 @@
 /**
- * Crawls and sitemaps over HTTP, of sites on loopback: what becomes a document, what robots are told, what a second
- * crawl asks for, two organizations side by side.
+ * Crawls and sitemaps over HTTP, of sites on loopback: what becomes a document, which robots rules apply, what a second
+ * crawl requests; two organizations side by side.
  */
 import { createHash } from "node:crypto"
 import { gzipSync } from "node:zlib"
@@ -60,7 +60,7 @@ afterEach(async () => {
 })
 
 describe("a crawl", () => {
-  it("makes documents of pages along their links, and nothing of what visitors do not see", async () => {
+  it("makes documents of pages along their links, and of nothing that visitors do not see", async () => {
     const shop = await site({
       "/": html(
         "Lamps",
@@ -116,7 +116,7 @@ describe("a crawl", () => {
     expect(new Set(shop.paths()).size).toBe(shop.paths().length)
     expect(shop.asked[1]!.headers["user-agent"]).toMatch(/^DowserBot\/\d/)
   })
-  it("keeps to robots.txt, to what pages say of themselves, to globs, to the host and to its bounds", async () => {
+  it("obeys robots.txt, directives of pages, globs, the host and its bounds", async () => {
     const away = await site({ "/": html("Away", words("away")) })
     const shop = await site({
       "/robots.txt": {
@@ -188,14 +188,14 @@ describe("a crawl", () => {
     const theirs = await crawl(name, { urls: [`${shop.origin}/`] }, other.full_key)
     expect((await send("GET", `/v1/ingest/jobs/${mine.id}`, undefined, other.full_key)).status).toBe(404)
     expect(theirs.stats.imported).toBe(1)
-    // What one organization knows of a page is nothing that the other does.
+    // What one organization stores about a page is not shared with the other.
     expect(shop.paths().filter((path) => path === "/").length).toBe(2)
     expect(shop.paths().filter((path) => path === "/robots.txt").length).toBe(1)
   })
 })
 
 describe("a second crawl", () => {
-  it("asks under a condition, writes what changed, deletes what is gone twice and nothing else", async () => {
+  it("sends conditional requests, writes what changed, deletes what is missing twice, and nothing else", async () => {
     const tagged =
       (text: string, tag: string): SitePage =>
       (response, request) =>
@@ -217,7 +217,7 @@ describe("a second crawl", () => {
       '"1"',
       '"1"'
     ])
-    // A new page behind a changed one, one that changed, and one that is away for the moment.
+    // A new page linked from a changed one, a changed page, and a page that is temporarily unavailable.
     shop.pages.set("/a", html("A2", `${words("another a")}<a href="/new">new</a>`))
     shop.pages.set("/new", html("New", words("new")))
     shop.pages.delete("/b")
@@ -227,7 +227,7 @@ describe("a second crawl", () => {
     expect((await stored(name)).map(({ title }) => title).sort()).toEqual(["A2", "B", "Home", "New"])
     expect((await crawl(name, config)).stats).toMatchObject({ imported: 0, deleted: 1 })
     expect(await pathsOf(name)).toEqual(["/", "/a", "/new"])
-    // Back again, and gone: counted from the beginning.
+    // Available again, and then missing: counted from the beginning.
     shop.pages.set("/a", { status: 404 })
     await crawl(name, config)
     shop.pages.set("/a", html("A2", `${words("another a")}<a href="/new">new</a>`))
@@ -236,7 +236,7 @@ describe("a second crawl", () => {
     await crawl(name, config)
     expect(await pathsOf(name)).toEqual(["/", "/a", "/new"])
   })
-  it("writes all again into a collection that was made again, and where it is asked to", async () => {
+  it("writes everything again into a recreated collection, and if requested", async () => {
     const shop = await site({ "/": { headers: { etag: '"1"' }, body: html("Home", words("home")) } })
     const name = collection()
     await crawl(name, { urls: [`${shop.origin}/`] })
@@ -271,7 +271,7 @@ describe("a second crawl", () => {
 })
 
 describe("a sitemap", () => {
-  it("brings the pages that it and those it names list, packed or not, and passes over what did not change", async () => {
+  it("reads the pages that it and its nested sitemaps list, compressed or not, and skips unchanged ones", async () => {
     const shop = await site({})
     const urls = (...paths: ReadonlyArray<string>) =>
       `<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e "boom">]><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${paths.map((path) => `<url><loc> ${path.startsWith("/") ? shop.origin + path : path} </loc><lastmod>2020-01-01</lastmod></url>`).join("")}</urlset>`

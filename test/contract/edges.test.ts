@@ -1,5 +1,5 @@
 /**
- * `docs/contract/conventions.md` on a running program: refusals in order, CORS, bodies of any kind, request ids, keys.
+ * `docs/contract/conventions.md` on a running program: order of refusals, CORS, bodies of any kind, request ids, keys.
  */
 import { createHmac } from "node:crypto"
 import { brotliCompressSync, gzipSync } from "node:zlib"
@@ -103,7 +103,7 @@ describe("edges", () => {
     const broken = await program.request("POST", "/v1/keys", { key: tenant.full_key, body: '{"a":' })
     expect([broken.status, broken.body.message]).toEqual([400, "Input validation failed"])
   })
-  it("names every field of a bad body, unknown ones too", async () => {
+  it("names every invalid field of a body, including unknown ones", async () => {
     const answer = await program.request("POST", "/v1/keys", {
       key: tenant.full_key,
       body: { description: 1, collections: [2], surprise: true }
@@ -156,14 +156,14 @@ describe("keys", () => {
     expect([answer.status, answer.body.data.issues[0].path]).toEqual([400, "actions"])
     expect(answer.body.data.issues[0].message).toContain("scope")
   })
-  it("limits a plain key to 600 a minute and an unlimited one never", async () => {
+  it("limits a plain key to 600 requests a minute, and an unlimited one never", async () => {
     const made = await program.request("POST", "/v1/keys", {
       key: tenant.full_key,
       body: { description: "three", scope: "full", rate_limit_per_minute: 3 }
     })
     const statuses = []
     for (let i = 0; i < 5; i++) statuses.push(await program.request("GET", "/v1/keys", { key: made.body.value }))
-    // The minute may turn inside the loop; then the second half starts again.
+    // A new minute may begin inside the loop; then the second half starts again.
     expect(statuses.filter((each) => each.status === 429).length).toBeGreaterThanOrEqual(
       statuses[0].headers.get("x-ratelimit-reset") === statuses[4].headers.get("x-ratelimit-reset") ? 2 : 0
     )

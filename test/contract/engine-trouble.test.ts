@@ -1,6 +1,6 @@
 /**
- * An engine that is slow, away, or broken, behind a real program: what callers of both APIs hear, what it costs them,
- * and that it ends by itself.
+ * An engine that is slow, away, or broken, behind a real program: what callers of both APIs receive, what it costs
+ * them, and that it recovers by itself.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { fail, type Result, type SearchAnswer, type SearchEngine, type SearchPlan } from "../../engine-sdk/src/mod.ts"
@@ -12,10 +12,10 @@ let program: Program
 let tenant: Tenant
 let gateway: string, connector: string
 let isShedding = false
-/** What the engine does instead of searching. */
+/** What the engine does in place of searching. */
 let searched: SearchEngine["search"] | undefined
 let planned: ReadonlyArray<SearchPlan> = []
-/** Whether it says that it searches on this thread. */
+/** Whether it reports that it does not search on this thread. */
 let isElsewhere = false
 let calls = 0
 let writesAre: "real" | "away" | "broken" = "real"
@@ -46,7 +46,7 @@ const ask = (path: string, body: unknown = { q: "*" }, key = gateway) =>
   program.request("POST", `/api/v1${path}`, { body, headers: { authorization: `Bearer ${key}` } })
 const direct = () => program.request("GET", "/v1/collections/things/documents/search?q=*", { key: tenant.search_key })
 const used = async (): Promise<number> => {
-  // Figures of the entitlement are two seconds old at most: asked until they stand still.
+  // Figures of the entitlement are two seconds old at most: polled until they are stable.
   let before = -1
   for (;;) {
     const now = (await program.request("GET", "/v1/entitlement", { key: tenant.full_key })).body.quota.used as number
@@ -101,7 +101,7 @@ beforeEach(async () => {
 })
 
 describe("a slow engine", () => {
-  it("is given up with a 504, costs nothing, and what it finds later is nobody's", async () => {
+  it("is abandoned with a 504, costs nothing, and its late answer goes to no caller", async () => {
     const before = await used()
     const late: Array<() => void> = []
     searched = (_, given) =>
@@ -143,7 +143,7 @@ describe("a slow engine", () => {
     await until(async () => (await queries()).includes("timely"))
     expect(await queries()).not.toContain("late")
   })
-  it("that holds this thread is told so when it is done", async () => {
+  it("that blocks this thread is answered 504 once it is done", async () => {
     searched = (_, given) => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SEARCH_TIME_MAX_MS + 50)
       return given.map(() => ({
@@ -158,11 +158,11 @@ describe("a slow engine", () => {
       }))
     }
     expect((await ask("/indexes/things/search")).status).toBe(504)
-    // The tenant API has no such limit: cut off, and said so.
+    // The tenant API has no such limit: the search is cut off, and the answer says so.
     const { body, status } = await direct()
     expect([status, body.search_cutoff]).toEqual([200, true])
   })
-  it("is told by every plan when to stop: with what remains of the request's time, and no later than was asked", async () => {
+  it("gets the time limit with every plan: the rest of the request's time, and no more than requested", async () => {
     const cutoffs = async (path: string, body: unknown) => {
       planned = []
       expect((await ask(path, body)).status).toBe(200)
@@ -179,7 +179,7 @@ describe("a slow engine", () => {
     expect(await cutoffs("/multi-search", { searches: [entry, { ...entry, search_cutoff_ms: 9 }, entry] })).toSatisfy(
       ([one, two, three]) => isWhatRemains(one) && two === 9 && isWhatRemains(three)
     )
-    // An engine elsewhere is asked once for all of them.
+    // A remote engine is called once for all of them.
     searched = async (_, given) =>
       given.map(() => ({
         ok: true,
@@ -196,7 +196,7 @@ describe("a slow engine", () => {
     expect(await cutoffs("/multi-search", { searches: [entry, entry] })).toHaveLength(2)
     expect(calls - before).toBe(1)
   })
-  it("that gives up by itself is unavailable on the tenant API, which knows no 504", async () => {
+  it("is unavailable on the tenant API if it times out by itself, because that API has no 504", async () => {
     searched = async (_, given) => given.map(() => fail({ kind: "TimedOut", message: "gave up" }))
     expect((await ask("/indexes/things/search")).status).toBe(504)
     expect((await direct()).status).toBe(502)
@@ -204,7 +204,7 @@ describe("a slow engine", () => {
 })
 
 describe("an engine that is away", () => {
-  it("is a 502, then a 503 with Retry-After: 10 that does not ask it, and is found again by itself", async () => {
+  it("answers 502, then 503 with Retry-After: 10 without being called, and recovers by itself", async () => {
     const before = await used()
     searched = away
     isElsewhere = true
@@ -244,7 +244,7 @@ describe("an engine that is away", () => {
       [503, "10", "degraded"]
     ])
     expect(calls).toBe(asked)
-    // Documents have a circuit of their own.
+    // Documents have a separate circuit breaker.
     expect((await ask("/indexes/things/documents", { documents: [{ id: "2", name: "mug" }] }, connector)).status).toBe(
       200
     )
@@ -254,7 +254,7 @@ describe("an engine that is away", () => {
     expect((await ask("/indexes/things/search")).body.found).toBe(2)
     expect(await used()).toBeGreaterThanOrEqual(before + 2)
   })
-  it("is seen by the operator and by the probe while it is refused", async () => {
+  it("is shown to the operator and by the probe while the circuit is open", async () => {
     searched = away
     isElsewhere = true
     await until(async () => {
@@ -268,7 +268,7 @@ describe("an engine that is away", () => {
     await until(async () => (await direct()).status === 200 && (await statusOfEngine()).status !== "down")
     expect((await statusOfEngine()).engine_circuits).toEqual({ reads: "closed", writes: "closed" })
   })
-  it("for writes refuses them alone", async () => {
+  it("refuses only writes if only writes fail", async () => {
     writesAre = "away"
     const statuses: Array<number> = []
     for (let i = 0; i < 7; i++)
@@ -286,7 +286,7 @@ describe("an engine that is away", () => {
 })
 
 describe("trouble of our own", () => {
-  it("is a 500 with the request's id and without its reason", async () => {
+  it("answers 500 with the request's id and without its cause", async () => {
     writesAre = "broken"
     const answer = await ask("/indexes/things/documents", { documents: [{ id: "4", name: "x" }] }, connector)
     expect([answer.status, answer.body]).toEqual([
@@ -294,7 +294,7 @@ describe("trouble of our own", () => {
       { error: "internal_error", requestId: answer.headers.get("x-request-id") }
     ])
   })
-  it("is told as degraded where requests cannot be answered in time; the probe goes on answering, and the key comes first", async () => {
+  it("is reported as degraded if requests are not answered in time; the probe answers, the key comes first", async () => {
     isShedding = true
     for (const answer of [
       await ask("/indexes/things/search"),

@@ -1,4 +1,4 @@
-/** What a long or a compressed request may cost: the key's rate, the plan's bytes, and how far a text may unfold. */
+/** What a long or a compressed request may cost: the key's rate, the plan's bytes, and how far a text may expand. */
 import { brotliCompressSync, constants, gzipSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -21,7 +21,7 @@ const usage = async (of: Tenant) =>
   (await program.request("GET", "/v1/entitlement", { key: of.full_key })).body.usage.event_bytes_per_day as number
 
 describe("a stream of events", () => {
-  it("takes a token for each thousand lines, and answers what was taken when there is none", async () => {
+  it("takes a token for each thousand lines, and reports what was accepted when there is none", async () => {
     const {
       body: { value: key }
     } = await program.request("POST", "/v1/keys", {
@@ -32,18 +32,18 @@ describe("a stream of events", () => {
     expect([answer.status, answer.body.code]).toEqual([429, "TOO_MANY_REQUESTS"])
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThanOrEqual(1)
     const { accepted, deduplicated, lines: dealtWith, rejected } = answer.body.data
-    // The minute may turn within ten seconds: then there is one more.
+    // A new minute may begin within ten seconds: then there is one more.
     expect([1_000, 2_000, 3_000]).toContain(dealtWith)
     expect([accepted, deduplicated, rejected]).toEqual([dealtWith, 0, []])
     expect(answer.body.message).toContain(`The first ${dealtWith} lines were dealt with`)
-    // A key without a limit takes the others where the first ended, and knows what it is sent again.
+    // A key without a limit takes the rest from where the first ended, and recognizes events that are sent again.
     expect((await send(tenant.search_key, lines(5_000))).body).toEqual({
       accepted: 5_000 - dealtWith,
       deduplicated: dealtWith,
       rejected: []
     })
   })
-  it("counts its bytes for the day, as batches do; what is refused as a whole counts nothing", async () => {
+  it("counts its bytes for the day, as batches do; a request refused as a whole counts nothing", async () => {
     const other = await program.tenant("Counted")
     expect(await usage(other)).toBe(0)
     const text = lines(3_000)
@@ -67,7 +67,7 @@ describe("a stream of events", () => {
 describe("a compressed text", () => {
   /** 95 kB that become 61 MB. */
   const bomb = () => gzipSync(Buffer.from(`${event(1, { metadata: { x: "x".repeat(15_000) } })}\n`.repeat(4_000)))
-  it("that unfolds to more than a hundred times what was sent ends its stream of events with a reason", async () => {
+  it("ends its stream of events with a reason if it expands to more than a hundred times its size", async () => {
     const answer = await send(tenant.search_key, bomb(), { "content-encoding": "gzip" })
     expect(answer.status).toBe(400)
     expect(answer.body.data.issues).toEqual([
@@ -76,11 +76,11 @@ describe("a compressed text", () => {
         message: "The body could not be read: the compressed text decodes to more than 100 times what was sent"
       }
     ])
-    // What came before is told. No more of it was stored than was decoded by then.
+    // Earlier events are reported. Only what was decoded by then was stored.
     expect(answer.body.data.lines).toBeLessThan(1_500)
     expect(answer.body.data.accepted + answer.body.data.deduplicated).toBe(answer.body.data.lines)
   })
-  it("is told by an import too, in its last line", async () => {
+  it("is reported by an import, too, in its last line", async () => {
     expect(
       (
         await program.request("POST", "/v1/collections", {
@@ -105,7 +105,7 @@ describe("a compressed text", () => {
     })
     expect(verdicts.length).toBeLessThan(1_000)
   })
-  it("of ordinary goods passes, whatever its length", async () => {
+  it("of ordinary goods is accepted, whatever its length", async () => {
     const goods = Array.from({ length: 30_000 }, (_, i) =>
       JSON.stringify({ title: `Kettle ${i} ${(i * 7_919) % 1_000} in steel`, id: `k${i}` })
     ).join("\n")

@@ -26,7 +26,7 @@ const post = (events: unknown, key = tenant.search_key) =>
   program.request("POST", "/v1/events", { key, body: { events } })
 const metrics = async (path: string, query: string, key = tenant.full_key) =>
   (await program.request("GET", `/v1/analytics/metrics/${path}?${query}`, { key })).body
-/** Polls until the answer satisfies, and says how long that took. */
+/** Polls until the answer satisfies, and returns how long that took. */
 const eventually = async <A>(
   read: () => Promise<A>,
   isThere: (answer: A) => boolean
@@ -75,10 +75,10 @@ describe("POST /events", () => {
       ]
     })
     expect((await post([batch[0]], other.search_key)).body).toEqual({ accepted: 0, deduplicated: 1, rejected: [] })
-    // The same id of another tenant is another event.
+    // The same id in another tenant is another event.
     expect((await post([batch[0]], tenant.search_key)).body).toEqual({ accepted: 1, deduplicated: 0, rejected: [] })
   })
-  it("refuses what is no batch with 400, shape B", async () => {
+  it("refuses an invalid batch with 400, shape B", async () => {
     for (const body of [{}, { events: 3 }, [], "{", { events: Array.from({ length: 1_001 }, () => search("x")) }]) {
       const answer = await program.request("POST", "/v1/events", { key: tenant.search_key, body })
       expect(answer.status).toBe(400)
@@ -127,7 +127,7 @@ describe("POST /events", () => {
 
 describe("GET /analytics/metrics", () => {
   it("shows an event within two seconds", async () => {
-    // Where other tests have the processors one of three does.
+    // While other tests occupy the processors, one attempt of three in time is enough.
     const { full_key, search_key } = await program.tenant("Swift")
     const waits: Array<number> = []
     for (let i = 1; i <= 3 && !waits.some((ms) => ms < promised(2_000)); i++) {
@@ -232,7 +232,7 @@ describe("GET /analytics/metrics", () => {
       data: []
     })
   })
-  it("pages, and knows the total behind the last row", async () => {
+  it("pages, and returns the total even past the last row", async () => {
     expect(await metrics("queries", `${range}&collection=shop&limit=1`)).toMatchObject({
       total: 2,
       next_offset: 1,
@@ -280,7 +280,7 @@ describe("GET /analytics/metrics", () => {
       total: 0
     })
   })
-  it("ranks zero results by rate, with the organization's share beside", async () => {
+  it("ranks zero results by rate, beside the organization's share", async () => {
     const answer = await metrics("zero-results", `${range}&collection=shop`)
     expect(answer.data).toEqual([
       { q: "hats", searches: 1, zero_results: 1, zero_result_rate: 1 },
@@ -296,7 +296,7 @@ describe("GET /analytics/metrics", () => {
     })
     expect(answer.series).toHaveLength(4)
     expect(answer.series.reduce((sum: number, each: { searches: number }) => sum + each.searches, 0)).toBe(3)
-    // Days in part at both ends.
+    // Partial days at both ends.
     const part = await metrics(
       "overview",
       `from=${new Date(now - 26 * HOUR).toISOString()}&to=${new Date(now - HOUR + 1_500).toISOString()}&collection=shop`
@@ -390,7 +390,7 @@ describe("GET /analytics/metrics", () => {
 })
 
 describe("absurd amounts", () => {
-  it("overflow nothing and stall nobody", async () => {
+  it("neither overflow nor block anything", async () => {
     const rich = await program.tenant("Rich")
     const events = (from: number) =>
       Array.from({ length: 1_000 }, (_, i) => ({
@@ -439,7 +439,7 @@ describe("a key that reaches some collections", () => {
 })
 
 describe("figures of products, filters and facets", () => {
-  it("per document, by revenue, with segments, to the millisecond, and of one tenant", async () => {
+  it("per document, by revenue, with segments, to the millisecond, and for one tenant", async () => {
     const shop = await program.tenant("Products")
     const at = now - HOUR
     const on = { collection: "shop", timestamp: at }
@@ -505,7 +505,7 @@ describe("figures of products, filters and facets", () => {
         ({ document_id }: any) => document_id
       )
     ).toEqual(["c", "b"])
-    // The ends of a range, from single instants.
+    // The ends of a range, given as instants.
     const iso = (ms: number) => new Date(ms).toISOString()
     expect(
       (await metrics("products", `from=${iso(at + 1)}&to=${iso(at + 1)}&segment=device:mobile`, shop.full_key)).data
@@ -524,7 +524,7 @@ describe("figures of products, filters and facets", () => {
       ).toBe(403)
     }
   })
-  it("per filter value and facet, from events and from our own answers", async () => {
+  it("per filter value and facet, from events and from the server's own answers", async () => {
     const shop = await program.tenant("Filters")
     const on = (q: string, filter_by: string, over = {}) => ({
       type: "search",

@@ -25,7 +25,7 @@ interface Furnished {
   readonly gateway: string
   readonly connector: string
   /** Of a CMS installation that has a configuration. */ readonly installation: string
-  /** With which a shop system signs. */ readonly signing: string
+  /** The secret with which a shop system signs. */ readonly signing: string
   readonly cookie: string
 }
 
@@ -66,7 +66,7 @@ const seoRule = {
 }
 const connector = { name: "Shop", collection: "products", provider: "generic", sync_mode: "push" }
 const cms = { name: "Shop", provider: "bitrix", environment: "production", origin: "https://shop.example" }
-/** Nobody listens there: its jobs fail by themselves. */
+/** Nothing listens there: its jobs fail by themselves. */
 const pulled = { ...connector, sync_mode: "pull", pull_url: "http://127.0.0.1:9/products" }
 const suite = { name: "Mugs", collection: "products", judgments: [{ q: "mug", document_id: "p2", grade: 3 }] }
 
@@ -367,9 +367,9 @@ afterAll(async () => {
   await transcriber.close()
 })
 
-/** Of what a session keeps. */
+/** Rooms whose data belongs to a session. */
 const sessions = new Set(["assistants", "support"])
-/** The credential that the least of the callers of the scope has. */
+/** The credential of the least privileged caller of the scope. */
 const credential = (
   { group, plane, scope }: Operation,
   { connector, cookie, full, gateway, installation, search }: Furnished
@@ -390,7 +390,7 @@ const signed = (text: string, secret: string): Record<string, string> => {
   const signature = createHmac("sha256", secret).update(`${timestamp}.${text}`).digest("hex")
   return { "x-signature-timestamp": timestamp, "x-signature": signature }
 }
-/** The request of an example, with the ids of an organization in place of the sample ones. */
+/** The request of an example, with an organization's ids in place of the sample ones. */
 const requestOf = (operation: Operation, furnished: Furnished) => {
   const named = (text: string): string =>
     Object.entries(sampleIds)
@@ -414,7 +414,7 @@ const requestOf = (operation: Operation, furnished: Furnished) => {
   }
 }
 
-/** Of a stream that goes on. */
+/** The beginning of a stream that does not end. */
 const beginningOf = async (answer: Response): Promise<string> => {
   const reader = answer.body!.getReader()
   const { value } = await reader.read()
@@ -426,7 +426,7 @@ describe("examples", () => {
   it("of every operation are sent and answered as the operation declares", async () => {
     const refused: Array<string> = []
     let cookie: string | undefined
-    // What deletes comes last, so that all others find what they name.
+    // Deletions are sent last, so that all others find what they name.
     for (const operation of [...operations].sort(
       (a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE")
     )) {
@@ -440,7 +440,7 @@ describe("examples", () => {
       }
       const answer = await fetch(url, { ...request, redirect: "manual" })
       const text = operation.success.type === "event_stream" ? await beginningOf(answer) : await answer.text()
-      // A new password ends the session that it was given in; the answer brings another.
+      // A new password ends the session in which it was set; the answer carries another.
       if (operation.group === "console sessions") cookie = answer.headers.get("set-cookie")?.split(";")[0] ?? cookie
       const { created, status } = operation.success
       if (answer.status !== status && answer.status !== created)
@@ -457,7 +457,7 @@ describe("examples", () => {
     console.log(`${operations.length} examples were sent`)
   })
 
-  it("and descriptions stand in the documents, for every operation of theirs", async () => {
+  it("and descriptions are in the documents, for every operation of theirs", async () => {
     const documents = await Promise.all(
       ["/v1/openapi.json", "/api/v1/openapi.json"].map(async (path) => (await program.request("GET", path)).body)
     )
@@ -472,7 +472,7 @@ describe("examples", () => {
     ).toEqual([])
     const wrong = entries.filter(({ description, operationId, parameters = [], requestBody, tags }) => {
       const { example, group } = known.get(operationId)!
-      // Of a twin there is one more, which says whose.
+      // A twin has one more, which says whose it is.
       const sentencesMax = group.startsWith("console: ") ? 6 : 5
       const sentences = String(description).match(/[.!?](?=\s|$)/g)?.length ?? 0
       return (

@@ -1,6 +1,6 @@
 /**
- * Experiments over HTTP, from the draft to the rollback: who is shown what, what is refused, what is promoted and put
- * back. Two organizations side by side.
+ * Experiments over HTTP, from the draft to the rollback: which visitors see what, what is refused, what is promoted and
+ * restored. Two organizations side by side.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { seedsOf, variantOf } from "@dowser/engine-sdk/experiments"
@@ -88,7 +88,7 @@ afterAll(async () => {
 })
 
 describe("an experiment", () => {
-  it("shows each session one variant, as anybody can find offline, and says so; nobody in particular takes part", async () => {
+  it("shows each session one variant, computable offline, and reports it; anonymous callers take no part", async () => {
     const id = await made({ ...sorted, collection: "shop" })
     expect((await search("q=lamp", "s1")).experiment).toBeUndefined()
     expect(await done(id, "start")).toMatchObject({ status: "running", run: 1, collection: "goods", stopped_at: null })
@@ -112,7 +112,7 @@ describe("an experiment", () => {
     // The same id as an anonymous visitor's is the same unit.
     const [as, session] = [await search("q=lamp&x_anonymous_id=s3"), await search("q=lamp", "s3")]
     expect(as.experiment).toEqual(session.experiment)
-    // A merged list is nobody's; entries of their own are each in.
+    // A merged list belongs to no variant; entries of their own each take part.
     const body = { searches: [{ collection: "goods", q: "lamp", query_by: "title", x_anonymous_id: "s1" }] }
     const [results, union] = [
       (await send("POST", "/v1/multi_search", body)).body,
@@ -123,10 +123,10 @@ describe("an experiment", () => {
     expect((await search("q=lamp", "s1")).experiment).toBeUndefined()
   })
 
-  it("keeps answers apart by their variants, and lets a full key see any of them", async () => {
+  it("caches answers separately by variant, and lets a full key see any of them", async () => {
     const id = await made(sorted)
     await done(id, "start")
-    // The draw hangs on the experiment's id: of a handful of sessions, all may fall into one variant.
+    // Assignment depends on the experiment's id: with a handful of sessions, all may fall into one variant.
     const candidates = Array.from({ length: 100 }, (_, one) => `session-${one}`)
     const sessions = ["control", "variant"].map((_, index) =>
       candidates.find((one) => variantOf({ seeds: seedsOf(id, 1), traffic: 1, weights: [1, 1] }, one) === index)!
@@ -148,7 +148,7 @@ describe("an experiment", () => {
     await done(id, "stop")
   })
 
-  it("is refused by name: what is wrong, what runs, what the plan has no room for, what is another's", async () => {
+  it("is refused by name: invalid, running, beyond the plan, or another organization's", async () => {
     const wrong = await send("POST", "/v1/experiments", {
       name: " ",
       collection: "goods",
@@ -236,13 +236,13 @@ describe("an experiment", () => {
         ).status
       ]).toEqual([method + path, 404])
     expect((await send("GET", "/v1/experiments", undefined, other.full_key)).body.data).toEqual([])
-    // A preset acts on all collections: a key of one is not to change it by promoting.
+    // A preset affects all collections: a key of one must not change it by promoting.
     const narrow = (await send("POST", "/v1/keys", { description: "n", scope: "full", collections: ["goods"] })).body
     expect(
       (await send("POST", "/v1/experiments", { ...sorted, target: { preset: "listing" } }, narrow.value)).status
     ).toBe(403)
     expect((await act(third, "promote", { variant_id: "cheap" }, narrow.value)).status).toBe(403)
-    // No place to write: it runs on.
+    // There is no place to write to: the experiment continues.
     expect((await act(one, "promote", { variant_id: "cheap" })).status).toBe(409)
     expect((await act(one, "promote", { variant_id: "as_is" })).status).toBe(409)
     expect((await send("GET", `/v1/experiments/${one}`)).body.status).toBe("running")
@@ -257,7 +257,7 @@ describe("an experiment", () => {
     for (const id of [one, two, third]) expect((await send("DELETE", `/v1/experiments/${id}`)).status).toBe(200)
   })
 
-  it("is told of when it starts, stops and is promoted", async () => {
+  it("sends events when it starts, stops and is promoted", async () => {
     const id = await made({ ...sorted, target: { preset: "listing" } })
     await done(id, "start")
     await done(id, "promote", { variant_id: "cheap" })
@@ -301,7 +301,7 @@ describe("a promotion", () => {
     expect(await read()).toBe(before)
     expect((await act(id, "rollback")).status).toBe(409)
   })
-  it("replaces the collection's rules, and puts back what there was, or nothing", async () => {
+  it("replaces the collection's rules, and restores the earlier ones, or none", async () => {
     const path = "/v1/collections/goods/search_rules"
     const shape = await send("PUT", path, { redirects: [{ query: "x", url: "/x" }] })
     expect(shape.status).toBe(200)
@@ -322,7 +322,7 @@ describe("a promotion", () => {
       expect((await search("q=lamp")).redirect).toBeUndefined()
     }
   })
-  it("makes a release of the target's profile: of another profile, or of what a profile can say", async () => {
+  it("makes a release of the target's profile: from a profile, or parameters that a profile can express", async () => {
     const path = "/v1/collections/goods/search-profiles/listing"
     const before = (await send("GET", path)).text
     const other_profile = await running({
@@ -358,7 +358,7 @@ describe("a promotion", () => {
       searchable_fields: ["title", "brand"],
       facet_fields: [{ field: "brand", label: "Marke" }]
     })
-    // Somebody edits the draft: its revision is another.
+    // A concurrent edit of the draft changes its revision.
     await send("PUT", path, { searchable_fields: ["title"] })
     expect((await act(said, "rollback")).status).toBe(409)
   })
@@ -379,7 +379,7 @@ describe("two rankings in one list", () => {
     ],
     ...over
   })
-  it("is of exactly two, which are rules or profiles, and of what is taken: 400 names what is not", async () => {
+  it("takes exactly two, which are rules or profiles: 400 names anything else", async () => {
     const wrong = await send("POST", "/v1/experiments", {
       ...merged({ mode: "interleave", metric: "revenue_per_search" }),
       variants: [{ id: "a" }, { id: "b", params: { num_typos: 1 } }, { id: "interleaved", profile: "narrow" }]
@@ -391,7 +391,7 @@ describe("two rankings in one list", () => {
     const unknown = await send("POST", "/v1/experiments", merged({ mode: "mixed" }))
     expect(unknown.body.data.issues.map(({ path }: { path: string }) => path)).toEqual(["mode"])
   })
-  it("is made of both for each search, the same for who comes back; what is clicked votes; others see nothing of it", async () => {
+  it("mixes both for each search, alike for a returning visitor; clicks vote; others see nothing of it", async () => {
     const id = await made(merged())
     const theirs = await made(merged({ metric: "conversion_rate" }), other.full_key)
     expect((await send("GET", `/v1/experiments/${id}`)).body).toMatchObject({ mode: "interleave" })
@@ -404,7 +404,7 @@ describe("two rankings in one list", () => {
       const answer = await search("q=lamp", `i${i}`)
       expect([answer.experiment, answer.found]).toEqual([{ id, variant_id: "interleaved" }, 3])
       expect(ids(answer).toSorted()).toEqual(["g1", "g2", "g3"])
-      // Both pinned one of the first two; a coin of the visitor says whose is first.
+      // Both variants pinned one of the first two; a random bit of the visitor decides whose is first.
       expect(ids(answer).slice(0, 2).toSorted()).toEqual(["g1", "g2"])
       expect(ids(await search("q=lamp", `i${i}`))).toEqual(ids(answer))
       expect(ids(await search("q=lamp&use_cache=true", `i${i}`))).toEqual(ids(answer))
@@ -415,7 +415,7 @@ describe("two rankings in one list", () => {
         clicks.push({ type: "click", collection: "goods", document_id, query_id: answer.query_id, session_id: `i${i}` })
     }
     expect([...firsts].sort()).toEqual(["g1", "g2"])
-    // Pages that are not merged are the control's, and count as nobody's.
+    // Pages that are not merged are the control's, and count for no variant.
     for (const query of ["q=lamp&page=2&per_page=1", "q=lamp&group_by=brand", "q=lamp&exclude_fields=id"])
       expect((await search(query, "leafing")).experiment).toEqual({ id, variant_id: "one" })
     expect((await search("q=lamp")).experiment).toBeUndefined()
@@ -427,7 +427,7 @@ describe("two rankings in one list", () => {
       return body.interleaving.wins + body.interleaving.losses + body.interleaving.ties === 21 ? body : undefined
     })
     expect(results).toMatchObject({ units: 24, interleaving: { wins: 12, losses: 6, ties: 3 }, guardrails: [] })
-    // 72 answers of lists of both, and none of what was the control's.
+    // 72 answers with lists of both, and none of the control's.
     expect(results.variants.map(({ exposures }: any) => exposures)).toEqual([72, 0])
     const { body } = await send("GET", `/v1/experiments/${theirs}/results`, undefined, other.full_key)
     expect(body).toMatchObject({ units: 0, interleaving: { wins: 0, losses: 0, ties: 0, p_value: 1 } })
@@ -437,7 +437,7 @@ describe("two rankings in one list", () => {
 })
 
 describe("the results", () => {
-  it("count what each session did, and go with the collection", async () => {
+  it("count what each session did, and are deleted with the collection", async () => {
     const id = await made(sorted)
     await done(id, "start")
     const clicks: Array<object> = []

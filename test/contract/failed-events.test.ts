@@ -1,6 +1,6 @@
 /**
- * Entries that `POST /events` refused: kept with their reasons, listed, sent through again after a fix, of one tenant
- * only.
+ * Entries that `POST /events` refused: kept with their reasons, listed, resubmitted after a fix, and visible to one
+ * tenant only.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
@@ -41,7 +41,7 @@ const listed = async (count: number, key = tenant.full_key) => {
 }
 const retry = (body: unknown, key = tenant.full_key) =>
   program.request("POST", "/v1/events/failed/retry", { key, body })
-/** Until that many events are counted, and no more. */
+/** Waits until exactly that many events are counted. */
 const counted = async (events: number) => {
   const day = (at: number) => new Date(at).toISOString().slice(0, 10)
   const read = async () =>
@@ -61,7 +61,7 @@ const counted = async (events: number) => {
 
 describe("failed events", () => {
   const purchase = (i: number) => ({ type: "purchase", collection: "shop", document_id: `d${i}`, colour: "red" })
-  it("keeps what was refused with its reason, of batches and of lines, newest first", async () => {
+  it("keeps refused entries with their reason, from batches and lines, newest first", async () => {
     const sentAt = Date.now()
     const sent = await program.request("POST", "/v1/events", {
       key: tenant.search_key,
@@ -102,8 +102,8 @@ describe("failed events", () => {
     expect([...first.data, ...second.data]).toEqual(data)
     expect(second.next_cursor).toBeUndefined()
   })
-  it("takes them after a fix, once, at the time they came; what is refused again stays with the new reason", async () => {
-    // The one accepted entry of the batch before.
+  it("accepts them after a fix, once, at their original time; those refused again keep the new reason", async () => {
+    // The one accepted entry of the previous batch.
     await counted(1)
     const answer = await retry({ set: { revenue: 10, colour: null } })
     expect(answer.status).toBe(200)
@@ -118,7 +118,7 @@ describe("failed events", () => {
     await counted(4)
     expect((await retry({})).body).toMatchObject({ retried: 3, accepted: 0 })
   })
-  it("goes through many in pages and by name", async () => {
+  it("processes many in pages and by name", async () => {
     const key = other.search_key
     const events = Array.from({ length: 1_000 }, (_, i) => ({
       type: "purchase",
@@ -151,10 +151,10 @@ describe("failed events", () => {
     }
     expect(first.accepted + second.accepted).toBe(1_099)
     expect(second.next_cursor).toBeUndefined()
-    // The walk of the first test is refused for good.
+    // The walk of the first test is refused permanently.
     expect((await list("", other.full_key)).data).toHaveLength(1)
   })
-  it("names what is wrong, and shows a key for some collections no more than theirs", async () => {
+  it("names what is wrong, and shows a key for some collections only theirs", async () => {
     for (const [body, path] of [
       [{ ids: [] }, "ids"],
       [{ ids: Array.from({ length: 1_001 }, (_, i) => `${i}`) }, "ids"],

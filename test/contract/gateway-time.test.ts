@@ -1,6 +1,6 @@
 /**
- * The time of gateway searches where searches are truly slow: a real engine over words that all differ a little, asked
- * with twenty of them, every typo and every dropped word. Such a search ends by its cut-off alone.
+ * The time of gateway searches that are truly slow: a real engine over words that all differ a little, searched with
+ * twenty of them, every typo and every dropped word. Such a search ends only by its cut-off.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest"
 import type { SearchEngine } from "../../engine-sdk/src/mod.ts"
@@ -11,7 +11,7 @@ const LIMIT_MS = 500
 const DOCUMENTS = 30_000
 let program: Program
 const tenants: Record<"heavy" | "quick", Tenant & { readonly gateway: string }> = {} as never
-/** Plans that the engine was given, by organization. */
+/** Plans that the engine received, by organization. */
 let ran: Array<string> = []
 const counting = (engine: SearchEngine): SearchEngine =>
   new Proxy(engine, {
@@ -78,7 +78,7 @@ beforeAll(async () => {
     })
     tenants[who] = { ...tenant, gateway: body.value }
   }
-  // As a program does before it says that it is ready: it takes longer than the requests here may.
+  // Warm-up, as a program does before it is ready: it takes longer than the requests here may.
   await loadLanguages()
 })
 afterAll(() => program.stop())
@@ -90,14 +90,14 @@ it("ends a search by what remains of its request's time, with a 504", async () =
   expect(await search("heavy", endless())).toEqual({ status: 504, answer: { error: "search_timed_out" } })
   expect((await search("heavy", { ...endless(), search_cutoff_ms: 50 })).answer.search_cutoff).toBe(true)
 })
-it("refuses requests whose time was over while they waited, and runs none of them on", async () => {
+it("refuses requests whose time ran out while they waited, and runs none of them afterwards", async () => {
   const answers = await Promise.all(Array.from({ length: 30 }, () => search("heavy", endless())))
   expect(new Set(answers.map(({ status }) => status)).has(504)).toBe(true)
-  // Each was tried for a moment and then waited in its tenant's line. Nothing of what was refused goes on there: thirty
-  // searches of half a second would not let this one come in time.
+  // Each ran for a moment and then waited in its tenant's line. No refused search continues there: thirty searches of
+  // half a second would not let this one answer in time.
   expect((await search("heavy", { ...endless(), search_cutoff_ms: 50 })).status).toBe(200)
   expect((await search("quick", { q: "*" })).status).toBe(200)
-  // What was running when its time ended stops at its cut-off, half a second at most; nothing that waited behind it
+  // A search that is running when its time ends stops at its cut-off, half a second at most; none that waited after it
   // begins.
   await new Promise((settle) => setTimeout(settle, 1_000))
   const before = process.cpuUsage()
@@ -108,21 +108,21 @@ it("refuses requests whose time was over while they waited, and runs none of the
 it.each([
   ["/multi-search", "one after the other"],
   ["/federated-search", "as one list"]
-])("is one time for all searches of a request: %s, %s", async (path) => {
+])("shares one time limit between all searches of a request: %s, %s", async (path) => {
   const answer = await ask("heavy", path, {
     searches: Array.from({ length: 50 }, () => ({ index: "things", ...endless() }))
   })
   expect(answer).toEqual({ status: 504, answer: { error: "search_timed_out" } })
   expect(ran.length).toBeLessThan(25)
 })
-it("is not spent by another tenant's searches, nor is the time of everything else", async () => {
+it("is not used up by another tenant's searches, nor is that of other requests", async () => {
   const order: Array<string> = []
   const told = async <A>(name: string, answer: Promise<A>): Promise<A> => {
     const settled = await answer
     order.push(name)
     return settled
   }
-  // By the tenant API, which has no end: they take seconds together, each as long as its cut-off.
+  // Through the tenant API, which has no deadline: they take seconds together, each as long as its cut-off.
   const slow = () =>
     program.request("POST", "/v1/multi_search", {
       key: tenants.heavy.full_key,
@@ -152,7 +152,7 @@ it("is not spent by another tenant's searches, nor is the time of everything els
   ])
   expect(beside.map(({ status }) => status)).toEqual([200, 200, 200, 200])
   const answers = await Promise.all(all)
-  // They were all answered in between, not behind.
+  // They were all answered in between, not after.
   expect(order.lastIndexOf("beside")).toBeLessThan(order.lastIndexOf("heavy"))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
 })

@@ -136,7 +136,7 @@ describe("searching", () => {
     expect([status, body.data[0]]).toEqual([200, { q: "red", type: "facet", filter_by: "color:=`red`", count: 15 }])
     expect((await send("GET", "/indexes/things/suggest?limit=0", search)).body.issues[0].path).toBe("limit")
   })
-  it("does several side by side, and several as one list", async () => {
+  it("runs several side by side, and several as one list", async () => {
     const searches = [
       { index: "things", q: "kettle", query_by: "name", filter_by: "price:<4" },
       { index: "private", q: "*", query_by: "name" },
@@ -231,7 +231,7 @@ describe("searching", () => {
     }
     expect((await ask("/indexes/things/search", search, { q: "*" })).body.hits[0].distance_m).toBeUndefined()
   })
-  it("obeys merchandising as the tenant API does", async () => {
+  it("applies merchandising as the tenant API does", async () => {
     const pin = await program.request("PUT", "/v1/collections/private/search_rules", {
       key: tenant.full_key,
       body: { redirects: [{ query: "sale", url: "/sale" }] }
@@ -276,7 +276,7 @@ describe("documents of a connector", () => {
     ]).toEqual([1, { id: "a", ok: true }, false, 404])
     expect((await ask("/indexes/private/search", search, { q: "again", query_by: "name" })).body.found).toBe(0)
   })
-  it("are refused as a whole where the body is wrong, by field", async () => {
+  it("are refused as a whole if the body is invalid, by field", async () => {
     for (const [method, body, field] of [
       ["POST", "{", "body"],
       ["POST", {}, "documents"],
@@ -295,7 +295,7 @@ describe("documents of a connector", () => {
     const deleted = await send("DELETE", "/indexes/private/documents", connector)
     expect([deleted.status, deleted.body.error]).toEqual([400, "invalid_request"])
   })
-  it("of another organization are out of reach", async () => {
+  it("of another organization are inaccessible", async () => {
     await ask("/indexes/things/documents", otherConnector, { documents: [{ ...things[1], name: "their mug" }] })
     await send("DELETE", "/indexes/things/documents", otherConnector, { ids: ["t5"] })
     expect((await ask("/indexes/things/search", search)).body.found).toBe(30)
@@ -369,7 +369,7 @@ describe("scoped tokens", () => {
     ]) {
       expect([answer.status, answer.body]).toEqual([403, { error: "tenant_mismatch" }])
     }
-    // Neither elsewhere nor for anything else.
+    // The key works neither elsewhere nor for anything else.
     expect((await program.request("GET", "/v1/collections/things/documents/search?q=*", { key: token })).status).toBe(
       401
     )
@@ -377,7 +377,7 @@ describe("scoped tokens", () => {
       error: "scope_denied"
     })
   })
-  it("never widen: a document is found exactly where key, token and search all have it", async () => {
+  it("never widen access: a document is found exactly if key, token and search all allow it", async () => {
     const draws = new Draws(7)
     const pick = <A>(list: ReadonlyArray<A>): A => list[Math.floor(draws.next() * list.length)]
     type Thing = (typeof things)[number]
@@ -404,7 +404,7 @@ describe("scoped tokens", () => {
       expect([...idsOf(answer)].sort(), [ofKey[0], ofToken[0], ofSearch[0]].join(" & ")).toEqual(expected.sort())
     }
   })
-  it("are made by search keys alone, for what the key reaches, and of filters that restrict", async () => {
+  it("are created by search keys only, for what the key reaches, and with filters that restrict", async () => {
     const { token } = (await mint({})).body
     for (const key of [token, connector, tenant.full_key])
       expect([(await mint({}, key)).status, (await mint({}, key)).body]).toEqual([403, { error: "scope_denied" }])
@@ -429,7 +429,7 @@ describe("scoped tokens", () => {
     const short = await makeKey(tenant, { scope: "search", gateway: true, expires_at: soon })
     expect(new Date((await mint({ expiresInSeconds: 3_600 }, short.value)).body.expiresAt).getTime()).toBe(soon * 1_000)
   })
-  it("are no good when forged, late, signed by another organization, or of a key that is gone", async () => {
+  it("are invalid if forged, expired, signed by another organization, or of a revoked key", async () => {
     const made = await makeKey(tenant, { scope: "search", gateway: true })
     const { token } = (await mint({}, made.value)).body
     const token2 = (await mint({ index: "things" }, otherSearch)).body.token as string
@@ -499,7 +499,7 @@ describe("refusals", () => {
     ])
     expect((await send("GET", "/nowhere", search)).body).toEqual({ error: "not_found" })
   })
-  it("say the same of an index of somebody else and of none", async () => {
+  it("are the same for another tenant's index and for none", async () => {
     for (const index of ["theirs", "nowhere"]) {
       for (const answer of [
         await ask(`/indexes/${index}/search`, search),
@@ -514,7 +514,7 @@ describe("refusals", () => {
       }
     }
   })
-  it("count a minute, and neither health nor capabilities", async () => {
+  it("count a minute's rate, but not for health or capabilities", async () => {
     const { value } = await makeKey(tenant, { scope: "search", gateway: true, rate_limit_per_minute: 2 })
     let refused: Answer | undefined
     for (let i = 0; i < 6 && refused?.status !== 429; i++) refused = await ask("/indexes/things/search", value)
@@ -531,7 +531,7 @@ describe("refusals", () => {
       expect([free.status, free.headers.get("x-ratelimit-limit")]).toEqual([200, null])
     }
   })
-  it("of a quota and of a pause tell when and why; one request is one unit, a refused one none", async () => {
+  it("report when and why for a quota and a pause; one request is one unit, a refused one none", async () => {
     const poor = await program.tenant("Poor")
     await program.request("POST", "/v1/collections", { key: poor.full_key, body: schema })
     await program.request("POST", `/console/v1/organizations/${poor.organization_id}/plan`, {
@@ -580,7 +580,7 @@ describe("refusals", () => {
   })
 })
 
-it("says what it can do and describes itself", async () => {
+it("reports its capabilities and describes itself", async () => {
   const { body } = await send("GET", "/capabilities", undefined)
   expect([body.operations.length, body.operations[0], body.limits.search_time_ms, body.engine.facet_counts]).toEqual([
     8,

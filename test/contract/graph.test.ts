@@ -1,5 +1,5 @@
 /**
- * Entities and communities over HTTP: two organizations, keys that see a part, what it costs, and what goes with what.
+ * Entities and communities over HTTP: two organizations, keys that see a part of the documents, costs, and relations.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -39,7 +39,7 @@ const fields = [
   { name: "open", type: "bool", facet: true },
   { name: "price", type: "float" }
 ]
-/** Kettles are for everybody, drills for nobody but the house. */
+/** Kettles are visible to all, drills only to internal keys. */
 const documents = Array.from({ length: 60 }, (_, i) => ({
   id: `d${i}`,
   title: `Thing ${i}`,
@@ -87,7 +87,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("entities", () => {
-  it("are none before a job, and what the documents name after it", async () => {
+  it("do not exist before a job; after it they are what the documents name", async () => {
     expect(await entities()).toEqual([])
     expect(await generated("entities")).toMatchObject({ documents: 150, entities: 9, communities: "kept" })
     expect(await names()).toEqual([
@@ -117,7 +117,7 @@ describe("entities", () => {
     expect((await send("GET", "/v1/collections/goods/graph/entities?limit=501")).status).toBe(400)
     expect((await send("GET", "/v1/collections/none/graph/entities")).status).toBe(404)
   })
-  it("keep their times where they did not change, and their ids always", async () => {
+  it("keep their times if they did not change, and their ids always", async () => {
     const before = await entities()
     await put([{ ...documents[1]!, id: "more" }])
     await generated("entities")
@@ -138,14 +138,14 @@ describe("entities", () => {
     ).toBe(true)
     await made("DELETE", "/v1/collections/goods/documents/more")
   })
-  it("are each organization's own", async () => {
+  it("belong to one organization", async () => {
     await generated("entities", "goods", other.full_key)
     expect(await names("", other.full_key)).toContain("Theirs")
     expect(await names()).not.toContain("Theirs")
   })
 })
 describe("communities", () => {
-  it("are worlds that have nothing in common, with reports that name documents", async () => {
+  it("are groups with nothing in common, with reports that name documents", async () => {
     expect(await generated("communities")).toMatchObject({ communities: 2, edges_changed: 1 })
     const { data } = await made("GET", "/v1/collections/goods/graph/communities")
     expect(data.map(({ size }: any) => size)).toEqual([5, 4])
@@ -162,7 +162,7 @@ describe("communities", () => {
       data: [data[1]]
     })
   })
-  it("are the same bytes when they are made again", async () => {
+  it("are the same bytes when they are rebuilt", async () => {
     const read = () => Promise.all([made("GET", "/v1/collections/goods/graph/communities"), entities()])
     const before = await read()
     expect(await generated("communities")).toMatchObject({ communities: 2, edges_changed: 0 })
@@ -170,7 +170,7 @@ describe("communities", () => {
     expect(await generated("entities")).toMatchObject({ communities: "kept" })
     expect(await read()).toEqual(before)
   })
-  it("are made anew by a job of entities when much has changed", async () => {
+  it("are rebuilt by an entity job when much has changed", async () => {
     const before = (await made("GET", "/v1/collections/goods/graph/communities")).data
     await put(
       documents.filter((_, i) => i % 2 === 1).map((document) => ({ ...document, tags: [], maker: "x" + document.id }))
@@ -186,12 +186,12 @@ describe("a key that sees a part", () => {
   const key = async (more: object) =>
     (await made("POST", "/v1/keys", { description: "part", scope: "search", collections: ["goods"], ...more }))
       .value as string
-  it("sees what documents of its part name, as they write it, and nothing counted of others", async () => {
+  it("sees what its documents name, as they write it, and no counts of others", async () => {
     const part = await key({ filter_by: { goods: "open:=false" } })
     const seen = await entities("", part)
     expect(seen.map(({ name }) => name).sort()).toEqual(["Bits", "Bolt & Sons", "Drill", "Own Works", "STEEL"])
     const steel = seen.find(({ name }) => name === "STEEL")!
-    // "Steel" is how documents write it that this key must not see.
+    // "Steel" occurs only in documents that this key must not see.
     expect(steel).toMatchObject({ aliases: [], description: "tags", community_id: "" })
     const odd = new Set(documents.filter(({ open }) => !open).map(({ id }) => id))
     for (const { source_doc_ids } of seen) {
@@ -203,11 +203,11 @@ describe("a key that sees a part", () => {
     const [drill] = await entities("&q=drill")
     expect(await entities(`&community_id=${drill.community_id}`, part)).toEqual([])
   })
-  it("sees nothing of fields that it may not read", async () => {
+  it("sees nothing from fields that it may not read", async () => {
     const part = await key({ fields: ["title", "brand"] })
     expect(await names("", part)).toEqual(["Acme", "Bolt & Sons"])
   })
-  it("sees all of it where it sees the whole collection", async () => {
+  it("sees everything if it sees the whole collection", async () => {
     expect(await names("", await key({}))).toEqual(await names())
     const elsewhere = (await made("POST", "/v1/keys", { description: "else", scope: "search", collections: ["else"] }))
       .value
@@ -218,14 +218,14 @@ describe("a key that sees a part", () => {
   })
 })
 describe("what it costs", () => {
-  it("is a credit a started 1,000 documents, when it is done", async () => {
+  it("is a credit per started 1,000 documents, charged when it is done", async () => {
     const before = await credits()
     await generated("communities")
     const after = await credits()
     expect(before.balance - after.balance).toBeCloseTo(1)
     expect(after.reserved ?? 0).toBe(0)
   })
-  it("is told before, and nothing is made", async () => {
+  it("is refused in advance if it cannot be paid, and nothing is made", async () => {
     const poor = await program.tenant("Poor")
     await made("POST", "/v1/collections", { name: "goods", fields }, poor.full_key)
     await put(documents, poor.full_key)
@@ -233,7 +233,7 @@ describe("what it costs", () => {
     expect(refused.status).toBe(402)
     expect((await made("GET", "/v1/jobs?type=graph_generation", undefined, poor.full_key)).data).toEqual([])
   })
-  it("is nothing for a job that is cancelled, which changes nothing", async () => {
+  it("is nothing for a cancelled job, which changes nothing", async () => {
     const before = await credits()
     const shown = await entities()
     await put([
@@ -249,7 +249,7 @@ describe("what it costs", () => {
     await made("DELETE", "/v1/collections/goods/documents/later")
   })
 })
-it("goes with its collection, whose name another may have", async () => {
+it("is deleted with its collection, whose name another may take", async () => {
   await made("DELETE", "/v1/collections/goods", undefined, other.full_key)
   await made("POST", "/v1/collections", { name: "goods", fields }, other.full_key)
   expect(await entities("", other.full_key)).toEqual([])

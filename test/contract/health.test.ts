@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("health", () => {
-  it("needs no key, counts toward no rate and says no more than it must", async () => {
+  it("needs no key, counts toward no rate and reveals no more than it must", async () => {
     for (const path of ["/api/v1/health", "/health", "/v1/health"]) {
       const answers = await Promise.all(Array.from({ length: 50 }, () => program.request("GET", path)))
       for (const { body, headers, status } of answers) {
@@ -19,7 +19,7 @@ describe("health", () => {
       }
     }
   })
-  it("tells the parts to the operator alone", async () => {
+  it("shows its parts only to the operator", async () => {
     const { full_key } = await program.tenant("Curious")
     expect((await program.request("GET", "/console/v1/status")).status).toBe(401)
     expect(

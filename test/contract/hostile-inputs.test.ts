@@ -1,4 +1,4 @@
-/** Inputs that once broke something, each by its name; `test/program/fuzz.test.ts` found them. */
+/** Inputs that once broke something, each by name; `test/program/fuzz.test.ts` found them. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { createAnalyzer } from "../../engine-sdk/src/analysis/mod.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -46,13 +46,13 @@ describe("locales that name no language", () => {
       (await send("GET", "/v1/collections/goods/documents/search?q=one&query_by=title&stopwords=s")).body.found
     ).toBe(1)
   })
-  it("that were stored before still give words", () => {
+  it("still split words if they were stored before", () => {
     for (const locale of locales) expect(createAnalyzer({ locale }).tokenize("one two")).toEqual(["one", "two"])
   })
 })
 
 describe("a number beyond those that can be stored", () => {
-  it("is refused by its place, before anything is kept as null", async () => {
+  it("is refused by its place, before anything is stored as null", async () => {
     const policy = await send("PUT", "/v1/search_policies/huge", '{"params": {"per_page": 1e999}}')
     expect([policy.status, policy.text]).toEqual([400, expect.stringContaining("params.per_page")])
     expect((await send("GET", "/v1/search_policies/huge")).status).toBe(404)
@@ -82,7 +82,7 @@ describe("a number beyond those that can be stored", () => {
     expect([collection.status, collection.body]).toEqual([400, { message }])
   })
 })
-describe("answers say no more than their contract", () => {
+describe("answers contain no more than their contract", () => {
   it("of presets, whose value is an object", async () => {
     for (const value of [null, "q", 1, true, [{ q: "x" }]])
       expect((await send("PUT", "/v1/presets/p", { value })).status, JSON.stringify(value)).toBe(400)
@@ -114,7 +114,7 @@ describe("answers say no more than their contract", () => {
   })
 })
 
-describe("texts that Postgres does not keep", () => {
+describe("texts that Postgres cannot store", () => {
   it("are refused for resources too, naming the field", async () => {
     for (const text of ["\\u0000", "\\udc00x"]) {
       const answer = await send("PUT", "/v1/stopwords/u", `{"stopwords":["of","${text}"]}`)
@@ -123,7 +123,7 @@ describe("texts that Postgres does not keep", () => {
   })
 })
 
-describe("numbers that Postgres does not keep", () => {
+describe("numbers that Postgres cannot store", () => {
   it("are refused as the rate of a key, naming the field", async () => {
     for (const rate of [-1, 2_147_483_648, Number.MAX_SAFE_INTEGER]) {
       const { body, status } = await send("POST", "/v1/keys", {
@@ -155,15 +155,15 @@ describe("races", () => {
   })
 })
 
-describe("what is public and reads no query", () => {
-  it("does not judge one", async () => {
+describe("a public address that reads no query", () => {
+  it("does not validate one", async () => {
     for (const path of ["/health", "/api/v1/health", "/api/v1/capabilities", "/v1/openapi.json"])
       expect((await program.request("GET", `${path}?__proto__[polluted]=%00&x=%ff`)).status, path).toBe(200)
   })
 })
 
-describe("items of a set that come at the same moment", () => {
-  it("are all kept, and those that go are all gone", async () => {
+describe("items of a set that are written at the same moment", () => {
+  it("are all stored, and deleted ones are all gone", async () => {
     const ids = Array.from({ length: 20 }, (_, i) => `i${String(i).padStart(2, "0")}`)
     const kept = async (path: string) =>
       ((await send("GET", path)).body.items as ReadonlyArray<{ readonly id: string }>).map(({ id }) => id)
@@ -183,7 +183,7 @@ describe("items of a set that come at the same moment", () => {
       ])
       expect(statuses.map(({ status }) => status)).toEqual([...gone, ...added].map(() => 200))
       expect(await kept(path)).toEqual([...ids.slice(10), ...added].sort())
-      // Of two who delete one item, one is told that it was not there.
+      // Of two concurrent deletions of an item, one is answered that it does not exist.
       expect(
         (await Promise.all([1, 2].map(() => send("DELETE", `${path}/items/${ids[10]}`))))
           .map(({ status }) => status)
@@ -195,7 +195,7 @@ describe("items of a set that come at the same moment", () => {
 
 describe("integers beyond 2^53", () => {
   const big = "9223372036854776000"
-  it("are kept in what takes any JSON, and break no later change of it", async () => {
+  it("are kept in fields that accept any JSON, and break no later change of them", async () => {
     expect((await send("PATCH", "/v1/collections/goods", `{"metadata":{"touched":[{},${big}]}}`)).status).toBe(200)
     expect(
       (await send("PATCH", "/v1/collections/goods", { fields: [{ name: "more", type: "string", optional: true }] }))

@@ -1,6 +1,6 @@
 /**
- * Search by a picture over HTTP: fields that are made of pictures, wherever those come from, what a search finds, costs
- * and refuses, and whom; two organizations side by side.
+ * Image search over HTTP: fields made from images, wherever those come from, what a search finds, costs and refuses,
+ * and for whom; two organizations side by side.
  */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -85,7 +85,7 @@ afterAll(async () => {
   site.close()
 })
 
-it("finds the same picture re-encoded, scaled and with a border, raw and as base64, and says which only look alike", async () => {
+it("finds the same picture re-encoded, scaled and with a border, and marks those that only look alike", async () => {
   const png = pictureOf("shirt-rose")
   const changed = await Promise.all([
     png,
@@ -108,7 +108,7 @@ it("finds the same picture re-encoded, scaled and with a border, raw and as base
   expect(coded.body.hits.map(({ document, match }: any) => [document, match])).toEqual([
     [{ title: "Shirt", color: "Rose" }, "same_image"]
   ])
-  // An integer that no double is.
+  // An integer that a double cannot represent.
   await send("PATCH", "/collections/goods/documents/shirt-rose", '{"stock_keeping_unit": 9007199254740993}')
   const exact = await byImage("goods", { image: png.toString("base64"), per_page: 1, exclude_fields: "look" })
   expect(exact.text).toContain('"stock_keeping_unit":9007199254740993')
@@ -121,7 +121,7 @@ it("finds the same picture re-encoded, scaled and with a border, raw and as base
   expect(filtered.body.facet_counts[0].counts).toHaveLength(3)
 })
 
-it("reads pictures of the media and behind addresses, and refuses the line whose picture cannot be had", async () => {
+it("reads pictures from media and from addresses, and refuses the line whose picture is unavailable", async () => {
   const uploaded = await program.request("POST", "/v1/media/images", {
     key: tenant.full_key,
     body: pictureOf("shirt-navy")
@@ -178,7 +178,7 @@ it("keeps the vector of a picture that is not stored when another field is writt
   expect(body.hits[0].document.picture).toBeUndefined()
 })
 
-it("costs a tenth of a credit where it answers, and nothing where it does not; another's picture is nobody's", async () => {
+it("costs a tenth of a credit if it answers, else nothing; another organization's picture is inaccessible", async () => {
   const image = pictureOf("bag-green").toString("base64")
   const before = [await balance(tenant), await balance(other)]
   await byImage("goods", { image })
@@ -190,7 +190,7 @@ it("costs a tenth of a credit where it answers, and nothing where it does not; a
   expect((await byImage("goods", { image }, poor)).status).toBe(402)
 })
 
-it("names every wrong field, refuses words, and says how a collection gets pictures", async () => {
+it("names every invalid field, refuses words, and explains how a collection gets pictures", async () => {
   const { body, status } = await byImage("goods", {
     image: "!",
     q: "boots",
@@ -224,7 +224,7 @@ it("names every wrong field, refuses words, and says how a collection gets pictu
   expect([...idsOf(alike.body)].sort()).toEqual(["bag-green", "boot-black", "shirt-navy"])
 })
 
-it("refuses fields that no model makes of pictures and words together", async () => {
+it("refuses fields that no model can embed from pictures and words together", async () => {
   const fields = [
     { name: "title", type: "string" },
     { name: "picture", type: "image", store: false }

@@ -1,4 +1,7 @@
-/** Images over HTTP: looked at by their bytes, kept without anything but pixels, paid for, a visitor's for a day. */
+/**
+ * Images over HTTP: identified by their bytes, stored without anything but pixels, charged for; a visitor's are kept
+ * for a day.
+ */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { drawPicture } from "../../fixtures/pictures/draw.ts"
 import { pngOf } from "../../fixtures/pictures/png.ts"
@@ -24,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => program.stop())
 
-it("an image comes raw or as base64, is read again, and costs a tenth of a credit", async () => {
+it("accepts an image raw or as base64, returns it, and charges a tenth of a credit", async () => {
   const before = await balance()
   const raw = await upload(png)
   expect([raw.status, raw.body]).toMatchObject([
@@ -45,13 +48,13 @@ it("an image comes raw or as base64, is read again, and costs a tenth of a credi
   ])
 })
 
-it("a visitor's needs a session and is there for a day", async () => {
+it("requires a session for a visitor's image and keeps it for a day", async () => {
   expect((await upload(png, tenant.search_key, {})).status).toBe(400)
   const { body, status } = await upload(png, tenant.search_key)
   expect([status, body.expires_at - body.created_at]).toEqual([201, 86_400_000])
 })
 
-it("what is no image costs nothing, and says which field", async () => {
+it("charges nothing for what is not an image, and names the field", async () => {
   const before = await balance()
   const svg = '<svg xmlns="http://www.w3.org/2000/svg"/>'
   for (const [body, path] of [

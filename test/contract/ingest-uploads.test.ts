@@ -1,6 +1,6 @@
 /**
- * Feeds that are uploaded: raw, and resumable by the stock client of tus over a line that breaks; what is refused
- * before a byte of the body is read; what is left on disk afterwards.
+ * Uploaded feeds: raw, and resumable by the stock tus client over a connection that breaks; what is refused before a
+ * byte of the body is read; what is left on disk afterwards.
  */
 import { createHash } from "node:crypto"
 import { spawn } from "node:child_process"
@@ -49,7 +49,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-it("a feed in one body becomes a job, plain or packed, and leaves no file", async () => {
+it("turns a feed in one body into a job, plain or compressed, and leaves no file", async () => {
   for (const [body, headers] of [
     [lines(2_000), {}],
     [gzipSync(lines(2_100)), {}],
@@ -63,8 +63,8 @@ it("a feed in one body becomes a job, plain or packed, and leaves no file", asyn
   await eventually("no file", () => Promise.resolve(files().length === 0 ? true : undefined))
 })
 
-it("what is too long, or does not say how long it is, is refused before its body is read", async () => {
-  /** Sends the head alone; the status of what is answered. */
+it("refuses a body that is too long, or does not declare its length, before it is read", async () => {
+  /** Sends only the head; returns the status of the answer. */
   const asked = (headers: Record<string, string>, path = "/v1/ingest/feeds?collection=raw&format=csv") =>
     new Promise<number>((settle, reject) => {
       const request = httpRequest(`${program.base}${path}`, {
@@ -93,7 +93,7 @@ it("what is too long, or does not say how long it is, is refused before its body
   expect((await begun("5")).status).toBe(201)
 })
 
-it("a body that breaks off leaves neither a job nor a file", async () => {
+it("leaves neither a job nor a file of a body that breaks off", async () => {
   const before = (await send("GET", "/v1/ingest/jobs")).body.data.length
   const socket = connect(Number(new URL(program.base).port), "127.0.0.1")
   socket.write(
@@ -105,7 +105,7 @@ it("a body that breaks off leaves neither a job nor a file", async () => {
   expect((await send("GET", "/v1/ingest/jobs")).body.data.length).toBe(before)
 })
 
-it("an upload that is whole says so until it is gone, however soon its job is over", async () => {
+it("reports a complete upload as such until it is removed, however soon its job is over", async () => {
   const body = "title\nx\n"
   for (let round = 0; round < 10; round++) {
     const begun = await send("POST", "/v1/ingest/uploads?collection=raw&format=csv", undefined, {
@@ -125,7 +125,7 @@ it("an upload that is whole says so until it is gone, however soon its job is ov
   }
 })
 
-it("the stock client resumes an upload whose line breaks, and one job imports it once", async () => {
+it("resumes an upload of the stock client whose connection breaks, and one job imports it once", async () => {
   const target = Number(new URL(program.base).port)
   let breaks = 3
   const open = new Set<Socket>()
@@ -144,7 +144,7 @@ it("the stock client resumes an upload whose line breaks, and one job imports it
       if (passed > 100_000 && breaks > 0 && !isBroken) {
         isBroken = true
         breaks--
-        // What was passed on is let through first.
+        // Data already passed on is delivered first.
         setTimeout(end, 50)
         near.pause()
       }
@@ -175,7 +175,7 @@ it("the stock client resumes an upload whose line breaks, and one job imports it
   await new Promise((settle) => proxy.close(settle))
 })
 
-it("parts are held to the protocol: version, offset, checksum, and the last one starts the job", async () => {
+it("holds parts to the protocol: version, offset, checksum, and the last one starts the job", async () => {
   const text = lines(50)
   const half = 2_000
   const query = "/v1/ingest/uploads?collection=parts&format=jsonl"
@@ -225,7 +225,7 @@ it("parts are held to the protocol: version, offset, checksum, and the last one 
   ).toBe(1)
 })
 
-it("what is announced has bounds of bytes and of number, and another organization has its own", async () => {
+it("bounds announced uploads in bytes and number, for each organization separately", async () => {
   const large = await program.tenant("Large feeds")
   const many = await program.tenant("Many feeds")
   const announce = async (owner: Tenant, length: number) => {

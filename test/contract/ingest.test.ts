@@ -1,5 +1,5 @@
 /**
- * Ingest jobs over HTTP: every source that has its documents with it, what is refused, full passes and their guard, two
+ * Ingest jobs over HTTP: every source that carries its documents, what is refused, full passes and their guard; two
  * organizations side by side.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -53,7 +53,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("a job", () => {
-  it("imports what came with it, counts each once and lists what was refused", async () => {
+  it("imports the documents of its request, counts each once and lists refused ones", async () => {
     const name = await collection([
       { name: "title", type: "string" },
       { name: "price", type: "float" }
@@ -170,7 +170,7 @@ describe("a job", () => {
       ["A", "Singer"]
     ])
   })
-  it("names every wrong field, and makes nothing", async () => {
+  it("names every invalid field, and creates nothing", async () => {
     const refused = async (body: object) => {
       const answer = await send("POST", "/v1/ingest/jobs", body)
       return [answer.status, (answer.body.data?.issues ?? []).map(({ path }: { path: string }) => path)]
@@ -200,7 +200,7 @@ describe("a job", () => {
       (await send("GET", "/v1/ingest/jobs?limit=250")).body.data.every(({ collection }: any) => collection !== name)
     ).toBe(true)
   })
-  it("that cannot be read fails and says why", async () => {
+  it("fails with a reason if its source cannot be read", async () => {
     const name = await collection()
     const error = async (source: string, content: string) =>
       (await job({ collection: name, source, config: { content } })).error
@@ -281,7 +281,7 @@ describe("two organizations", () => {
 })
 
 describe("an organization", () => {
-  it("has 20 jobs that wait or are at work, and the 21st is a conflict", async () => {
+  it("has at most 20 jobs that wait or run, and the 21st is a conflict", async () => {
     // A shop that never answers: its job waits for it.
     const { createServer } = await import("node:net")
     const silent = createServer((socket) => void socket.on("error", () => {}).resume()).listen(0, "127.0.0.1")
@@ -298,7 +298,7 @@ describe("an organization", () => {
     const asked = []
     for (let i = 0; i < 21; i++) asked.push(await ask())
     expect(asked.map(({ status }) => status)).toEqual([...Array.from({ length: 20 }, () => 202), 409])
-    // They hold up nobody else, and end within two seconds of being cancelled.
+    // They delay no other job, and end within two seconds of being cancelled.
     const name = await collection()
     const began = performance.now()
     expect((await job({ collection: name, source: "csv", config: { content: "id\n1\n" } })).status).toBe("ready")

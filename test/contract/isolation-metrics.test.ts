@@ -1,6 +1,6 @@
 /**
  * Figures of two organizations that use the same names: each sees its own, which are not empty, and none of the
- * other's; and a third one, which did nothing, sees nothing. An analytics that answered nobody anything would not pass.
+ * other's; and a third one, which did nothing, sees nothing. Analytics that returned nothing to anyone would not pass.
  */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -9,9 +9,9 @@ let program: Program
 const tenants: Record<"one" | "two" | "idle", Tenant> = {} as never
 const words = { one: "zanzibar", two: "quagga" } as const
 const day = (at: number) => new Date(at).toISOString().slice(0, 10)
-/** Later than the fold, which says nowhere that it is done; a fold that is late is seen in the next run. */
+/** Later than the fold, which does not announce its end; a late fold is seen in the next run. */
 const FOLDED_AFTER_MS = 3_000
-/** Also where midnight passes while this runs. */
+/** Also correct if midnight passes during this run. */
 const range = () => `from=${day(Date.now() - 86_400_000)}&to=${day(Date.now() + 86_400_000)}`
 const metrics = async (tenant: Tenant, name: string) => {
   const answer = await program.request("GET", `/v1/analytics/metrics/${name}?${range()}`, { key: tenant.full_key })
@@ -34,7 +34,7 @@ beforeAll(async () => {
       ]
     })
     await send("/v1/collections/goods/documents", { id: `g-${word}`, title: word, maker: word })
-    // The same ids, sessions and collections in both; one more search of the second.
+    // The same ids, sessions and collections in both; one more search by the second.
     const at = Date.now() - 60_000
     const searches = Array.from({ length: name === "one" ? 2 : 3 }, (_, i) => ({
       type: "search",
@@ -113,7 +113,7 @@ const seesItsOwn = async (name: "one" | "two") => {
       ["maker", undefined, 1]
     ].sort()
   )
-  // With the search that the search room itself reported.
+  // Including the search that the search room itself reported.
   expect((await metrics(tenant, "overview")).totals).toMatchObject({
     searches: searches + 1,
     clicks: 1,
@@ -121,7 +121,7 @@ const seesItsOwn = async (name: "one" | "two") => {
     revenue
   })
 }
-/** At every moment, while they are counted too. */
+/** At every moment, including while they are counted. */
 const seesNothingElse = async (name: "one" | "two") => {
   const other = words[name === "one" ? "two" : "one"]
   for (const metric of METRICS)
@@ -130,7 +130,7 @@ const seesNothingElse = async (name: "one" | "two") => {
   expect([0, name === "one" ? 7 : 11]).toContain(revenue)
 }
 
-it("each organization sees its own figures and none of the other's, in every metric, before and after they became rows", async () => {
+it("each organization sees its own figures and none of the other's, in every metric, before and after they become rows", async () => {
   const names = ["one", "two"] as const
   const counted = async () => {
     for (const name of names) await seesNothingElse(name)
@@ -141,7 +141,7 @@ it("each organization sees its own figures and none of the other's, in every met
       ])
     )
   }
-  // A look that sees too much ends the test; too little is looked at again.
+  // A read that sees too much ends the test; one that sees too little is repeated.
   for (let looks = 0; JSON.stringify(await counted()) !== "[[2,7],[2,11]]"; looks++) {
     expect(looks).toBeLessThan(300)
     await new Promise((settle) => setTimeout(settle, 50))

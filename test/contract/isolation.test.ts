@@ -115,7 +115,7 @@ const fill = async (tenant: Tenant, word: string) => {
   ).body.id as string
   const recommendation = { name: word, collection: "goods", type: "popular" }
   const modelId = (await send("POST", "/v1/recommendations/models", recommendation)).body.id as string
-  // Under the same id, so that every path of a model names one of each kind.
+  // With the same id, so that every path of a model names one of each kind.
   const words = { id: modelId, model_name: "dowser/rules", max_bytes: 1_000, system_prompt: word }
   expect((await send("POST", "/v1/nl_search_models", words)).status).toBe(201)
   await send("POST", "/v1/collections", { name: "talks", fields: talkFields })
@@ -309,7 +309,7 @@ const bodies: Record<string, unknown> = {
     ]
   }
 }
-/** Of today, in which both have figures; what each sees of them is in `isolation-metrics.test.ts`. */
+/** Of today, when both have figures; what each sees of them is in `isolation-metrics.test.ts`. */
 const today = `?from=${new Date().toISOString().slice(0, 10)}&to=${new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)}`
 const queries: Record<string, string> = {
   searchCollection: `?q=*&query_by=title&facet_by=title&include_fields=${encodeURIComponent("*,$makers(*)")}`,
@@ -373,7 +373,7 @@ const everything = async (tenant: Tenant) => {
   const answers = []
   for (const path of reads) {
     const { body, text } = await program.request("GET", path, { key: tenant.full_key })
-    // Reading counts by itself.
+    // Reading changes the count by itself.
     if (path === "/v1/entitlement") delete body.quota.used
     if (body?.query_id !== undefined) {
       delete body.query_id
@@ -403,7 +403,7 @@ describe("isolation", () => {
     let walked = 0,
       crossed = 0
     ;(bodies.ingestEvents as { events: Array<{ query_id?: string }> }).events[1]!.query_id = ids.queryId
-    // Deleting operations come last, so that the others meet the second organization's own things.
+    // Deleting operations are sent last, so that the others meet the second organization's own things.
     const operations = Object.entries(paths)
       .flatMap(([path, methods]) =>
         Object.entries(methods).map(([method, entry]) => ({
@@ -428,19 +428,20 @@ describe("isolation", () => {
       const shown = answer.text
         .toLowerCase()
         .replaceAll(/(g|p|s|c|w|d|r|q|l)-zanzibar/g, "")
-        // What the caller asked comes back to it.
+        // The answer repeats what the caller sent.
         .replaceAll(/"(original|normalized)":"zanzibar"|"tokens":\["zanzibar"\]/g, "")
         .replaceAll(/"(first_)?q":"zanzibar"|"field":"code","value":"zanzibar"/g, "")
         .replace(/reference document having `code:= `?zanzibar`?`?/g, "")
-      // An answer, and not a refusal of the parameters.
+      // An answer, not a refusal of the parameters.
       if (/^get\w+Metrics$/.test(id)) expect(answer.status, address).toBe(200)
       if (!["importDocuments", "importStemmingDictionary"].includes(id))
         expect(shown, `${method} ${address}`).not.toContain(secret)
-      // The console knows no keys: the other organization's ids lead nowhere without a session or the operator's token.
+      // The console accepts no keys: the other organization's ids give nothing without a session or the operator's
+      // token.
       if (scope === "console" || scope === "operator") {
         expect(answer.status, `${method} ${address}`).toBe(401)
-        // A member of the second organization: the first one's address is closed, and its ids lead nowhere under one's
-        // own.
+        // A member of the second organization: the first one's address is closed, and its ids give nothing under the
+        // member's own.
         const session = { cookie: ownIds.session, origin: program.base, "sec-fetch-site": "same-origin" }
         if (!path.includes("{organizationId}")) continue
         const there = await program.request(method, address, { headers: session, body: payload })
@@ -455,7 +456,7 @@ describe("isolation", () => {
         expect(own.status, `${method} ${address} ${own.text}`).toBe(404)
         continue
       }
-      // A refusal may repeat the id that was asked for; nothing else may show it.
+      // A refusal may repeat the requested id; nothing else may show it.
       if (!address.includes(ids.jobId)) expect(answer.text, `${method} ${address}`).not.toContain(ids.jobId)
       else expect(answer.status, `${method} ${address}`).toBe(404)
       for (const id of [ids.uploadId, ids.mediaId, ids.keyId, ids.webhookId, ids.deliveryId, ids.memberId]) {
@@ -464,7 +465,7 @@ describe("isolation", () => {
       }
       expect(answer.text, `${method} ${address}`).not.toContain(first.organization_id)
       walked++
-      // One's own endpoint does not lead to another's deliveries.
+      // An organization's own endpoint gives no access to another's deliveries.
       if (path.includes("{deliveryId}") && method !== "DELETE")
         expect(
           (
@@ -478,7 +479,7 @@ describe("isolation", () => {
     }
     expect(walked).toBeGreaterThan(80)
     expect(crossed).toBeGreaterThan(20)
-    // Once the second one's own event is counted, so would be what the first one had got of it.
+    // Once the second one's own event is counted, anything it had received of the first's would be, too.
     await expect
       .poll(
         async () =>
@@ -494,7 +495,7 @@ describe("isolation", () => {
       .toContain('"q":"mine"')
     expect(await everything(first)).toEqual(before)
   })
-  it("does not let a reference of one organization meet a document of the other", async () => {
+  it("does not resolve a reference of one organization to a document of the other", async () => {
     const third = await program.tenant("Third")
     const send = (method: string, path: string, body?: unknown) =>
       program.request(method, path, { key: third.full_key, body })
@@ -542,7 +543,7 @@ describe("isolation", () => {
         )
           .filter(({ q }) => q === (tenant === first ? "ordinary" : secret))
           .map((row) => row.searches)
-      // The second organization itself searched for the word once; the first one's event is not added to that.
+      // The second organization searched for the word once; the first one's event is not added to that.
       await expect.poll(searches, { timeout: 60_000 }).toEqual(tenant === first ? [] : [1])
     }
   })

@@ -1,6 +1,6 @@
 /**
- * Judgments that are made of what visitors took: generated visitors with known relevance look from top to bottom, more
- * at the top, and the grades order documents as their relevance does, against the order in which they stood.
+ * Judgments derived from clicks: generated visitors with known relevance read from top to bottom, with more attention
+ * at the top, and the grades order documents by their relevance, independent of the positions at which they were shown.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makeRandom } from "../../fixtures/random.ts"
@@ -28,7 +28,7 @@ const VISITORS = 150
 const random = makeRandom(11)
 /** Of the document at a row of the list: 0 to 3, in no order. */
 const relevance = new Map(QUERIES.map((q) => [q, Array.from({ length: DOCUMENTS }, () => random.below(4))]))
-/** How likely a visitor who looks takes it, by relevance. */
+/** The probability that a visitor who looks at a document takes it, by relevance. */
 const TAKES = [0.05, 0.25, 0.55, 0.9]
 const idOf = (q: string, row: number) => `${q}-${row}`
 
@@ -52,7 +52,7 @@ const visit = (q: string, v: number) => {
     .get(q)!
     .flatMap((grade, row) => (random.chance((1 / Math.log2(row + 2)) * TAKES[grade]!) ? [row] : []))
   const events = taken.map((row) => ({
-    // One of four names the search, the others come by the session.
+    // One of four events names the search, the others are attributed by session.
     ...(v % 4 === 0 ? { query_id } : {}),
     type: v % 10 === 0 ? "add_to_cart" : "click",
     collection: "goods",
@@ -72,7 +72,7 @@ const visitAll = async () => {
     await made("POST", "/v1/events", { events: events.slice(i, i + 1_000) })
   await othersVisit(visits)
 }
-/** Visitors of another organization, of the same names at the same moments, buy what is worth nothing here. */
+/** Visitors of another organization, with the same names at the same moments, buy what is irrelevant here. */
 const othersVisit = async (visits: ReadonlyArray<ReturnType<typeof visit>>) => {
   await program.answered(visits.map(({ served }) => ({ ...served, organization_id: other.organization_id })))
   const events = visits.flatMap(({ served: { at, q, query_id, session_id } }) =>
@@ -125,7 +125,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("judgments from clicks", () => {
-  it("order 85 of 100 pairs of documents as their relevance does, and leave those of people alone", async () => {
+  it("order 85 of 100 pairs of documents by their relevance, and leave manual judgments alone", async () => {
     const { id } = await made("POST", "/v1/quality/suites", {
       name: "Clicks",
       collection: "goods",
@@ -167,7 +167,7 @@ describe("judgments from clicks", () => {
     expect(right / (right + wrong + even)).toBeGreaterThanOrEqual(0.85)
     expect(wrong / (right + wrong)).toBeLessThanOrEqual(0.02)
   })
-  it("are not made of pairs that were shown fewer than 20 times, nor of what a person did who was erased", async () => {
+  it("are not made from pairs shown fewer than 20 times, nor from what an erased person did", async () => {
     const { id } = await made("POST", "/v1/quality/suites", {
       name: "Few",
       collection: "goods",
@@ -184,7 +184,7 @@ describe("judgments from clicks", () => {
       (await made("POST", `/v1/quality/suites/${id}/judgments/from-clicks`, { from: yesterday, to: day })).id
     )
     expect(job.result).toMatchObject({ searches: QUERIES.length * VISITORS + 19, queries: QUERIES.length })
-    // A person's searches say nothing any more once the person was erased.
+    // A person's searches no longer count once the person was erased.
     const own = Array.from({ length: 30 }, (_, v) => ({
       ...visit("desk", v).served,
       q: "secret desk",

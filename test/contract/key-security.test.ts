@@ -1,6 +1,6 @@
 /**
- * Keys as they arrive: smuggled twice, in odd bytes, behind addresses that somebody wrote, with names that every object
- * has or that only look alike; what browser keys and secured keys carry; what may not be made at all.
+ * Keys as they arrive: sent twice, in odd bytes, after addresses that a user typed, with names that every object has or
+ * that only look alike; what browser keys and secured keys carry; and what may not be created at all.
  */
 import { request as httpRequest } from "node:http"
 import { connect } from "node:net"
@@ -63,7 +63,7 @@ const search = (key: string | undefined, query = "q=*", headers: Record<string, 
 const ids = ({ body }: { body: any }) => body.hits?.map(({ document }: { document: { id: string } }) => document.id)
 
 describe("a request has one key", () => {
-  /** Header lines as they are written here, which `fetch` would not send. */
+  /** Header lines as written here, which `fetch` would not send. */
   const raw = (lines: ReadonlyArray<string>, path = "/v1/collections/goods/documents/search?q=*") =>
     new Promise<number>((resolve, reject) => {
       const { hostname, port } = new URL(program.base)
@@ -82,7 +82,7 @@ describe("a request has one key", () => {
         .on("end", () => resolve(Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1])))
         .on("error", reject)
     })
-  it("and several that differ are none", async () => {
+  it("and several different ones count as none", async () => {
     const { full_key, search_key } = tenant
     expect(await raw([`X-SVC-API-KEY: ${search_key}`])).toBe(200)
     expect(await raw([`X-SVC-API-KEY: ${search_key}`, `X-TYPESENSE-API-KEY: ${search_key}`])).toBe(200)
@@ -117,7 +117,7 @@ describe("a request has one key", () => {
     expect(await raw([`X-SVC-API-KEY: ${tenant.search_key}`])).toBe(200)
     for (const bytes of ["a\x00b", "a\rb"]) expect(await raw([`X-SVC-API-KEY: ${bytes}`])).toBe(400)
   })
-  it("whose address is the connection's, whatever is forwarded without a proxy of ours", async () => {
+  it("whose address is the connection's, whatever is forwarded without a trusted proxy", async () => {
     const inside = await valueOf({ cidrs: ["127.0.0.0/8"] }),
       outside = await valueOf({ cidrs: ["10.0.0.0/8", "2001:db8::/32"] })
     expect((await search(inside)).status).toBe(200)
@@ -127,7 +127,7 @@ describe("a request has one key", () => {
       ).toBe(403)
     expect((await search(inside, "q=*", { "x-forwarded-for": "10.0.0.1" })).status).toBe(200)
   })
-  it("with an origin, or a referer where the browser sends none", async () => {
+  it("with an origin, or a referer if the browser sends none", async () => {
     const key = await valueOf({ origins: ["https://shop.example", "*.boutique.example"] })
     for (const headers of [
       { origin: "https://shop.example" },
@@ -153,7 +153,7 @@ describe("a request has one key", () => {
 })
 
 describe("secured keys", () => {
-  it("hold what is inside them, whatever names that has", async () => {
+  it("enforce what is inside them, whatever the parameters are named", async () => {
     expect(
       ids(await search(securedKey(tenant.search_key, { filter_by: "shop:=a" }), "q=*&filter_by=shop:=b%20||%20id:*"))
     ).toEqual(["1"])
@@ -171,12 +171,12 @@ describe("secured keys", () => {
       if (answer.status === 200) expect(ids(answer), text).toEqual(["2"])
       else expect([text, answer.status]).toEqual([text, 400])
     }
-    // Names that every object has are parameters that nobody knows; an object as one is refused.
+    // Names that every object has are unknown parameters; an object as a parameter is refused.
     expect(answered).toEqual([true, false, false, true, true, true])
     expect(({} as Record<string, unknown>).filter_by).toBeUndefined()
     expect(({} as Record<string, unknown>).x).toBeUndefined()
   })
-  it("of one tenant are nothing to another, and none is made from keys that cannot sign", async () => {
+  it("of one tenant are invalid for another, and none can be made from keys that cannot sign", async () => {
     expect(
       ids(await search(securedKey(other.search_key, { filter_by: "shop:=a", include_fields: "id,secret" })))
     ).toEqual(["1"])
@@ -191,7 +191,7 @@ describe("secured keys", () => {
       short = await valueOf({ value: "short-but-allowed" })
     for (const parent of [tenant.full_key, browser, gateway, short]) {
       expect((await search(securedKey(parent, { filter_by: "id:*" }))).status).toBe(401)
-      // By itself each of them searches.
+      // Each of them can search by itself.
       expect((await search(parent)).status).toBe(200)
     }
     expect((await search(securedKey(await valueOf({}), { filter_by: "id:*" }))).status).toBe(200)
@@ -207,7 +207,7 @@ describe("secured keys", () => {
 
 describe("filters of a key", () => {
   const at = (path: string) => `/v1/collections/${path}`
-  it("reach the collections that they list and no others, which they do not tell from ones that are not there", async () => {
+  it("reach the collections that they list and no others, which are answered like missing ones", async () => {
     const own = (method: string, path: string, body?: unknown) =>
       program.request(method, path, { key: tenant.full_key, body })
     const fields = [
@@ -234,7 +234,7 @@ describe("filters of a key", () => {
       await found(key, "ledger_alias"),
       await found(key, "absent")
     ]).toEqual(["wares_1-a", "wares_1-a", 403, 403, 403, 403])
-    // Moved while the key is used: what it leads to now is what the filter is about.
+    // Moved while the key is used: the filter applies to the collection it now points to.
     await own("PUT", "/v1/aliases/wares", { collection_name: "wares_2" })
     expect([await found(key, "wares"), await found(key, "wares_1"), await found(key, "wares_2")]).toEqual([
       "wares_2-a",
@@ -282,7 +282,7 @@ describe("filters of a key", () => {
         })
       ).body
     ).toMatchObject({ accepted: 1, rejected: [{ index: 1 }] })
-    // The rest is said; and what more than one entry is about is under all of them.
+    // The rest is reported; and what concerns more than one entry is listed under all of them.
     const rest = await valueOf({ filter_by: { wares: "shop:=a", "*": "shop:=b" } })
     expect([await found(rest, "wares_2"), await found(rest, "ledger"), await found(rest, "absent")]).toEqual([
       "wares_2-a",
@@ -303,7 +303,7 @@ describe("filters of a key", () => {
       ).status
     expect([await through("wares"), await through("ledger"), await through("absent")]).toEqual([200, 403, 403])
   })
-  it("leave a collection open to joins where they say so", async () => {
+  it("leave a collection open to joins if they say so", async () => {
     const own = (method: string, path: string, body?: unknown) =>
       program.request(method, path, { key: tenant.full_key, body })
     await own("POST", "/v1/collections", { name: "authors", fields: [{ name: "name", type: "string" }] })
@@ -334,7 +334,7 @@ describe("filters of a key", () => {
 })
 
 describe("fields of a key", () => {
-  it("hold in searches, unions, suggestions and cached answers", async () => {
+  it("apply in searches, unions, suggestions and cached answers", async () => {
     const narrow = await valueOf({ fields: ["id", "title"] }),
       plain = tenant.search_key
     for (const path of [
@@ -342,7 +342,7 @@ describe("fields of a key", () => {
       "/v1/collections/goods/suggestions?q=hush",
       "/v1/collections/goods/prompts?limit=20"
     ]) {
-      // Twice, so that whatever is kept after the open key's answer is there for the narrow one.
+      // Twice, so that anything cached after the open key's answer would be available to the narrow one.
       for (const key of [plain, narrow, plain, narrow]) {
         const { status, text } = await program.request("GET", path, { key })
         expect([path, status, text.includes("hush")]).toEqual([path, 200, key === plain])
@@ -393,7 +393,7 @@ describe("fields of a key", () => {
 })
 
 describe("browser keys", () => {
-  it("search until their time, with what was asked for them, and are stored nowhere", async () => {
+  it("search until they expire, with the requested restrictions, and are stored nowhere", async () => {
     const now_s = Math.floor(Date.now() / 1000)
     const made = await mint({
       ttl_seconds: 60,
@@ -427,7 +427,7 @@ describe("browser keys", () => {
     const defaulted = await mint({})
     expect(defaulted.body.expires_at - now_s).toBeGreaterThanOrEqual(3_600)
   })
-  it("die with the full key that minted them, and belong to their tenant", async () => {
+  it("become invalid with the full key that created them, and belong to their tenant", async () => {
     const minter = await makeKey({ scope: "full" })
     const { key } = (await program.request("POST", "/v1/browser_keys", { key: minter.body.value, body: {} })).body
     expect((await search(key)).text).toContain("mine")
@@ -436,7 +436,7 @@ describe("browser keys", () => {
     await program.request("DELETE", `/v1/keys/${minter.body.id}`, { key: tenant.full_key })
     expect((await search(key)).status).toBe(401)
   })
-  it("expire no later than their minter, and reach no more", async () => {
+  it("expire no later than the key that created them, and reach no more", async () => {
     const expires_at = Math.floor(Date.now() / 1000) + 600
     const minter = (await makeKey({ scope: "full", expires_at, collections: ["goods", "shop_.*"] })).body.value
     const by = (body: unknown) => program.request("POST", "/v1/browser_keys", { key: minter, body })
@@ -489,7 +489,7 @@ describe("browser keys", () => {
   })
 })
 
-describe("a key makes only keys that are no wider than itself", () => {
+describe("a key creates only keys that are no wider than itself", () => {
   const now_s = Math.floor(Date.now() / 1000)
   const narrow = {
     scope: "full",
@@ -501,7 +501,7 @@ describe("a key makes only keys that are no wider than itself", () => {
   }
   const headers = { origin: "https://www.shop.example" }
   const by = (key: string, path: string, body: unknown) => program.request("POST", path, { key, headers, body })
-  it("what is not said is as the creating key has it", async () => {
+  it("which inherit what the request leaves out", async () => {
     const maker = await valueOf(narrow)
     const made = await by(maker, "/v1/keys", { description: "d", scope: "search" })
     expect([made.status, made.body]).toEqual([
@@ -514,7 +514,7 @@ describe("a key makes only keys that are no wider than itself", () => {
         collections: ["goods"]
       })
     ])
-    // The rate of keys is 600 where nobody says another, also for one that a key without a limit makes.
+    // The rate of keys is 600 unless another is given, also for a key created by one without a limit.
     expect(
       (
         await by(await valueOf({ scope: "full", rate_limit_per_minute: 0 }), "/v1/keys", {
@@ -527,12 +527,12 @@ describe("a key makes only keys that are no wider than itself", () => {
     expect((await search(browser)).status).toBe(403)
     const answer = await search(browser, "q=*", headers)
     expect([answer.status, answer.headers.get("x-ratelimit-limit")]).toEqual([200, "50"])
-    // Minted for browsers, by a key for addresses inside: as narrow as that.
+    // Created for browsers, by a key for internal addresses: just as narrow.
     const inside = await valueOf({ scope: "full", cidrs: ["127.0.0.1/32"] })
     const inner = (await program.request("POST", "/v1/browser_keys", { key: inside, body: {} })).body.key
     expect((await search(inner)).status).toBe(200)
   })
-  it("and what is wider is refused, all of it at once", async () => {
+  it("and wider ones are refused, with all reasons at once", async () => {
     const maker = await valueOf(narrow)
     const wide = await by(maker, "/v1/keys", {
       description: "d",
@@ -601,7 +601,7 @@ describe("origins of the free plan", () => {
     }
     expect((await makeKey({ origins: [] }, free)).status).toBe(201)
   })
-  it("of before count no more when a plan gets smaller", async () => {
+  it("set earlier no longer count when a plan becomes smaller", async () => {
     const shrinking = await program.tenant("Shrinking")
     const key = (await makeKey({ origins: ["https://shop.example", "https://my.dowser.example"] }, shrinking)).body
       .value
@@ -617,7 +617,7 @@ describe("origins of the free plan", () => {
 })
 
 describe("sessions", () => {
-  it("are asked for where a search is an AI operation, after the collection and before the parameters", async () => {
+  it("are required if a search is an AI operation, after the collection and before the parameters", async () => {
     await program.request("PUT", "/v1/presets/asking", { key: tenant.full_key, body: { value: { nl_query: true } } })
     for (const query of [
       "q=*&nl_query=true",
@@ -661,7 +661,7 @@ describe("sessions", () => {
       }
     })
     expect([many.status, many.body.message]).toEqual([400, expect.stringContaining("X-SVC-SESSION-ID")])
-    // What a session got is not kept for who has none.
+    // What is cached for a session is not served to callers without one.
     expect(
       (await search(tenant.search_key, "q=*&nl_query=true&use_cache=true", { "x-svc-session-id": "s1" })).status
     ).toBe(200)
@@ -670,7 +670,7 @@ describe("sessions", () => {
 })
 
 describe("names", () => {
-  it("that normalise alike are different collections", async () => {
+  it("that normalize alike are different collections", async () => {
     const composed = "caf\u00e9",
       decomposed = "cafe\u0301"
     for (const name of [composed, decomposed, "goods\u200b", "ｇoods"])
@@ -732,9 +732,9 @@ describe("names", () => {
     await program.request("DELETE", "/v1/collections/goods/documents/__proto__", { key: tenant.full_key })
     expect(({} as Record<string, unknown>).polluted).toBeUndefined()
   })
-  it("in paths stay inside their part", async () => {
+  it("in paths stay inside their segment", async () => {
     const key = await valueOf({ scope: "full", collections: ["goods"] })
-    /** As written: `fetch` would tidy it. */
+    /** As written: `fetch` would normalize it. */
     const status = (path: string) =>
       new Promise<number>((resolve, reject) => {
         const { hostname, port } = new URL(program.base)
@@ -767,7 +767,7 @@ describe("names", () => {
 })
 
 describe("what is stored", () => {
-  it("is a hash, and stays for audit after the key was revoked or has expired by itself", async () => {
+  it("is a hash, kept for audit after the key was revoked or has expired", async () => {
     const gone = await makeKey({ autodelete: true, expires_at: 1 }),
       kept = await makeKey({ expires_at: 1 }),
       live = await makeKey({ autodelete: true })
@@ -794,13 +794,13 @@ describe("what is stored", () => {
     expect((await listed()).filter((id) => [gone, kept, live].some(({ body }) => body.id === id)).sort()).toEqual(
       [kept.body.id, live.body.id].sort()
     )
-    // The value stays taken: its hash is there.
+    // The value stays taken: its hash is stored.
     const value = "a-chosen-value-of-a-key"
     const chosen = await makeKey({ value })
     await program.request("DELETE", `/v1/keys/${chosen.body.id}`, { key: tenant.full_key })
     expect((await makeKey({ value })).status).toBe(409)
   })
-  it("of an installation is its own, unknown to the tenant API and to lists", async () => {
+  it("is separate for an installation, unknown to the tenant API and to lists", async () => {
     const made = await program.run(
       Effect.gen(function* () {
         const access = yield* Access
@@ -858,7 +858,7 @@ describe("what is stored", () => {
 })
 
 describe("messages", () => {
-  it("tell a caller's own text back at 200 characters, on every plane and within answers of 200", async () => {
+  it("truncate a caller's own text at 200 characters, on every plane and within answers of 200", async () => {
     const long = "y".repeat(3_000),
       key = tenant.full_key
     const answers = await Promise.all([
@@ -892,7 +892,7 @@ describe("messages", () => {
     for (const { status, text } of answers)
       expect([status, text.length < 2_000, /y{201}/.test(text)], text.slice(0, 300)).toEqual([status, true, false])
     expect(answers.filter(({ status }) => status >= 400).length).toBeGreaterThan(5)
-    // The searches of many in one and the import tell within an answer, and none because the key is refused.
+    // Multi-search and import report failures within an answer, and none because the key is refused.
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(2)
     expect(answers.filter(({ status }) => status === 401 || status === 403)).toEqual([])
   })

@@ -1,7 +1,7 @@
 /**
  * Every operation of the OpenAPI document with every kind of key, against one table; and every two causes of refusal
- * together, where the earlier refusal answers (`docs/contract/errors.md#order-of-refusals`). Being in the OpenAPI
- * document puts a new operation into this test.
+ * together, of which the earlier answers (`docs/contract/errors.md#order-of-refusals`). A new operation takes part as
+ * soon as it is in the OpenAPI document.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Effect } from "effect"
@@ -33,9 +33,9 @@ const makeKey = async (
   if (made.status !== 201) throw new Error(made.text)
   return made.body
 }
-/** The gateway's keys stand in `Authorization`. */
+/** The gateway's keys are in `Authorization`. */
 const isBearer = (path: string): boolean => /^\/(?:api\/v1|v1\/cms\/runtime)\//.test(path)
-/** Each request is of a network of its own: what one may try of unknown keys has a test of its own. */
+/** Each request is from a network of its own: the limit of attempts with unknown keys has a test of its own. */
 let asked = 0
 const elsewhere = () => ({ "x-forwarded-for": `198.18.${(++asked >> 8) & 255}.${asked & 255}` })
 const call = (
@@ -50,14 +50,14 @@ const call = (
     ...(method === "GET" ? {} : { body: "not json" })
   })
 }
-/** The gateway's codes for what shapes A and B say in words. */
+/** The gateway's codes for what shapes A and B express in words. */
 const gatewayWords: Readonly<Record<string, string>> = {
   address_not_allowed: "address",
   origin_not_allowed: "origin",
   scope_denied: "scope",
   tenant_mismatch: "collection"
 }
-/** The refusal that the ordered check gave, or `passes`. */
+/** The refusal by the ordered checks, or `passes`. */
 const outcomeOf = ({ body, status, text }: Answer): string => {
   const message = String(gatewayWords[body?.error] ?? body?.message ?? text)
   if (status === 401 || status === 402 || status === 429) return String(status)
@@ -149,13 +149,11 @@ const always =
   (outcome: string): Expected =>
   () =>
     outcome
-/** Without a collection they concern all, which a key of some may not; or they are of all (`reach.ts`). */
+/** Without a collection they concern all, which a key of some may not; or they span all (`reach.ts`). */
 const ofAllCollections =
   /^\/v1\/(?:analytics\/metrics\/.*|events\/(?:failed|replays|subjects\/.*)|aliases\/.*|audit|ai\/providers.*|media(?!\/images$).*|support\/.*|assistants(?!\/[^/]+\/chat).*|connectors.*|cms.*|webhooks.*|(?:presets|nl_search_models|conversations|search_policies|stopwords|stemming|synonym_sets|curation_sets).*)$/
 const isGateway = ({ path }: Pick<Place, "path">): boolean => path.startsWith("/api/v1/")
-/**
- * The index of the walk does not exist, which the gateway tells as one that is somebody else's: behind scope and rate.
- */
+/** The index of the walk does not exist, which the gateway reports like one of another tenant: after scope and rate. */
 const afterCheck = (place: Place): string => (isGateway(place) && place.hasCollection ? "403 collection" : "passes")
 const searchOnly: Expected = (place) => (place.scope === "search" ? afterCheck(place) : "403 scope")
 const makesTokens = ({ path }: Place): boolean => path === "/api/v1/scoped-tokens"
@@ -205,7 +203,7 @@ describe("every operation with every kind of key", () => {
   it.each(Object.keys(table))("%s", async (kind) => {
     const differing: Array<string> = []
     for (const place of places) {
-      // The right key on every operation would do what it says.
+      // The right key would execute every operation.
       if (place.scope === "public" && place.method !== "GET") continue
       const answer = await call(place, keys.get(kind))
       const outcome = outcomeOf(answer)
@@ -264,7 +262,7 @@ describe("of two causes the earlier answers", () => {
   const near = { origin: "https://a.example" }
   const search = { method: "GET", path: "/v1/collections/nowhere/documents/search?q=*" }
   const write = { method: "PATCH", path: "/v1/collections/nowhere/documents/1" }
-  /** In the order of refusals: how a key or a request comes to deserve one, and the answer it gets. */
+  /** In the order of refusals: how a key or a request earns each, and the answer it gets. */
   const causes = [
     { name: "expired", outcome: "401", body: { expires_at: 1 } },
     { name: "revoked", outcome: "401", body: {} },
@@ -287,7 +285,7 @@ describe("of two causes the earlier answers", () => {
     if (owner === pausedTenant)
       await program.request("POST", `/console/v1/organizations/${owner.organization_id}/resume`, { headers: operator })
     const { id, value } = await makeKey({ ...first.body, ...second?.body }, owner)
-    // The only token of the minute is taken by a request that deserves nothing before.
+    // The minute's only token is taken by a request that earns no earlier refusal.
     if (both.has("rate"))
       for (let tries = 0; tries < 5 && outcomeOf(await call(search, value, { ...far, ...near })) !== "429"; tries++);
     if (both.has("revoked")) await program.request("DELETE", `/v1/keys/${id}`, { key: owner.full_key })
@@ -299,7 +297,7 @@ describe("of two causes the earlier answers", () => {
     const headers = { ...(both.has("address") ? {} : far), ...(both.has("origin") ? {} : near) }
     expect(outcomeOf(await call(both.has("scope") ? write : search, value, headers))).toBe(first.outcome)
   })
-  it("asks for the resource before the body, and for the row restriction last", async () => {
+  it("checks the resource before the body, and the row restriction last", async () => {
     expect((await call(write, tenant.full_key)).status).toBe(404)
     const { value } = await makeKey({ filter_by: { shelf: "gone:=1" } })
     expect((await program.request("GET", "/v1/collections/shelf/documents/search?q=*", { key: value })).status).toBe(

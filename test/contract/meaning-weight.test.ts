@@ -1,4 +1,4 @@
-/** How much meaning counts in a profile: chosen by judged queries, kept with its figures, gone by in searches. */
+/** The weight of meaning in a profile: chosen by judged queries, stored with its figures, applied in searches. */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest"
 import { type EmbeddingServer, startEmbeddingServer } from "../support/embedding-server.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -8,7 +8,7 @@ let program: Program, tenant: Tenant, other: Tenant, server: EmbeddingServer
 const send = (method: string, path: string, body?: unknown, { full_key } = tenant) =>
   program.request(method, `/v1${path}`, { key: full_key, ...(body === undefined ? {} : { body }) })
 
-/** What is sold by one word, and asked for by another that means the same to the model. */
+/** Products that are sold under one word, and searched for by another with the same meaning to the model. */
 const nouns = [
   ["sofa", "couch"],
   ["lamp", "lantern"],
@@ -18,7 +18,7 @@ const kinds = ["red", "oak", "large", "cheap", "round", "garden", "travel", "win
 const documents = nouns.flatMap(([sold], n) =>
   kinds.map((kind, k) => ({ id: `${n}-${k}`, title: `${kind} ${sold}`, price: n }))
 )
-/** `asked`: by which of the two words. */
+/** `asked`: which of the two words is used. */
 const judgments = (asked: 0 | 1) =>
   nouns.flatMap((noun, n) =>
     kinds.map((kind, k) => ({ q: `${kind} ${noun[asked]}`, document_id: `${n}-${k}`, grade: 3 }))
@@ -74,7 +74,7 @@ beforeEach(() => {
   server.misbehaves = undefined
 })
 
-it("is the weight that judged queries choose, kept in the draft with its figures", async () => {
+it("is the weight that judged queries choose, stored in the draft with its figures", async () => {
   const { id, job } = await weigh(1)
   expect(job).toMatchObject({ status: "ready", type: "meaning_weight" })
   const { cross_validated, ndcg_at_10, queries, weight } = job.result
@@ -89,19 +89,19 @@ it("is the weight that judged queries choose, kept in the draft with its figures
     chosen: { suite_id: id, queries, ndcg_at_10, cross_validated, chosen_at: expect.any(Number) }
   })
 })
-it("is what searches by the profile go by, and no other organization's", async () => {
+it("applies to searches by the profile, and to no other organization's", async () => {
   const hits = await found("red couch")
   expect(hits[0].document.id).toBe("0-0")
   expect(hits[0].hybrid_search_info).toBeDefined()
   for (const hit of await found("red couch", other)) expect(hit.hybrid_search_info).toBeUndefined()
 })
-it("is words alone where words find as much", async () => {
+it("is words alone if words find as much", async () => {
   const { job } = await weigh(0, other)
   expect(job.result).toMatchObject({ weight: 0, queries: 24 })
   expect((await send("GET", path, undefined, other)).body.meaning.weight).toBe(0)
   for (const hit of await found("red couch", other)) expect(hit.hybrid_search_info).toBeUndefined()
 })
-it("stays with its figures where the profile is sent back, and loses them where a person weighs", async () => {
+it("keeps its figures if the profile is sent back, and loses them if a person sets the weight", async () => {
   const { body: before } = await send("GET", path)
   const { body: same } = await send("PUT", path, before)
   expect(same.meaning).toEqual(before.meaning)
@@ -112,7 +112,7 @@ it("stays with its figures where the profile is sent back, and loses them where 
   const wrong = await send("PUT", path, { ...profile, meaning: { weight: 2 } })
   expect(wrong.body.data.issues).toEqual([{ path: "meaning.weight", message: "A number from 0 to 1" }])
 })
-it("does not stop a search whose model does not answer, and orders nothing that is sorted", async () => {
+it("does not stop a search whose model does not answer, and reorders nothing that is sorted", async () => {
   await send("PUT", path, { ...profile, meaning: { weight: 1 }, sorts: [{ id: "price", sort_by: "price:desc" }] })
   server.misbehaves = (_, response) => (response.writeHead(500).end(), true)
   const hits = await found("travel settee")
@@ -122,7 +122,7 @@ it("does not stop a search whose model does not answer, and orders nothing that 
   const sorted = await send("GET", "/collections/goods/documents/search?q=red+couch&profile=shop&sort=price")
   expect(sorted.body.hits[0].hybrid_search_info).toBeUndefined()
 })
-it("is refused where too few queries are judged, and told where there are no vectors", async () => {
+it("is refused if too few queries are judged, and reports that there are no vectors", async () => {
   const few = { name: "few", collection: "goods", judgments: judgments(1).slice(0, 19) }
   const { id } = (await send("POST", "/quality/suites", few)).body
   const refused = await send("POST", `/quality/suites/${id}/meaning`, { profile: "shop" })

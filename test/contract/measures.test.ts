@@ -1,6 +1,6 @@
 /**
- * What operators watch: the table of `docs/metrics.md` is what the program measures, counts are exact after known work
- * of two tenants, and nothing that a tenant named is shown.
+ * What operators monitor: the table of `docs/metrics.md` matches what the program measures, counts are exact after
+ * known work of two tenants, and nothing that a tenant named is shown.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { Effect } from "effect"
@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => program.stop())
 
-/** The program has all that measures are read from; its helpers name the few services that most tests need. */
+/** The program has everything that metrics are read from; its helpers name the few services that most tests need. */
 const run = <A>(effect: Effect.Effect<A, never, any>): Promise<A> => program.run(effect as Effect.Effect<A>)
 const all = (): Promise<ReadonlyArray<Measure>> => run(Effect.map(measures, (own) => [...processMeasures, ...own]))
 const scraped = async (): Promise<ReadonlyMap<string, number>> => {
@@ -38,7 +38,7 @@ const scraped = async (): Promise<ReadonlyMap<string, number>> => {
   )
 }
 
-it("the table of the guide is what the program measures", async () => {
+it("the table of the guide matches what the program measures", async () => {
   const wanted = (await all())
     .map(({ help, name, type }) => `| \`${name}\` | ${type} | ${help} |\n`)
     .toSorted((a, b) => (a < b ? -1 : 1))
@@ -54,7 +54,7 @@ it("the table of the guide is what the program measures", async () => {
   else expect(rows).toBe(wanted)
 })
 
-it("counts what was asked, appended and answered, of all tenants together and under no name of theirs", async () => {
+it("counts what was requested, appended and answered, over all tenants and without their names", async () => {
   const before = await scraped()
   const grownBy = async (name: string) => ((await scraped()).get(name) ?? 0) - (before.get(name) ?? 0)
   for (const { full_key: key } of tenants) {
@@ -78,7 +78,7 @@ it("counts what was asked, appended and answered, of all tenants together and un
   expect(await grownBy('dowser_events_total{verdict="refused"}')).toBe(2)
   expect(await grownBy('dowser_log_records_total{topic="behaviour.events.v1"}')).toBe(2)
   await expect.poll(() => grownBy('dowser_background_seconds_count{task="search reports"}')).toBeGreaterThan(0)
-  // Health looks every two seconds.
+  // The health check runs every two seconds.
   const flushes = async () =>
     [...(await scraped())]
       .filter(([name]) => name.startsWith('dowser_stream_flushes_total{group="attribution"'))

@@ -1,4 +1,6 @@
-/** Media over HTTP: content that is given once, read whole and in part, refused before it is read, counted exactly. */
+/**
+ * Media over HTTP: content that is uploaded once, read whole and in part, refused before it is read, counted exactly.
+ */
 import { createHash, randomBytes } from "node:crypto"
 import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { request as httpRequest } from "node:http"
@@ -38,7 +40,7 @@ const filesOf = ({ organization_id }: Tenant) => {
     return []
   }
 }
-/** Sends the head alone; the status of what is answered. */
+/** Sends only the head; returns the status of the answer. */
 const asked = (id: string, headers: Record<string, string>) =>
   new Promise<number>((settle, reject) => {
     const request = httpRequest(`${program.base}/v1/media/${id}/content`, {
@@ -67,7 +69,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-it("an asset is empty, gets its content once, is read as it was sent, and is told of", async () => {
+it("an asset is empty, gets its content once, is read as it was sent, and sends an event", async () => {
   await send("POST", "/v1/webhooks", { name: "w", url: receiver.url, events: ["media.uploaded"] })
   const created = await send("POST", "/v1/media", { filename: "lamp.png", content_type: "Image/PNG" })
   expect([created.status, created.body]).toMatchObject([
@@ -98,7 +100,7 @@ it("an asset is empty, gets its content once, is read as it was sent, and is tol
   expect((await send("GET", `/v1/media/${id}`)).body).toEqual(ready.body)
 })
 
-it("is read in part, by who has nothing of it, and not again by who has it", async () => {
+it("is read in part by a client that has nothing of it, and not again by one that has it", async () => {
   const id = await made({ content_type: "video/mp4" })
   const bytes = randomBytes(300_000)
   const { sha256 } = (await put(id, bytes)).body
@@ -118,7 +120,7 @@ it("is read in part, by who has nothing of it, and not again by who has it", asy
   expect([known.status, known.bytes.length]).toEqual([304, 0])
 })
 
-it("what a browser would run is downloaded, whatever it is called", async () => {
+it("content that a browser would execute is downloaded, whatever its name", async () => {
   for (const [content_type, sent] of [
     ["text/html", undefined],
     ["image/svg+xml", undefined],
@@ -134,7 +136,7 @@ it("what a browser would run is downloaded, whatever it is called", async () => 
   }
 })
 
-it("what is too long, or does not say how long it is, is refused before its body is read; a wrong length after", async () => {
+it("content too long, or without a declared length, is refused before it is read; a wrong length after", async () => {
   const id = await made()
   expect(await asked(id, { "transfer-encoding": "chunked" })).toBe(411)
   expect(await asked(id, { "content-length": "100000001" })).toBe(413)
@@ -154,13 +156,13 @@ it("what is too long, or does not say how long it is, is refused before its body
   })
   expect(answer === "" || answer.startsWith("HTTP/1.1 400")).toBe(true)
   expect((await send("GET", `/v1/media/${id}`)).body).toMatchObject({ status: "empty", size: 0 })
-  // What was refused left nothing behind: the asset takes its content.
+  // The refused upload left nothing behind: the asset accepts its content.
   await eventually("the claim's end", async () =>
     (await put(id, Buffer.from("right"))).status === 200 ? true : undefined
   )
 })
 
-it("names and types are held to what headers can say, all that is wrong at once", async () => {
+it("names and types are limited to what headers can carry, all errors at once", async () => {
   const refused = await send("POST", "/v1/media", { filename: "a/b", content_type: "png", size: 3 })
   expect([refused.status, refused.body.data.issues.map(({ path }: { path: string }) => path).sort()]).toEqual([
     400,
@@ -184,7 +186,7 @@ it("lists by id, page by page, one organization's alone", async () => {
   expect((await send("GET", "/v1/media", undefined, {}, tenant.search_key)).status).toBe(403)
 })
 
-it("deleting takes the bytes with it, also those that are on their way", async () => {
+it("deleting removes the bytes, including those being uploaded", async () => {
   const mine = await program.tenant("Deleting")
   const id = await made({}, mine.full_key)
   await put(id, randomBytes(1_000), {}, mine.full_key)
@@ -200,7 +202,7 @@ it("deleting takes the bytes with it, also those that are on their way", async (
   const status = new Promise<number>((settle) => void request.on("response", (answer) => settle(answer.statusCode!)))
   request.write("12345")
   await eventually("the first bytes", () => (filesOf(mine).length > 0 ? true : undefined))
-  // Nobody else may send it meanwhile.
+  // No other caller may send it in the meantime.
   expect((await put(slow, Buffer.from("other"), {}, mine.full_key)).status).toBe(409)
   expect((await send("DELETE", `/v1/media/${slow}`, undefined, {}, mine.full_key)).status).toBe(200)
   request.end("67890")
@@ -208,7 +210,7 @@ it("deleting takes the bytes with it, also those that are on their way", async (
   expect(filesOf(mine)).toEqual([])
 })
 
-it("a plan's bytes are counted from when they are announced, however many come at once", async () => {
+it("a plan's bytes are counted from when they are announced, however many arrive at once", async () => {
   const free = await program.tenant("Free")
   await program.request("POST", `/console/v1/organizations/${free.organization_id}/plan`, {
     headers: { authorization: `Bearer ${program.operatorToken}` },
@@ -233,7 +235,7 @@ it("a plan's bytes are counted from when they are announced, however many come a
   expect(refused).toEqual([403, 403])
   await eventually("five under way", () => (filesOf(free).length === 5 ? true : undefined))
   for (const { request } of requests) request.destroy()
-  // Those that were broken off gave their room back.
+  // Aborted uploads release their room.
   await eventually("no file", () => (filesOf(free).length === 0 ? true : undefined))
   const answer = await eventually("room again", async () => {
     const put = await send("PUT", `/v1/media/${ids[0]}/content`, Buffer.alloc(3_000_000), {}, free.full_key)
@@ -242,7 +244,7 @@ it("a plan's bytes are counted from when they are announced, however many come a
   expect(answer.body.size).toBe(3_000_000)
 })
 
-it("the console reads what the API keeps", async () => {
+it("the console reads what the API stores", async () => {
   const id = await made({ filename: "logo.png", content_type: "image/png" })
   await put(id, Buffer.from("logo"))
   const organization = `/console/v1/organizations/${tenant.organization_id}`

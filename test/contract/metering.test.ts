@@ -1,6 +1,6 @@
 /**
- * Quota, wallet, plans and pause as callers meet them: what counts, what is refused with which facts, and what the
- * operator changes from one request to the next.
+ * Quota, wallet, plans and pause as callers experience them: what counts, what is refused with which facts, and what
+ * the operator changes from one request to the next.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -80,7 +80,7 @@ describe("units", () => {
     for (const path of ["/v1/keys", "/v1/collections", "/v1/collections/goods/documents/1"])
       expect(await cost(() => program.request("GET", path, { key: tenant.full_key }))).toEqual([200, 0])
   })
-  it("of a multi-search with keys of its entries are those of each organization that is asked", async () => {
+  it("of a multi-search with keys of its entries are charged to each organization that is searched", async () => {
     const [one, other] = [
       await tenantWith("One", { plan: "standard" }),
       await tenantWith("Other", { plan: "standard" })
@@ -95,7 +95,7 @@ describe("units", () => {
 })
 
 describe("a quota that is used up", () => {
-  it("answers 429 with the moment of its reset, after what is wrong with the request itself, and tells at 80 percent and at the end", async () => {
+  it("answers 429 with its reset time, after the request's own errors; sends events at 80 percent and the end", async () => {
     const tenant = await tenantWith("Small", { plan: "standard", quota: 10 })
     const other = await tenantWith("Beside", { plan: "standard", quota: 10 })
     await program.request("POST", "/v1/webhooks", {
@@ -125,7 +125,7 @@ describe("a quota that is used up", () => {
       (await program.request("POST", "/v1/multi_search", { key: tenant.search_key, body: "no json" })).status
     ).toBe(400)
     expect((await program.request("GET", "/v1/keys", { key: tenant.search_key })).status).toBe(403)
-    // What is no search goes on, and so does everybody else.
+    // Everything but searches continues, and so do all other organizations.
     expect((await program.request("GET", "/v1/collections/goods", { key: tenant.full_key })).status).toBe(200)
     expect((await search(other)).status).toBe(200)
     expect((await entitlement(tenant)).quota).toEqual({ limit: 10, used: 10, remaining: 0, resets_at: reset })
@@ -146,7 +146,7 @@ describe("a quota that is used up", () => {
       200, 200, 429
     ])
   })
-  it("goes on from the wallet where overage is enabled, to the last credit", async () => {
+  it("continues from the wallet if overage is enabled, to the last credit", async () => {
     const tenant = await tenantWith("Over", { plan: "standard", quota: 3, overage: true })
     expect(
       await Promise.all([1, 2, 3, 4].map(() => search(tenant).then(({ status }) => status))).then((all) => all.sort())
@@ -158,7 +158,7 @@ describe("a quota that is used up", () => {
         .balance
     ).toBe(0.05)
     await expect.poll(async () => (await search(tenant)).status, { timeout: 60_000 }).toBe(200)
-    // A failed search pays nothing.
+    // A failed search costs nothing.
     expect((await search(tenant, "query_by=title")).status).toBe(400)
     const rest = await Promise.all(Array.from({ length: 9 }, () => search(tenant).then(({ status }) => status)))
     expect(rest.filter((status) => status === 200)).toHaveLength(4)
@@ -212,13 +212,13 @@ describe("plans", () => {
     ).toMatchObject({ feature: "rate_limit_per_minute" })
     const keys = []
     for (let i = 0; i < 20; i++) keys.push((await send("/v1/keys", { description: "k", scope: "search" })).status)
-    // Two were there before.
+    // Two existed before.
     expect(keys).toEqual([...Array(18).fill(201), 403, 403])
     await setPlan(tenant, { plan: "standard" })
     expect((await send("/v1/webhooks", hook)).status).toBe(201)
     expect((await send("/v1/keys", { description: "k", scope: "search", rate_limit_per_minute: 0 })).status).toBe(201)
   })
-  it("and the wallet are the operator's, who is told what is wrong with a request", async () => {
+  it("and the wallet are the operator's, whose invalid requests are explained", async () => {
     const tenant = await program.tenant("Mine")
     for (const path of ["plan", "top-up"]) {
       expect(
@@ -244,7 +244,7 @@ describe("plans", () => {
 })
 
 describe("rate", () => {
-  it("stands in the headers of every answer to a key, refusals included, and 429 says when", async () => {
+  it("is in the headers of every answer to a key, including refusals, and 429 says when to retry", async () => {
     const tenant = await program.tenant("Rated")
     const { value } = (
       await program.request("POST", "/v1/keys", {
@@ -255,7 +255,7 @@ describe("rate", () => {
     const ask = (path: string, key = value) => program.request("GET", path, { key })
     const shown = ({ headers }: { readonly headers: Headers }) =>
       ["limit", "remaining"].map((name) => headers.get(`x-ratelimit-${name}`))
-    // The minute may turn in between: then begin again.
+    // A new minute may begin in between: then start again.
     for (let attempt = 0; ; attempt++) {
       const answers = [
         await ask("/v1/collections/mine/documents/search?q=x"),
@@ -267,7 +267,7 @@ describe("rate", () => {
       ]
       if (new Set(answers.map(({ headers }) => headers.get("x-ratelimit-reset"))).size > 1 && attempt < 3) continue
       expect(answers.map(({ status }) => status)).toEqual([404, 403, 403, 404, 404, 429])
-      // A key whose scope does not reach the operation is refused before its minute is touched.
+      // A key whose scope does not include the operation is refused before its rate is charged.
       expect(answers.map(shown)).toEqual([
         ["4", "3"],
         ["4", "3"],
@@ -291,7 +291,7 @@ describe("rate", () => {
 })
 
 describe("a paused organization", () => {
-  it("is told so with its reason by every operation, whatever is sent, until it is resumed", async () => {
+  it("is answered with its reason by every operation, whatever is sent, until it is resumed", async () => {
     const tenant = await program.tenant("Paused")
     const awake = await program.tenant("Awake")
     const { paths } = (await program.request("GET", "/v1/openapi.json")).body as {
@@ -317,7 +317,7 @@ describe("a paused organization", () => {
           })
           expect([answer.status, answer.body?.reason], `${method} ${path}`).toEqual([402, reason])
         }
-      // Streams of lines, and a search inside the request of somebody else.
+      // JSON Lines, and a search inside another request.
       const lines = await program.request("POST", "/v1/events", {
         key: tenant.search_key,
         headers: { "content-type": "application/x-ndjson" },

@@ -1,6 +1,6 @@
 /**
- * A multi-search whose entries carry keys of their own: each is decided by its own key, and no limit of a key is passed
- * by it.
+ * A multi-search whose entries carry keys of their own: each is decided by its own key, and it gets around no limit of
+ * a key.
  */
 import { createHmac } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -45,7 +45,7 @@ const send = (searches: ReadonlyArray<unknown>, query = "", key = tenant.search_
 const refusal = { message: "Number of multi searches exceeds `limit_multi_searches` parameter." }
 
 describe("keys of entries", () => {
-  it("decide for their entry alone", async () => {
+  it("apply to their entry alone", async () => {
     const answer = await send([
       entry(signed({ filter_by: "shop:=a" })),
       entry(),
@@ -64,7 +64,7 @@ describe("keys of entries", () => {
 })
 
 describe("limit_multi_searches of an entry's key", () => {
-  it("counts every entry of the request, whosoever they are", async () => {
+  it("counts every entry of the request, whichever key it has", async () => {
     const two = signed({ limit_multi_searches: 2 })
     expect((await send([entry(two), entry()])).status).toBe(200)
     for (const searches of [
@@ -104,7 +104,7 @@ describe("limit_multi_searches of an entry's key", () => {
       ).body
     ).toEqual(refusal)
   })
-  it("that is no number is 400, and not no limit", async () => {
+  it("is refused with 400 if it is not a number, instead of meaning no limit", async () => {
     const { body, status } = await send([
       entry(signed({ limit_multi_searches: "many" })),
       ...Array.from({ length: 40 }, () => entry())
@@ -121,7 +121,7 @@ describe("the rate of a key", () => {
     })
     return made.body.value as string
   }
-  it("loses one token for each entry, and is told so", async () => {
+  it("loses one token for each entry, and its headers show it", async () => {
     const key = await limited(20)
     // Within one minute of the clock.
     while (new Date().getSeconds() > 50) await new Promise((settle) => setTimeout(settle, 500))
@@ -147,7 +147,7 @@ describe("the rate of a key", () => {
       key
     )
     expect([third.status, third.headers.get("x-ratelimit-remaining")]).toEqual([200, "0"])
-    // Entries with a key of their own cost that key.
+    // Entries with a key of their own are charged to that key.
     const [own, other] = [await limited(10), await limited(10)]
     const mixed = await send([entry(other), entry(other), entry(other), entry()], "", own)
     expect([mixed.status, mixed.headers.get("x-ratelimit-remaining")]).toEqual([200, "9"])

@@ -1,7 +1,7 @@
 /**
  * NL search models of Google Cloud (`docs/contract/models.md#nl-search-models`, provider `gcp`) against a server on
- * loopback that gives access tokens for refresh tokens and signed assertions, as its documentation says, and takes them
- * back.
+ * loopback that issues access tokens for refresh tokens and signed assertions, as its documentation describes, and
+ * revokes them.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -18,7 +18,7 @@ const SECRET = "client-secret-never-shown-99"
 let program: Program
 let tenant: Tenant
 let url: string
-/** Paths that were asked, with their credential; forms of tokens that were asked for. */
+/** Requested paths, with their credential; forms of token requests. */
 const asked: Array<string> = []
 const forms: Array<URLSearchParams> = []
 let good = "token-0"
@@ -81,7 +81,7 @@ afterAll(async () => {
   server.close()
 })
 
-it("goes on with a refresh token where its access token is over", async () => {
+it("continues with a refresh token when its access token has expired", async () => {
   const tokens = {
     access_token: "token-old",
     refresh_token: "refresh-1",
@@ -107,7 +107,7 @@ it("goes on with a refresh token where its access token is over", async () => {
   // Once for what was stored, and not for each search.
   expect(forms.length).toBeLessThanOrEqual(2)
 })
-it("signs for a service account, whose key is masked and read by nobody", async () => {
+it("signs for a service account, whose key is masked and never returned", async () => {
   const service_account = { client_email: "shop@example.iam", private_key: privateKey, token_uri: `${url}/token` }
   const made = await send("POST", "/v1/nl_search_models", {
     id: "signed",
@@ -133,7 +133,7 @@ it("signs for a service account, whose key is masked and read by nobody", async 
   ])
   const verified = createVerify("RSA-SHA256").update(`${head}.${claims}`).verify(publicKey, signature!, "base64url")
   expect(verified).toBe(true)
-  // As it is shown it may come back.
+  // The masked form may be sent back.
   const kept = await send("PUT", "/v1/nl_search_models/signed", {
     max_bytes: 8_000,
     service_account: made.body.service_account
@@ -141,7 +141,7 @@ it("signs for a service account, whose key is masked and read by nobody", async 
   expect([kept.status, kept.body.max_bytes]).toEqual([200, 8_000])
   expect((await search("signed")).body.parsed_nl_query.generated_params.q).toBe("fridge")
 })
-it("says what is wrong, without its secrets", async () => {
+it("reports what is wrong, without its secrets", async () => {
   for (const [body, message] of [
     [{ project_id: undefined }, "Property `project_id` is missing or is not a non-empty string."],
     [{}, "Property `access_token` is missing or is not a non-empty string."],

@@ -1,6 +1,6 @@
 /**
- * NL search models of organizations (`docs/contract/models.md#nl-search-models`) against a server on loopback: kept,
- * changed, masked, asked by searches; and whatever a server answers, a search is made, and of what the key may see.
+ * NL search models of organizations (`docs/contract/models.md#nl-search-models`) against a server on loopback: stored,
+ * changed, masked, used by searches; and whatever a server answers, a search is made, over what the key may see.
  */
 import type { ServerResponse } from "node:http"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
@@ -46,13 +46,13 @@ const json = (response: ServerResponse, status: number, text: string): true => {
   response.end(text)
   return true
 }
-/** The server's model says this. */
+/** Sets the answer of the server's model. */
 const says = (content: unknown) => {
   server.misbehaves = (_asked, response) => json(response, 200, JSON.stringify({ choices: [{ message: { content } }] }))
 }
 const balanceOf = async (key: string): Promise<number> =>
   (await send("GET", "/v1/entitlement", undefined, key)).body.credits.balance as number
-/** What the program logged, and the folder of what it keeps. */
+/** What the program logged, and the folder of its data. */
 const logged: Array<string> = []
 const folder = mkdtempSync(join(tmpdir(), "dowser-nl-"))
 
@@ -94,7 +94,7 @@ const model = (more: object = {}) => ({
 })
 
 describe("models", () => {
-  it("are kept, listed, changed and deleted, with their credential masked", async () => {
+  it("are stored, listed, changed and deleted, with their credential masked", async () => {
     const made = await send("POST", base, model({ id: "mine", temperature: 0.2 }))
     expect([made.status, made.body.id, made.body.temperature]).toEqual([201, "mine", 0.2])
     expect(server.asked[0]).toMatchObject({
@@ -116,7 +116,7 @@ describe("models", () => {
     expect(unnamed.body.id).toMatch(/^nlm_/)
     await send("DELETE", `${base}/${unnamed.body.id}`)
   })
-  it("say what is wrong with them", async () => {
+  it("report what is wrong with them", async () => {
     for (const [body, message] of [
       [{ max_bytes: 1 }, "Property `model_name` is not provided or not a string."],
       [{ model_name: "openai/a", max_bytes: -1 }, "Property `max_bytes` is not provided or not a positive integer."],
@@ -164,7 +164,7 @@ describe("models", () => {
       expect((await send("POST", base, own)).body.message).toMatch(/answered 500: \{"error": "broken with …"\}/)
     expect((await send("GET", base)).body).toEqual([])
   })
-  it("of other interfaces are asked by those", async () => {
+  it("of other interfaces are called in their own format", async () => {
     const shared = { max_bytes: 9_000, api_key: KEY }
     const said = '{"q": "fridge", "filter_by": "price:<600"}'
     server.misbehaves = ({ path }, response) =>
@@ -205,7 +205,7 @@ describe("models", () => {
     ])
     expect(server.asked.at(-1)!.body.response_format).toEqual({ type: "json_object" })
   })
-  it("send a credential to no other address than the one that it was given for", async () => {
+  it("send a credential only to the address it was given for", async () => {
     await send("POST", base, model({ id: "moving" }))
     const moved = await send("PUT", `${base}/moving`, { api_url: elsewhere.url })
     expect([moved.status, moved.body.message]).toEqual([
@@ -219,7 +219,7 @@ describe("models", () => {
     expect(elsewhere.asked.map(({ authorization }) => authorization)).toEqual(["Bearer another"])
     await send("DELETE", `${base}/moving`)
   })
-  it("are an organization's own, and of full keys", async () => {
+  it("belong to their organization, and require full keys", async () => {
     await send("POST", base, model({ id: "mine" }))
     for (const [method, path] of [
       ["GET", `${base}/mine`],
@@ -234,7 +234,7 @@ describe("models", () => {
     expect(server.asked.length).toBe(asked)
     await send("DELETE", `${base}/mine`)
   })
-  it("may be this program's own by any name", async () => {
+  it("may be this program's own under any name", async () => {
     expect((await send("POST", base, { id: "plain", model_name: "dowser/rules", max_bytes: 1 })).status).toBe(201)
     const found = await search({ q: "fridge under 600", nl_model_id: "plain" })
     expect([found.body.parsed_nl_query.generated_params.filter_by, server.asked.length]).toEqual(["price:<600", 0])
@@ -245,7 +245,7 @@ describe("models", () => {
 describe("searches", () => {
   beforeAll(() => send("POST", base, model({ id: "default" })))
 
-  it("are read by the model called default, told the fields and samples, and pay half a credit", async () => {
+  it("are read by the model named default, which gets the fields and samples, and cost half a credit", async () => {
     says('Here you are: ```json\n{"q": "fridge", "filter_by": "price:<600", "sort_by": "price:desc"}\n```')
     const before = await balanceOf(tenant.full_key)
     const found = await search({ q: "a cold box, not dear", nl_query_debug: "true" })
@@ -264,7 +264,7 @@ describe("searches", () => {
     const after = await balanceOf(tenant.full_key)
     expect(before - after).toBeCloseTo(0.5, 6)
   })
-  it("go on as they were asked whatever the server does, and pay nothing for it", async () => {
+  it("run unchanged if the server fails, whatever it does, and cost nothing then", async () => {
     const before = await balanceOf(tenant.full_key)
     const wrongs: ReadonlyArray<readonly [string, NonNullable<EmbeddingServer["misbehaves"]>]> = [
       ["429", (_asked, response) => json(response, 429, "{}")],
@@ -301,7 +301,7 @@ describe("searches", () => {
     }
     expect(await balanceOf(tenant.full_key)).toBeCloseTo(before, 6)
   })
-  it("take nothing of a hostile answer but words, filters and orders that can be searched", async () => {
+  it("take nothing from a hostile answer but words, filters and orders that can be searched", async () => {
     for (const content of [
       "no object here",
       "[1, 2]",
@@ -324,7 +324,7 @@ describe("searches", () => {
     expect(found.body.parsed_nl_query.generated_params).toEqual({ q: "fridge" })
     expect([idsOf(found).length, found.text.includes("alpha")]).toEqual([2, false])
   })
-  it("never see more than their key, whatever the model says", async () => {
+  it("never see more than their key, whatever the model answers", async () => {
     const headers = { "x-svc-session-id": "s1" }
     const cheap = (
       await send("POST", "/v1/keys", { description: "k", scope: "search", filter_by: { goods: "price:<600" } })
@@ -341,7 +341,7 @@ describe("searches", () => {
     const told = JSON.stringify(server.asked.at(-1)!.body)
     expect([told.includes("secret"), told.includes("alpha")]).toEqual([false, false])
   })
-  it("without credits are refused, and with this program's own model are free", async () => {
+  it("are refused without credits, and are free with this program's own model", async () => {
     await send("POST", base, model({ id: "default" }), other.full_key)
     const poor = await search({ q: "fridge under 600" }, other.full_key)
     expect(poor.status).toBe(402)
@@ -350,7 +350,7 @@ describe("searches", () => {
   })
 })
 
-it("credentials stand in no log and in no file of the program in plain text", () => {
+it("credentials are in no log and in no file of the program in plain text", () => {
   expect(logged.length).toBeGreaterThan(0)
   expect(logged.filter((line) => line.includes(KEY))).toEqual([])
   const walk = (folder: string): ReadonlyArray<string> =>

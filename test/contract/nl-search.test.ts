@@ -1,7 +1,7 @@
 /**
- * Searches in words (`nl_query=true`, `docs/contract/models.md#nl-search`) without any model of the organization's own:
- * what a request says becomes a filter and an order that only narrow what its key may see, and nothing that it says
- * makes it fail.
+ * Natural-language searches (`nl_query=true`, `docs/contract/models.md#nl-search`) without a model of the
+ * organization's own: what a request says becomes a filter and a sort order that only narrow what its key may see, and
+ * no text makes it fail.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
@@ -59,7 +59,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("a request in words", () => {
-  it("becomes a query, a filter and an order, and the answer says so beside what was asked", async () => {
+  it("becomes a query, a filter and an order, and the answer shows them beside the original", async () => {
     const found = await search({ q: "a quiet fridge under 600, not black, cheapest first" })
     expect(found.status).toBe(200)
     expect(idsOf(found)).toEqual(["1"])
@@ -74,24 +74,24 @@ describe("a request in words", () => {
     })
     expect(found.body.query_understanding.original).toBe("a quiet fridge under 600, not black, cheapest first")
   })
-  it("finds everything that passes the filter where no words are left", async () => {
+  it("finds everything that passes the filter if no words are left", async () => {
     const found = await search({ q: "in stock black" })
     expect([found.body.parsed_nl_query.augmented_params.q, idsOf(found).toSorted()]).toEqual(["*", ["2", "4"]])
   })
-  it("keeps the caller's filter, which it cannot reach around", async () => {
+  it("keeps the caller's filter, which it cannot get around", async () => {
     const found = await search({ q: "black or white fridge", filter_by: "price:<500 || price:>700" })
     expect(found.body.parsed_nl_query.augmented_params.filter_by).toBe(
       "(price:<500 || price:>700) && (color:=[`Black`, `White`])"
     )
     expect(idsOf(found).toSorted()).toEqual(["1", "2"])
   })
-  it("is no search in words without the parameter, and none of nothing", async () => {
+  it("is an ordinary search without the parameter, and with an empty text", async () => {
     for (const query of [{ nl_query: "false", q: "fridge under 600" }, { q: "*" }] as ReadonlyArray<
       Record<string, string>
     >)
       expect((await search(query)).body.parsed_nl_query).toBeUndefined()
   })
-  it("leaves the member out where the request excludes it, and shows what the model said where it asks", async () => {
+  it("omits the member if the request excludes it, and shows the model's answer if requested", async () => {
     expect(
       (await search({ q: "fridge under 600", exclude_fields: "parsed_nl_query" })).body.parsed_nl_query
     ).toBeUndefined()
@@ -102,7 +102,7 @@ describe("a request in words", () => {
       sort_by: ""
     })
   })
-  it("sees values of documents that came later, at once where the request says so", async () => {
+  it("sees values of documents added later, at once if the request says so", async () => {
     const key = tenant.full_key
     const q = "mint lamp"
     expect((await search({ q })).body.parsed_nl_query.generated_params).toEqual({ q })
@@ -115,7 +115,7 @@ describe("a request in words", () => {
 })
 
 describe("failures", () => {
-  it("of a model that is not there leave the search as it was asked", async () => {
+  it("of a missing model leave the search unchanged", async () => {
     const found = await search({ q: "fridge", nl_model_id: "nowhere" })
     expect(found.status).toBe(200)
     expect(idsOf(found).length).toBe(3)
@@ -124,7 +124,7 @@ describe("failures", () => {
       error: "Error getting natural language search model: Model not found"
     })
   })
-  it("of the request itself are told as ever", async () => {
+  it("of the request itself are reported as usual", async () => {
     const wrong = await search({ q: "fridge under 600", filter_by: "nothing:=1" })
     expect([wrong.status, wrong.body.message]).toEqual([400, expect.stringContaining("nothing")])
     expect((await search({ q: "fridge", nl_query_prompt_cache_ttl: "soon" })).status).toBe(400)
@@ -132,7 +132,7 @@ describe("failures", () => {
 })
 
 describe("several searches", () => {
-  it("are each read for themselves, side by side and as a union", async () => {
+  it("are each read separately, side by side and as a union", async () => {
     const searches = [
       { collection: "goods", q: "fridge under 600", query_by: "title", nl_query: true },
       { collection: "goods", q: "fridge under 600", query_by: "title" },
@@ -164,7 +164,7 @@ describe("keys", () => {
     const found = await search({ q: "fridge under 600" }, tenant.search_key, session)
     expect(idsOf(found).toSorted()).toEqual(["1", "3"])
   })
-  it("that see a part are read with the values of that part, and told of no other", async () => {
+  it("that see a part are read with the values of that part, and learn of no other", async () => {
     const made = await program.request("POST", "/v1/keys", {
       key: tenant.full_key,
       body: { description: "k", scope: "search", filter_by: { goods: "price:>100" } }
@@ -175,7 +175,7 @@ describe("keys", () => {
     const own = await search({ q }, made.body.value, session)
     expect(own.body.parsed_nl_query.generated_params.filter_by).toBe("maker:=`Beta`")
   })
-  it("that may not name a field get no filter of it", async () => {
+  it("that may not name a field get no filter on it", async () => {
     const made = await program.request("POST", "/v1/keys", {
       key: tenant.full_key,
       body: { description: "k", scope: "search", fields: ["title", "price"] }
@@ -187,7 +187,7 @@ describe("keys", () => {
       filter_by: "price:<600"
     })
   })
-  it("of another tenant know their own values alone", async () => {
+  it("of another tenant know only their own values", async () => {
     const found = await search({ q: "fridge by miele" }, other.full_key)
     expect(found.body.parsed_nl_query.generated_params).toEqual({ q: "fridge by miele" })
     const own = await search({ q: "fridge by elsewhere" }, other.full_key)
@@ -195,7 +195,7 @@ describe("keys", () => {
   })
 })
 
-it("a profile's fixed filter holds, and what it lets nobody filter by is no filter of a request in words either", async () => {
+it("a profile's fixed filter applies, and natural language filters by no field that it closes", async () => {
   const key = tenant.full_key
   const made = await program.request("POST", "/v1/collections/goods/search-profiles", {
     key,
@@ -218,13 +218,13 @@ it("a profile's fixed filter holds, and what it lets nobody filter by is no filt
     filter_by: "maker:=`Beta`"
   })
   expect([found.status, idsOf(found).toSorted()]).toEqual([200, ["2", "3"]])
-  // A value that the profile shows nothing of is not known to it.
+  // A value that the profile does not show is unknown to it.
   expect((await asked("fridge by secretive")).body.parsed_nl_query.generated_params).toEqual({
     q: "fridge by secretive"
   })
 })
 
-it("a cached answer in words is answered again as it was", async () => {
+it("a cached natural-language answer is answered again unchanged", async () => {
   const query = { q: "fridge under 600", use_cache: "true" }
   const first = await search(query)
   const again = await search(query)

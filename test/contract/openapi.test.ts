@@ -1,5 +1,5 @@
 /**
- * The OpenAPI documents pass the recommended rules of Redocly's linter, warnings included, and say how every body
+ * The OpenAPI documents pass the recommended rules of Redocly's linter, warnings included, and declare how every body
  * travels: JSON, JSON Lines, server-sent events, raw bytes.
  */
 import { spawnSync } from "node:child_process"
@@ -31,7 +31,7 @@ afterAll(async () => {
   await program.stop()
 })
 
-/** Says so on its way out, should the linter ask anybody anything. */
+/** Reports it on exit if the linter tries to make a request. */
 const watched = `import net from "node:net"; net.Socket.prototype.connect = () => { process.stderr.write("CONNECTS"); process.exit(9) }`
 const lint = (document: unknown): ReadonlyArray<string> => {
   const file = join(folder, "openapi.json")
@@ -49,8 +49,8 @@ const lint = (document: unknown): ReadonlyArray<string> => {
       "--max-problems=1000"
     ],
     {
-      // In a folder without a configuration of ours, which would lower the bar. Nothing is reported and nothing looked
-      // up.
+      // In a folder without our configuration, which would lower the bar. The linter reports nothing home and looks
+      // nothing up.
       cwd: folder,
       encoding: "utf8",
       maxBuffer: 64_000_000,
@@ -68,7 +68,7 @@ const lint = (document: unknown): ReadonlyArray<string> => {
   return (
     problems
       .map(({ location, message, ruleId }) => `${ruleId}: ${message} (${location[0]?.pointer})`)
-      // A WebSocket succeeds with 101, and its document says so.
+      // A WebSocket succeeds with 101, as its document declares.
       .filter((problem) => !/^operation-2xx-response: .*voice_stream\/get\/responses\)$/.test(problem))
   )
 }
@@ -100,7 +100,7 @@ it("an operation without a description, without an example, or with an example t
     summary: "Of the test"
   } as const
   const described = { ...at, description: "Of the test." } as const
-  // The type checker holds these: each expects an error of it, and a missing one is an error (`npm run check`).
+  // The type checker enforces these: each expects a type error, and a missing one is an error (`npm run check`).
   const refused = [
     // @ts-expect-error no description
     () => operation({ ...at, path: "/v1/t", example: {} }),
@@ -154,7 +154,7 @@ describe("errors and callers", () => {
       Effect.fail(new EngineRefusal({ message: "None.", status: 404 }))
     )
   })
-  it("who asks is there for its handler by its scope alone", () => {
+  it("the caller is available to its handler by its scope alone", () => {
     implement(operation({ ...at, scope: "search" }), ({ caller }) => Effect.succeed(caller.organizationId))
     implement(operation({ ...at, scope: "console" }), ({ consoleCaller }) => Effect.succeed(consoleCaller.type))
     // @ts-expect-error a member is no key
@@ -166,7 +166,7 @@ describe("errors and callers", () => {
     // @ts-expect-error the operator is nobody
     implement(operation({ ...at, scope: "operator" }), ({ consoleCaller }) => Effect.succeed(consoleCaller))
   })
-  it("stand in the document with the statuses of their classes", () => {
+  it("are in the document with the statuses of their classes", () => {
     const statusesOf = (one: Operation) => {
       const { paths } = openApiOf([one], options) as { readonly paths: Record<string, Record<string, any>> }
       return Object.keys(paths["/v1/t"]!.get.responses)
@@ -208,12 +208,12 @@ describe("names in the path", () => {
     },
     example: { params: { mediaId: "m1", page: "3" } }
   })
-  it("are all that its handler is given", () => {
+  it("are all that its handler receives", () => {
     implement(one, ({ params }) => Effect.succeed(params.mediaId + params.page))
     // @ts-expect-error no such name
     implement(one, ({ params }) => Effect.succeed(params.deliveryId))
   })
-  it("stand in the document with what their schemas say", () => {
+  it("are in the document with the constraints of their schemas", () => {
     const { paths } = openApiOf([one], {
       title: "Test",
       version: "1.0.0",
@@ -327,7 +327,7 @@ describe("bodies", () => {
   ) as { readonly paths: Record<string, Record<string, any>> }
   const contentOf = (path: string, method: string, status: number) =>
     documented.paths[path]![method].responses[status].content
-  it("that stream, and raw ones, stand in the document by their media types", () => {
+  it("that stream, and raw ones, are in the document by their media types", () => {
     expect(contentOf("/v1/t/chat", "post", 200)).toEqual({
       "application/json": { schema: { $ref: "#/components/schemas/ChatAnswer" } },
       "text/event-stream": { schema: { type: "string", description: expect.stringContaining("events") } }

@@ -1,4 +1,4 @@
-/** Pages of this program in a browser's hands, and what is believed of headers that only a proxy may write. */
+/** Pages of this program in a browser, and which headers are trusted that only a proxy may write. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram } from "../support/program.ts"
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([plain.stop(), proxied.stop()]))
 
 describe("every page", () => {
-  it("runs no script that stands in it, is framed by nobody and is not guessed to be something else", async () => {
+  it("runs no inline script, cannot be framed and is not sniffed as another type", async () => {
     const { body: document } = await plain.request("GET", "/v1/openapi.json")
     const pages = Object.entries(
       document.paths as Record<
@@ -42,7 +42,7 @@ describe("every page", () => {
       ])
     }
   })
-  it("and every other answer says that its type is its type, refusals too", async () => {
+  it("and every other answer forbids sniffing its type, including refusals", async () => {
     for (const path of [
       "/v1/openapi.json",
       "/api/v1/health",
@@ -65,7 +65,7 @@ describe("every page", () => {
   })
 })
 
-it("the reference's files come from here, are named by their type, and are not sent twice to who has them", async () => {
+it("the reference's files are served from here with their type, and not sent twice to the same client", async () => {
   for (const [file, type] of [
     ["page.js", "text/javascript"],
     ["swagger-ui.js", "text/javascript"],
@@ -85,7 +85,7 @@ it("the reference's files come from here, are named by their type, and are not s
     expect((await plain.request("GET", `/docs/${file}`)).status, file).toBe(404)
 })
 
-it("the demo's products have pictures, drawn once and not sent twice to who has them", async () => {
+it("the demo's products have pictures, drawn once and not sent twice to a client that has them", async () => {
   const first = await fetch(`${plain.base}/demo/pictures/p1`)
   const bytes = Buffer.from(await first.arrayBuffer())
   expect([first.status, first.headers.get("content-type"), bytes.subarray(1, 4).toString()]).toEqual([
@@ -102,7 +102,7 @@ it("the demo's products have pictures, drawn once and not sent twice to who has 
   expect((await proxied.request("GET", "/demo/pictures/p1")).status).toBe(404)
 })
 
-describe("what a proxy says of a request", () => {
+describe("what a proxy reports of a request", () => {
   const member = async (program: Program) => {
     const tenant = await program.tenant("Proxied")
     const at = `/console/v1/organizations/${tenant.organization_id}/members`
@@ -121,7 +121,7 @@ describe("what a proxy says of a request", () => {
       })
     return { tenant, signIn, at }
   }
-  it("counts from a proxy that is trusted, and from nobody else", async () => {
+  it("counts from a trusted proxy only", async () => {
     for (const [program, isBelieved] of [
       [plain, false],
       [proxied, true]
@@ -148,7 +148,7 @@ describe("what a proxy says of a request", () => {
       ).toBe(isBelieved ? 200 : 403)
     }
   })
-  it("of the country too", async () => {
+  it("counts for the country, too", async () => {
     for (const [program, country] of [
       [plain, undefined],
       [proxied, "CH"]

@@ -1,4 +1,4 @@
-/** Personal searches over HTTP: what a visitor did is in the next search, theirs alone, and can be switched off. */
+/** Personal searches over HTTP: a visitor's actions affect the next search, only their own, and can be switched off. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
 import { sharedProgram } from "../support/shared-program.ts"
@@ -31,7 +31,7 @@ const search = async (query: Record<string, string>, key = tenant.search_key, se
 }
 const idsOf = (answer: { readonly body: any }): ReadonlyArray<string> =>
   answer.body.hits.map((hit: any) => hit.document.id)
-/** All that an answer says but its own id and its time. */
+/** The whole answer except its own id and its time. */
 const bytesOf = ({ body }: { readonly body: any }): string => {
   const { query_id: _id, search_time_ms: _ms, ...rest } = body
   return JSON.stringify(rest)
@@ -69,7 +69,7 @@ afterAll(() => program.stop())
 const ada = { x_personalization_strength: "0.5", x_user_id: "ada" }
 
 describe("a personal search", () => {
-  it("brings what the visitor likes forward, on every page once, the same each time", async () => {
+  it("ranks what the visitor likes higher, on every page once, the same each time", async () => {
     const plain = await search({})
     const personal = await search(ada)
     expect(idsOf(personal)).not.toEqual(idsOf(plain))
@@ -83,7 +83,7 @@ describe("a personal search", () => {
     expect([...idsOf(first), ...idsOf(second)].toSorted()).toEqual(goods.map(({ id }) => id).toSorted())
     expect(idsOf(await search({ ...ada, x_user_id: "bob" }))).not.toEqual(idsOf(personal))
   })
-  it("is as without for a visitor nobody knows, for another organization, at strength 0, sorted, and of a key that says so", async () => {
+  it("is unchanged for an unknown visitor, another organization, strength 0, a sort, a key that opts out", async () => {
     const plain = bytesOf(await search({}))
     expect(bytesOf(await search({ ...ada, x_user_id: "eve" }))).toBe(plain)
     expect(bytesOf(await search({ x_personalization_strength: "0.5" }))).toBe(plain)
@@ -96,7 +96,7 @@ describe("a personal search", () => {
     expect(bytesOf(await search(ada, made.body.value))).toBe(plain)
     expect((await send("GET", `/v1/keys/${made.body.id}`)).body.personalization).toBe(false)
   })
-  it("explains itself to the owner, refuses a wrong strength, and is kept for nobody", async () => {
+  it("explains itself to the owner, refuses an invalid strength, and is never cached", async () => {
     const explained = (await search({ ...ada, debug: "true" }, tenant.full_key)).body.explain
     const stage = explained.stages.find(({ name }: any) => name === "personalization")
     expect(stage.note).toMatch(/^strength 0.5; brand=nova 0.857/)
@@ -112,7 +112,7 @@ describe("a personal search", () => {
 })
 
 describe("a click", () => {
-  it("is in the next personal answer within two seconds, also when another organization's comes with it", async () => {
+  it("affects the next personal answer within two seconds, even beside another organization's click", async () => {
     const idsFor = async (key: string) =>
       idsOf(await search({ x_personalization_strength: "0.6", x_user_id: "hal" }, key)).join()
     const clicked = async ({ search_key }: Tenant, document_id: string) => {
@@ -127,7 +127,7 @@ describe("a click", () => {
       return before
     }
     const [before, ofOther] = await Promise.all([clicked(tenant, "d3"), clicked(other, "d4")])
-    // The histories read before are kept for half a second, so a second click has to come through those as well.
+    // Histories are cached for half a second, so a second click must get through in that time as well.
     await clicked(tenant, "d1")
     expect(await idsFor(tenant.search_key)).not.toBe(before)
     expect(await idsFor(other.search_key)).not.toBe(ofOther)
@@ -160,13 +160,13 @@ describe("what somebody did before a login", () => {
     return job
   }
 
-  it("is the user's once both ids came together, until then, in one organization, and goes with the user", async () => {
+  it("is the user's once both ids arrive together, in one organization, and is deleted with the user", async () => {
     for (const { search_key } of [tenant, other]) await send("POST", "/v1/events", { events: before }, search_key)
     const known = { x_personalization_strength: "0.5", x_anonymous_id: anonymous_id }
     const plain = bytesOf(await search({}))
     await until(async () => bytesOf(await search(known)) !== plain)
     expect((await profileOf("gil")).body.events).toBe(0)
-    // A search tells as well who it is; what comes after it is told by nobody to be the user's.
+    // A search identifies the visitor, too; no later event names the user.
     const login = { type: "search", collection: "goods", q: "lamp", results_found: 1, timestamp: at + 10_000 }
     const after = took("d0", 20, { anonymous_id })
     const events = [{ ...login, user_id: "gil", anonymous_id, session_id }, after]
@@ -191,7 +191,7 @@ describe("what somebody did before a login", () => {
 })
 
 describe("what is known of a user", () => {
-  it("is shown to full keys of the organization, of collections that the key reaches", async () => {
+  it("is shown to full keys of the organization, for collections that the key reaches", async () => {
     const { body, status } = await profileOf("ada")
     expect(status).toBe(200)
     expect(body).toMatchObject({ user_id: "ada", events: 3, recent: expect.arrayContaining(["d2", "d7", "d12"]) })
@@ -202,7 +202,7 @@ describe("what is known of a user", () => {
     const narrow = await send("POST", "/v1/keys", { description: "elsewhere", scope: "full", collections: ["others"] })
     expect((await profileOf("ada", narrow.body.value)).body).toEqual(nothing)
   })
-  it("goes with an erasure, which says so, and with nobody else's", async () => {
+  it("is removed by an erasure, whose receipt lists it, and nothing of others is", async () => {
     const asked = await send("DELETE", "/v1/events/subjects/bob")
     expect(asked.status).toBe(202)
     let job: any
@@ -211,7 +211,7 @@ describe("what is known of a user", () => {
       return job.status === "ready" || job.status === "failed"
     })
     expect(job.status).toBe("ready")
-    // His row went; those of others were written again with the days that were rebuilt.
+    // The person's row was removed; those of others were written again with the rebuilt days.
     expect(job.result.tables.find(({ name }: any) => name === "visitor_histories").rows).toBeGreaterThanOrEqual(1)
     expect((await profileOf("bob")).body.events).toBe(0)
     expect((await profileOf("ada")).body.events).toBe(3)

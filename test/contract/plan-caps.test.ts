@@ -1,6 +1,6 @@
 /**
- * Counted caps at their last place: of twenty creators at once exactly as many pass as there is room, in each tenant
- * for itself.
+ * Counted caps at the last free place: of twenty concurrent creations exactly as many succeed as there is room, for
+ * each tenant separately.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { plans } from "../../src/metering/plans.ts"
@@ -41,7 +41,7 @@ describe("the last place", () => {
   it("among keys is given once, and another organization's keys do not count", async () => {
     const [one, other] = [await tenantOn("Keys", "free"), await tenantOn("Other keys", "free")]
     const key = (i: number) => ({ description: `k${i}`, scope: "search" })
-    // Two come with the organization; the plan has twenty.
+    // Two exist from the start; the plan has twenty.
     for (let i = 0; i < 17; i++) expect((await create(one, "keys", key(i))).status).toBe(201)
     const [answers, others] = await Promise.all([
       atOnce((i) => create(one, "keys", key(i))),
@@ -59,12 +59,12 @@ describe("the last place", () => {
       limit: 20
     })
     expect((await program.request("GET", "/v1/keys", { key: one.full_key })).body.keys).toHaveLength(20)
-    // A place that was given back is there again, once.
+    // A place that was returned is available again, once.
     const { id } = answers.find(({ status }) => status === 201)!.body
     expect((await program.request("DELETE", `/v1/keys/${id}`, { key: one.full_key })).status).toBe(200)
     expect(counted(await atOnce((i) => create(one, "keys", key(i))))).toEqual({ 201: 1, 403: 19 })
   })
-  it("among keys is the same by the console: a member is bound by the plan, the operator is not", async () => {
+  it("among keys is the same through the console: a member is bound by the plan, the operator is not", async () => {
     const tenant = await tenantOn("Console keys", "free")
     const at = `/console/v1/organizations/${tenant.organization_id}`
     const password = "correct horse battery"
@@ -176,8 +176,8 @@ const usageOf = async (tenant: Tenant) =>
 const free = plans.free.features
 const titled = { fields: [{ name: "title", type: "string" }] }
 
-describe("what the engine keeps", () => {
-  it("collections: the last place is given once, and comes back with a drop", async () => {
+describe("what the engine stores", () => {
+  it("collections: the last place is given once, and is free again after a drop", async () => {
     const tenant = await tenantOn("Collections", "free")
     for (let i = 0; i < 49; i++)
       expect((await create(tenant, "collections", { name: `c${i}`, ...titled })).status).toBe(201)
@@ -212,7 +212,7 @@ describe("what the engine keeps", () => {
       body: { fields: fields(1, "more") }
     })
     expect([altered.status, altered.body]).toMatchObject([403, refusal])
-    // One for another has room.
+    // There is room for replacing one field by another.
     expect(
       (
         await program.request("PATCH", "/v1/collections/wide", {
@@ -242,7 +242,7 @@ describe("what the engine keeps", () => {
       (await program.request("GET", "/v1/collections/free", { key: tenant.full_key })).body.fields.length
     ).toBeLessThan(10)
   })
-  it("documents: the last place is given once over all collections; what is there may be replaced", async () => {
+  it("documents: the last place is given once over all collections; existing ones may be replaced", async () => {
     const tenant = await tenantOn("Documents", "free")
     for (const name of ["a", "b"]) expect((await create(tenant, "collections", { name, ...titled })).status).toBe(201)
     const part = 20_000
@@ -287,7 +287,7 @@ describe("what the engine keeps", () => {
     const other = await tenantOn("Other documents", "free")
     expect((await create(other, "collections", { name: "a", ...titled })).status).toBe(201)
     expect(await importLines(other, "a", [{ id: "1", title: "x" }])).toEqual([{ success: true }])
-    // Room comes back: one by one, by a filter, and with a collection.
+    // Room is returned: one by one, by a filter, and with a collection.
     expect((await remove(tenant, "collections/a/documents/d0")).status).toBe(200)
     expect(
       counted(await atOnce((i) => create(tenant, "collections/a/documents", { id: `o${i}`, title: "x" })))
@@ -345,13 +345,13 @@ describe("named resources", () => {
       plan: "free",
       limit: 500
     })
-    // What is there may be replaced; what is deleted gives its place back.
+    // Existing documents may be replaced; a deleted one returns its place.
     expect((await put(tenant, "presets/p", { value: { q: "another" } })).status).toBe(200)
     expect((await remove(tenant, "aliases/a")).status).toBe(200)
     expect(counted(await atOnce((i) => stopwords(tenant, `o${i}`)))).toEqual({ 200: 1, 403: 19 })
     expect((await put(tenant, "collections/goods/search_rules", { pins: [] })).status).toBe(200)
   })
-  it("have together as many bytes as the plan says, and each as many as a value may have", async () => {
+  it("have together as many bytes as the plan allows, and each as many as a value may have", async () => {
     const [tenant, other] = [await tenantOn("Bytes", "free"), await tenantOn("Other bytes", "free")]
     const preset = (bytes: number) => ({ value: { q: "x".repeat(bytes) } })
     const large = await put(tenant, "presets/large", preset(65_536))
@@ -385,8 +385,8 @@ describe("named resources", () => {
   })
 })
 
-describe("people and keys of browsers", () => {
-  it("members: the last place is given once to members; the operator goes beyond", async () => {
+describe("people and browser keys", () => {
+  it("members: the last place is given once to members; the operator may exceed it", async () => {
     const tenant = await tenantOn("Members", "free")
     const at = `/console/v1/organizations/${tenant.organization_id}/members`
     const password = "correct horse battery"
@@ -421,7 +421,7 @@ describe("people and keys of browsers", () => {
 })
 
 describe("the read-out", () => {
-  it("shows the use of each feature that is kept", async () => {
+  it("shows the use of each feature that is counted", async () => {
     const tenant = await tenantOn("Read-out", "free")
     expect((await create(tenant, "collections", { name: "a", ...titled })).status).toBe(201)
     expect((await create(tenant, "collections/a/documents", { id: "1", title: "x" })).status).toBe(201)

@@ -1,6 +1,6 @@
 /**
- * Searches by a profile: every way to name one leads through the same step, what a client sends beside it is held to
- * what the profile lets it send, and a key's own restrictions meet it.
+ * Searches by a profile: every way to name one takes the same step, what a client sends with it is limited to what the
+ * profile allows, and a key's own restrictions apply as well.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
@@ -126,7 +126,7 @@ describe("every way to name a profile", () => {
     expect(preview.body.before.hits.map((hit: any) => hit.document.id)).toEqual(cheapest)
   })
 
-  it("of a browser key is the only one: another is 403, and the key dies with its profile", async () => {
+  it("in a browser key excludes all others: another is 403, and the key becomes invalid with its profile", async () => {
     await send("POST", base, { name: "brief", ...body })
     const mint = (more: object) => send("POST", "/v1/browser_keys", { profile: "brief", ...more })
     expect((await mint({ profile: "none" })).status).toBe(404)
@@ -141,16 +141,16 @@ describe("every way to name a profile", () => {
       send("POST", "/v1/multi_search", { searches: [{ collection: "goods", q: "lamp", profile }] }, key)
     expect((await entries("wide")).status).toBe(403)
     expect((await entries("brief")).body.results[0].profile.name).toBe("brief")
-    // Another collection is not reached by way of it.
+    // It gives no access to another collection.
     await send("POST", "/v1/collections", { name: "more", fields: [{ name: "title", type: "string" }] })
     const wider = (await mint({})).body.key as string
     expect(
       (await send("GET", "/v1/collections/more/documents/search?q=a&query_by=title", undefined, wider)).status
     ).toBe(403)
-    // Several collections have a profile of the name: the key says which.
+    // Several collections have a profile of that name: the key decides which.
     await send("POST", "/v1/collections/more/search-profiles", { name: "brief", searchable_fields: ["title"] })
     expect(await mint({})).toMatchObject({ status: 400, body: { data: { issues: [{ path: "collections" }] } } })
-    // What suggestions tell of values is what the profile shows, of documents that it lets through.
+    // Suggestions show only values that the profile shows, of documents that it lets through.
     const suggested = async (asking: string) =>
       (await send("GET", "/v1/collections/goods/prompts", undefined, asking)).body.data.map((each: any) => [
         each.q,
@@ -171,7 +171,7 @@ describe("every way to name a profile", () => {
     expect((await search({}, (await mint({ collections: ["goods"] })).body.key)).status).toBe(200)
   })
 
-  it("keeps kept answers apart, and forgets them with the next write", async () => {
+  it("separates cached answers, and drops them with the next write", async () => {
     const cached = { profile: "wide", use_cache: "true", cache_ttl: "60" }
     const first = await search(cached)
     expect(first.body.found).toBe(12)
@@ -238,7 +238,7 @@ describe("beside a profile a client", () => {
     expect((await by({ preset: "meddling" })).status).toBe(400)
   })
 
-  it("finds nothing that the fixed filter hides among what rules inject", async () => {
+  it("finds nothing that the fixed filter hides among the documents that rules inject", async () => {
     await send("PUT", "/v1/collections/goods/search_rules", {
       pins: [
         { match: "any", doc_id: "1", position: 1 },
@@ -253,7 +253,7 @@ describe("beside a profile a client", () => {
     await send("DELETE", "/v1/collections/goods/search_rules")
   })
 
-  it("searches around a point by a profile that lets it filter by it", async () => {
+  it("searches around a point with a profile that allows filtering by it", async () => {
     const bearer = { authorization: `Bearer ${await newKey({ gateway: true })}` }
     const near = (more: object) =>
       send(
@@ -273,7 +273,7 @@ describe("beside a profile a client", () => {
 })
 
 describe("a key's list of fields", () => {
-  it("is never passed: what the profile needs is refused, what it shows is left out", async () => {
+  it("is never exceeded: what the profile needs is refused, what it shows is left out", async () => {
     const limited = await newKey({ fields: ["title", "price", "id"] })
     const shown = await search({ profile: "listing" }, limited)
     expect(shown.status).toBe(200)
@@ -296,7 +296,7 @@ describe("a key's list of fields", () => {
     expect(answer.text).not.toContain('"public"')
   })
 
-  it("and its forced filter hold beside the profile's", async () => {
+  it("and its forced filter apply beside the profile's", async () => {
     const key = await newKey({ filter_by: { goods: "brand:=zoom" } })
     expect(idsOf(await search({ profile: "listing" }, key))).toEqual(["2", "6", "8", "12"])
   })

@@ -1,4 +1,4 @@
-/** A publication that names a suite of judged queries: what the suite measures, and what its verdict does. */
+/** A publication that names a suite of judged queries: what the suite measures, and the effect of its verdict. */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
 import { sharedProgram } from "../support/shared-program.ts"
@@ -17,7 +17,7 @@ const suiteOf = async (collection: string, key = tenant.full_key): Promise<strin
       {
         name: "Lamps",
         collection,
-        // Of the suite's own runs; a publication searches by manifests alone.
+        // Used by the suite's own runs; a publication searches by manifests alone.
         params: { query_by: "blurb", filter_by: "price:<0" },
         judgments: [
           { q: "lamp", document_id: "1", grade: 3 },
@@ -54,14 +54,14 @@ beforeAll(async () => {
 })
 afterAll(() => program.stop())
 
-it("measures what is active and the draft, and publishes what passes", async () => {
+it("measures the active release and the draft, and publishes what passes", async () => {
   const publish = (body: object) => send("POST", "/listing/publish", body)
   const suite = await suiteOf("goods")
   for (const suite_id of ["qst_none", await suiteOf("elsewhere"), await suiteOf("goods", other.full_key)])
     expect((await publish({ expected_revision: 1, quality: { suite_id } })).status).toBe(404)
   const first = await publish({ expected_revision: 1, quality: { suite_id: suite } })
   expect(first).toMatchObject({ status: 200, body: { version: 1 } })
-  // One of the two judged documents cannot be found any more: nDCG@10 falls from 1 to 0.5.
+  // One of the two judged documents can no longer be found: nDCG@10 falls from 1 to 0.5.
   await send("PUT", "/listing", { searchable_fields: ["title"], fixed_filter_by: "price:<100" })
   const refused = await publish({ expected_revision: 2, quality: { suite_id: suite } })
   expect(refused).toMatchObject({
@@ -69,7 +69,7 @@ it("measures what is active and the draft, and publishes what passes", async () 
     body: { code: "CONFLICT", data: { quality: { before: 1, after: 0.5, worst: [{ q: "oak", before: 1, after: 0 }] } } }
   })
   expect((await send("GET", "/listing")).body.active_release_id).toBe(first.body.id)
-  // What would be refused anyway is told first.
+  // Any other refusal is reported first.
   expect((await publish({ expected_revision: 1, quality: { suite_id: suite } })).body.data.current_revision).toBe(2)
   const quality = (max_drop: number) => ({ expected_revision: 2, quality: { suite_id: suite, max_drop } })
   expect((await publish(quality(2))).status).toBe(400)
@@ -78,7 +78,7 @@ it("measures what is active and the draft, and publishes what passes", async () 
   // Without a suite nothing is measured.
   await send("PUT", "/listing", { searchable_fields: ["blurb"] })
   expect(await publish({ expected_revision: 3 })).toMatchObject({ status: 200, body: { version: 3 } })
-  // A run of the suite with the profile that acts, whatever its pages show.
+  // A run of the suite with the active profile, whatever its page size.
   const run = await own("POST", `/quality/suites/${suite}/run`, { profile: "listing" })
   expect(run.status).toBe(202)
   await expect

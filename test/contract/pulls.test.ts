@@ -1,5 +1,5 @@
 /**
- * Connectors that pull, over HTTP: a shop system on loopback that answers in pages, what becomes of its products, what
+ * Connectors that pull, over HTTP: a shop system on loopback that answers in pages, what happens to its products, what
  * is deleted and what is refused; two organizations side by side.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -57,7 +57,7 @@ const fields = () => ({
   pull_token: "shop-token"
 })
 let last: string | undefined
-/** One at a time of the tenant: plans bound how many there are. */
+/** One at a time per tenant: plans bound their number. */
 const connector = async (more: Record<string, unknown> = {}, owner: Tenant = tenant) => {
   if (last !== undefined && owner === tenant) await send("DELETE", `/connectors/${last}`)
   const made = await send("POST", "/connectors", { ...fields(), ...more }, owner)
@@ -124,7 +124,7 @@ describe("a pull", () => {
     expect((await send("POST", `/connectors/${id}/sync`, {}, other)).status).toBe(404)
     expect((await send("GET", `/connectors/${id}`)).body.last_sync_at).toBeGreaterThan(0)
   })
-  it("asks for what changed, follows the pages that did not, and asks for all of it when it is full", async () => {
+  it("requests what changed, follows the pages that did not, and requests everything if it is full", async () => {
     await clear()
     let second = "Two"
     answer = ({ headers, url }, response) => {
@@ -144,18 +144,18 @@ describe("a pull", () => {
     expect((await synced(id)).result).toMatchObject({ pages: 2, unchanged: 1, received: 1, applied: 1 })
     expect(await titles()).toEqual(["1 One", "2 Zwei"])
     expect((await synced(id, { full: true })).result).toMatchObject({ pages: 2, unchanged: 0, received: 2 })
-    // What reads events otherwise reads them all.
+    // A changed mapping reads all events again.
     await send("PUT", `/connectors/${id}`, { mapping: { title: { constant: "Mapped" } } })
     expect((await synced(id)).result).toMatchObject({ unchanged: 0, applied: 2 })
     expect(await titles()).toEqual(["1 Mapped", "2 Mapped"])
   })
-  it("deletes what is missing after all pages, and more than 30 % of it only when told to", async () => {
+  it("deletes what is missing after all pages, and more than 30 % of it only if confirmed", async () => {
     await clear()
     const all = Array.from({ length: 10 }, (_, i) => product(i))
     answer = paged(all)
     const id = await connector()
     await synced(id)
-    // Of somebody else in the same collection.
+    // From another source in the same collection.
     await send("POST", "/collections/products/documents", product(99, "Own"))
     answer = paged(all.slice(4))
     expect((await synced(id)).result).toMatchObject({ deletes: 0 })
@@ -172,7 +172,7 @@ describe("a pull", () => {
     expect(await synced(id, { full: true, confirm_deletes: true })).toMatchObject({ result: { deletes: 7 } })
     expect(await titles()).toEqual(["99 Own"])
   })
-  it("is one job, whatever it is stored in", async () => {
+  it("is listed as one type of job only", async () => {
     await clear()
     answer = paged([1, 2, 3].map((id) => product(id)))
     expect((await synced(await connector())).result.applied).toBe(3)
@@ -195,7 +195,7 @@ describe("a pull", () => {
     expect(spared.result).toMatchObject({ deletes: 0, rejected: 1, errors: [{ page: 1, index: 1 }] })
     expect(await titles()).toHaveLength(4)
   })
-  it("waits as long as it is asked to, and says what it could not have", async () => {
+  it("waits as long as the shop requests, and reports what it could not read", async () => {
     await clear()
     let times = 0
     answer = (request, response) =>
@@ -233,7 +233,7 @@ describe("a pull", () => {
     }
     expect(asked.every(({ path }) => path.startsWith("/products"))).toBe(true)
   })
-  it("follows redirects without its token to other origins, and unpacks what is packed", async () => {
+  it("follows redirects without sending its token to other origins, and decompresses content", async () => {
     await clear()
     const body = gzipSync(JSON.stringify([product(1, "Packed")]))
     answer = ({ headers, url }, response) => {
@@ -251,7 +251,7 @@ describe("a pull", () => {
       void response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(Buffer.alloc(200_000_000)))
     expect((await synced(id)).error).toContain("5000000 bytes")
   })
-  it("reads feeds by their media type, one of 3,000 offers piece by piece, with what a row has wrong", async () => {
+  it("reads feeds by their media type, one of 3,000 offers piece by piece, and reports errors by row", async () => {
     await clear()
     const offers = Array.from(
       { length: 3_000 },
@@ -264,7 +264,7 @@ describe("a pull", () => {
           Buffer.from(
             [...offer].map((letter) => {
               const code = letter.codePointAt(0)!
-              // Cyrillic letters stand in one row of windows-1251.
+              // Cyrillic letters are contiguous in windows-1251.
               return code >= 0x410 && code <= 0x44f ? code - 0x410 + 0xc0 : code
             })
           )
@@ -295,7 +295,7 @@ describe("a pull", () => {
     answer = answers("application/xml", Buffer.from("<rss><channel><item><g:id>5</g:id></channel>"))
     expect((await synced(id)).status).toBe("failed")
   })
-  it("is one of a connector at a time, ends when it is cancelled, and is refused where there is nothing to pull", async () => {
+  it("runs once per connector, ends when it is cancelled, and is refused if there is nothing to pull", async () => {
     answer = () => {}
     const id = await connector()
     const first = await send("POST", `/connectors/${id}/sync`)
@@ -320,11 +320,11 @@ describe("what a pull needs", () => {
     [{ pull_url: "https://u:p@shop.example/x" }, ["pull_url"]],
     [{ schedule_cron: "* * * *", pull_token: "a b" }, ["pull_token", "schedule_cron"]],
     [{ sync_mode: "push", schedule_cron: "* * * * *" }, ["pull_token", "pull_url", "schedule_cron"]]
-  ])("is checked: %j", async (change, paths) => {
+  ])("is validated: %j", async (change, paths) => {
     const { body, status } = await send("POST", "/connectors", { ...fields(), ...change })
     expect([status, body.data?.issues?.map(({ path }: any) => path).sort()], JSON.stringify(body)).toEqual([400, paths])
   })
-  it("`confirm_deletes` is only taken beside `full`", async () => {
+  it("`confirm_deletes` is only accepted beside `full`", async () => {
     const id = await connector()
     expect((await send("POST", `/connectors/${id}/sync`, { confirm_deletes: true })).status).toBe(400)
   })

@@ -1,4 +1,4 @@
-/** Quality suites over HTTP: what they are, what a run measures, that a drop is told. Two organizations. */
+/** Quality suites over HTTP: what they are, what a run measures, and that a drop is reported. Two organizations. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
 import { sharedProgram } from "../support/shared-program.ts"
@@ -106,7 +106,7 @@ describe("quality suites", () => {
     expect(await made("DELETE", `/v1/quality/suites/${id}`)).toEqual({ id })
     expect((await send("GET", `/v1/quality/suites/${id}`)).status).toBe(404)
   })
-  it("that are wrong are refused with every field named, also by the collection's own schema", async () => {
+  it("are refused with every invalid field named, also by the collection's own schema", async () => {
     const wrong = await send("POST", "/v1/quality/suites", { ...suite, collection: "", judgments: [{ q: 1 }] })
     expect([wrong.status, wrong.body.data.issues.map(({ path }: { path: string }) => path)]).toEqual([
       400,
@@ -116,7 +116,7 @@ describe("quality suites", () => {
     expect(await issueOf({ ...suite, collection: "nothing" })).toBe("collection")
     expect(await issueOf({ ...suite, params: { query_by: "nothing" } })).toMatch(/^params/)
   })
-  it("are measured, compared with the run before, and tell a drop beyond their tolerance", async () => {
+  it("are measured, compared with the run before, and report a drop beyond their tolerance", async () => {
     const { id } = await made("POST", "/v1/quality/suites", suite)
     const first = await ran(id)
     expect(first).toMatchObject({ type: "quality_run", status: "ready", progress: 1 })
@@ -132,7 +132,7 @@ describe("quality suites", () => {
       ]
     })
     expect(first.result.judged_at_10).toBeCloseTo((2 / 3 + 1) / 2, 12)
-    // Other parameters are compared, and raise nothing.
+    // Other parameters are compared, and raise no alert.
     const worse = await ran(id, { params: { query_by: "title", sort_by: "rank:asc" } })
     const lamp = (1 / Math.log2(3) + 7 / 2) / (7 + 1 / Math.log2(3))
     expect(worse.result.ndcg_at_10).toBeCloseTo((1 + lamp) / 2, 12)
@@ -152,7 +152,7 @@ describe("quality suites", () => {
         run_id: fallen.result.run_id
       }
     })
-    // Not told again where it stays.
+    // Not reported again if it stays low.
     await ran(id)
     const { data } = await made("GET", `/v1/quality/suites/${id}/runs`)
     expect(data).toHaveLength(4)
@@ -160,10 +160,10 @@ describe("quality suites", () => {
     expect((await made("GET", `/v1/quality/suites/${id}`)).last_run).toMatchObject({ run_id: data[0].id })
     await new Promise((settle) => setTimeout(settle, 300))
     expect(receiver.received).toHaveLength(1)
-    // Neither a unit nor an answered search is counted of all that.
+    // All of that counts neither a unit nor an answered search.
     expect((await made("GET", "/v1/entitlement")).quota.used).toBe(0)
   })
-  it("with nothing to measure are a 409, and go with their collection", async () => {
+  it("answer 409 with nothing to measure, and are deleted with their collection", async () => {
     const { id } = await made("POST", "/v1/quality/suites", { ...suite, judgments: [] })
     expect((await send("POST", `/v1/quality/suites/${id}/run`)).status).toBe(409)
     expect((await send("POST", `/v1/quality/suites/${id}/run`, { profile: "nothing" })).status).toBe(404)

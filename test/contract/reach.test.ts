@@ -1,7 +1,7 @@
 /**
  * A key with a list of collections, in an organization that has others: every operation is tried with everything that
- * names the others, in the path, in the query, in the body. Nothing of them is shown or changed, what is answered about
- * them is what is answered about collections that do not exist, and what the key does reach works.
+ * names the others, in the path, in the query, in the body. Nothing of them is shown or changed, the answers about them
+ * equal those about collections that do not exist, and everything within the key's reach works.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { rooms } from "../../src/rooms.ts"
@@ -14,13 +14,13 @@ const reaches = rooms.table("reaches")
 
 let program: Program
 let tenant: Tenant
-/** Full, search and connector key that reach `apples` and what begins with `apples_`. */
+/** Full, search and connector key that reach `apples` and everything that begins with `apples_`. */
 let full: string
 let search: string
 let connector: string
-/** Stands in every value of what is closed. */
+/** Part of every value of what is closed. */
 const secret = "zanzibar"
-/** Stands in every name of what is closed; `nonesuch` in those of what does not exist. */
+/** Part of every name of what is closed; `nonesuch` is part of those of what does not exist. */
 const closed = "pears",
   absent = "nonesuch"
 interface Ids {
@@ -78,7 +78,7 @@ interface Operation {
 }
 let operations: ReadonlyArray<Operation>
 
-/** What resumable uploads ask for in headers. */
+/** Headers that resumable uploads require. */
 const UPLOADING = { "tus-resumable": "1.0.0", "upload-length": "9", "upload-offset": "0" }
 const send = (key: string, method: string, path: string, body?: unknown): Promise<Answer> =>
   program.request(
@@ -145,7 +145,7 @@ beforeAll(async () => {
       }
     ]
   })
-  // Refers to apples and would go with them; refers to nothing that the key reaches otherwise.
+  // Refers to apples and would be deleted with them; refers to nothing else within the key's reach.
   await own("POST", "/v1/collections", {
     name: closed,
     fields: [
@@ -275,7 +275,7 @@ beforeAll(async () => {
     threadId
   }
   const collections = ["apples", "apples_.*"]
-  // Every operation is asked several times within a minute.
+  // Every operation is called several times within a minute.
   const fast = { rate_limit_per_minute: 10_000 }
   full = (await own("POST", "/v1/keys", { description: "narrow", scope: "full", collections, ...fast })).body.value
   search = (
@@ -312,8 +312,8 @@ interface Attempt {
 const ONE_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC"
 const ndjson = (...lines: ReadonlyArray<unknown>) => lines.map((line) => JSON.stringify(line)).join("\n")
 /**
- * Beside the operation with the other's names in its path: what names `x`, in the query or the body, of an operation on
- * what the key reaches.
+ * Beside the operation with the other's names in its path: values in the query or the body that name `x`, for an
+ * operation on what the key reaches.
  */
 const attemptsOf = (id: string, x: string): ReadonlyArray<Attempt> => {
   const inApples = (attempt: Attempt): Attempt => ({ collection: "apples", ...attempt })
@@ -488,7 +488,7 @@ const ingestOf = (collection: string) => ({
   source: "inline",
   config: { documents: [{ id: "1", title: "apple 1", code: "1" }] }
 })
-/** What an operation takes where it names nothing itself. */
+/** The body that an operation accepts if it names nothing itself. */
 const plainBodies: Readonly<Record<string, unknown>> = {
   createCollection: { name: "apples_made", fields },
   updateCollection: { metadata: { a: 1 } },
@@ -646,7 +646,7 @@ const everything = async () => {
     answers.push([path, (await send(tenant.full_key, "GET", path)).text])
   return answers
 }
-/** Without what differs between two answers of the same kind. */
+/** Without the parts that differ between two answers of the same kind. */
 const alike = ({ status, text }: Answer, ...names: ReadonlyArray<string>): string =>
   `${status} ${names.reduce((rest, name) => rest.replaceAll(name, "…"), text).replace(/"(search_time_ms|query_id|expiresAt|expires_at|key|token|received_at|id)":("[^"]*"|[\d.]+)/g, '"$1":…')}`
 
@@ -656,7 +656,7 @@ describe("a key with a list of collections", () => {
     expect(operations.filter(({ id }) => reaches.get(id) === undefined)).toEqual([])
     expect(operations.length).toBeGreaterThan(90)
   })
-  it("learns nothing of the others and changes nothing of them, whatever it asks", async () => {
+  it("learns nothing of the others and changes nothing of them, whatever it requests", async () => {
     await expect
       .poll(async () => (await send(tenant.full_key, "GET", `/v1/jobs/${ids.jobId}`)).body.status, { timeout: 60_000 })
       .toBe("ready")
@@ -666,7 +666,7 @@ describe("a key with a list of collections", () => {
         { timeout: 60_000 }
       )
       .toContain(secret)
-    // One is searched above, eight with the suggestions; those of before midnight are of the day before.
+    // One is searched above, eight with the suggestions; those before midnight belong to the day before.
     const overview = `/v1/analytics/metrics/overview?from=${yesterday}&to=${day}&collection=${closed}`
     await expect
       .poll(async () => (await send(tenant.full_key, "GET", overview)).body.totals.searches, { timeout: 60_000 })
@@ -678,12 +678,12 @@ describe("a key with a list of collections", () => {
         nowhere = attemptsOf(operation.id, absent)
       for (const [i, attempt] of there.entries())
         for (const key of keysOf(operation)) {
-          // What names nothing of its own, and has nothing to name in its path, is asked about what the key reaches.
+          // An operation with no names of its own, and none in its path, is called for what the key reaches.
           const isPlain = Object.keys(attempt).length === 0 && !operation.path.includes("{")
           const answer = await asked(operation, key, attempt, namesOf(closed, ids))
           const place = `${operation.id} ${JSON.stringify(attempt)} ${answer.status} ${answer.text.slice(0, 300)}`
           expect(answer.status, place).toBeLessThan(500)
-          // These say the user that was asked about.
+          // These repeat the requested user.
           if (operation.id !== "eraseSubject" && operation.id !== "getPersonalizationProfile")
             expect(answer.text, place).not.toContain(secret)
           if (isPlain) {
@@ -694,7 +694,7 @@ describe("a key with a list of collections", () => {
             expect(answer.body, place).toMatchObject({ events: 0, affinities: [], recent: [] })
             continue
           }
-          // Names of rules are one space of the organization: that one is taken has to be said.
+          // Names of rules are unique in the organization: that one is taken has to be reported.
           if (operation.id === "upsertAnalyticsRule" && Object.keys(attempt).length === 0) {
             expect([answer.status, answer.body.data.issues], place).toEqual([
               400,
@@ -720,7 +720,7 @@ describe("a key with a list of collections", () => {
         }
     }
     expect(tried).toBeGreaterThan(150)
-    // What the key refused to itself is kept among the failures, where the owner looks for it; its own jobs, rules and
+    // Entries refused to the key are kept among the failures, where the owner looks for them; its own jobs, rules and
     // collections are not the others'.
     const after = await everything()
     for (const [i, [path, text]] of before.entries()) {
@@ -740,7 +740,7 @@ describe("a key with a list of collections", () => {
       ).length
     ).toBe(1)
   })
-  it("does with its own collections what it likes", async () => {
+  it("has full use of its own collections", async () => {
     const does = async (
       operation: Operation,
       key: string,
@@ -783,7 +783,7 @@ describe("a key with a list of collections", () => {
     }
     await storeModel(program, tenant.organization_id, "apples", "clicks")
     const differing: Array<string> = []
-    // Search rules that are to be read, and a document that is to be deleted, are there by then.
+    // Search rules that are to be read, and a document that is to be deleted, exist by then.
     const order = [
       "createCollection",
       "indexDocument",
@@ -800,7 +800,7 @@ describe("a key with a list of collections", () => {
     const rank = ({ id, method }: Operation) =>
       order.includes(id) ? 0 : id === "deleteCollection" ? 3 : method === "DELETE" ? 2 : 1
     for (const operation of [...operations].sort((a, b) => rank(a) - rank(b))) {
-      // The key of an installation is good for these, and no other is.
+      // Only the key of an installation permits these.
       if (operation.scope === "installation") continue
       const reach = reaches.get(operation.id)!
       for (const key of operation.id === "createScopedToken"
@@ -808,7 +808,7 @@ describe("a key with a list of collections", () => {
         : operation.scope === "connector_write"
           ? [connector]
           : [full]) {
-        // The walk above made what the key may make, under the names that stand there.
+        // The walk above created what the key may create, under those names.
         const fresh: Attempt =
           operation.id === "createCollection"
             ? { body: { name: "apples_again", fields } }
@@ -825,9 +825,9 @@ describe("a key with a list of collections", () => {
                       : {}
         const outcome = await does(operation, key, fresh, others)
         const isAllowed = reach !== "organization" && reach !== "session"
-        // The job is over by then, or it is cancelled; a reindex may still be going on. An experiment over all searches
-        // of a collection has no place that its parameters could be promoted to.
-        // Where no model is installed those that need one say so.
+        // The job is over or cancelled by then; a reindex may still be running. An experiment over all searches of a
+        // collection has no place that its parameters could be promoted to. If no model is installed, operations that
+        // need one say so.
         const conflicting = [
           "reindexCollection",
           "promoteExperiment",
@@ -839,7 +839,7 @@ describe("a key with a list of collections", () => {
         ]
         const fits = isAllowed
           ? / 2\d\d$/.test(outcome) ||
-            // All that is decided before the upgrade has passed.
+            // Everything that is decided before the upgrade has passed.
             (operation.id === "voiceStream" && outcome.includes(" 426 ")) ||
             (conflicting.includes(operation.id) && outcome.includes(" 409 "))
           : outcome.includes(" 403 ")
@@ -848,7 +848,7 @@ describe("a key with a list of collections", () => {
     }
     expect(differing).toEqual([])
   })
-  it("does not reach through references: neither asks the other collection by writing, nor deletes from it", async () => {
+  it("does not reach through references: writing neither reads the other collection nor deletes from it", async () => {
     const own = (method: string, path: string, body?: unknown) => made(tenant.full_key, method, path, body)
     const key = (await own("POST", "/v1/keys", { description: "k", scope: "full", collections: ["cores", "cores_.*"] }))
       .body.value as string
@@ -906,7 +906,7 @@ describe("a key with a list of collections", () => {
     expect((await send(both, "DELETE", "/v1/collections/cores/documents/1")).status).toBe(200)
     expect((await send(tenant.full_key, "GET", "/v1/collections/seeds/documents/1")).status).toBe(404)
   })
-  it("moves no alias that leads elsewhere, and an alias that its owner made is a name like any other", async () => {
+  it("moves no alias that points elsewhere, and an alias that its owner created is a name like any other", async () => {
     const own = (method: string, path: string, body?: unknown) => made(tenant.full_key, method, path, body)
     await own("POST", "/v1/collections", { name: "figs", fields: [{ name: "title", type: "string" }] })
     await own("PUT", "/v1/aliases/apples_by_hand", { collection_name: "figs" })

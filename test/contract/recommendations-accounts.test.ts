@@ -1,6 +1,6 @@
 /**
- * What a request for recommendations costs, and what comes of it: one search unit, a query id by which clicks and
- * purchases are counted, and likeness by vectors where a model names a field of them.
+ * What a request for recommendations costs, and its results: one search unit, a query id by which clicks and purchases
+ * are counted, and vector similarity if a model names a vector field.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -31,7 +31,7 @@ const plan = async ({ organization_id }: Tenant, body: object) => {
   expect(answer.status).toBe(200)
 }
 
-/** North and south lie apart; each document a little further east than the one before. */
+/** North and south are far apart; each document is a little further east than the one before. */
 const documents = ["n1", "n2", "n3", "s1", "s2", "s3"].map((id, i) => ({
   id,
   title: `Product ${id}`,
@@ -63,7 +63,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("documents alike by vectors", () => {
-  it("stand nearest first, each with how near it is, whatever their facets", async () => {
+  it("are returned nearest first, each with its distance, whatever their facets", async () => {
     const model_id = await modelOf("similar", shop, { vector_field: "place" })
     const similar = async (document_id: string, more: object = {}) =>
       (await ask("POST", "/v1/recommendations", { model_id, document_id, limit: 3, ...more }, shop.search_key)).body
@@ -80,7 +80,7 @@ describe("documents alike by vectors", () => {
     expect((await similar("n1", { filter_by: "brand:=odd" })).hits[0].document.id).toBe("n2")
     expect((await similar("n1", { exclude_ids: ["n2"] })).hits[0].document.id).toBe("n3")
   })
-  it("are the chain's where there is no such document", async () => {
+  it("are the fallback chain's if there is no such document", async () => {
     const model_id = await modelOf("similar", shop, { vector_field: "place" })
     const body = { model_id, document_id: "gone", limit: 2 }
     const answer = (await ask("POST", "/v1/recommendations", body, shop.search_key)).body
@@ -89,7 +89,7 @@ describe("documents alike by vectors", () => {
 })
 
 describe("a request for recommendations", () => {
-  it("is one search unit, also where it takes several searches, and none where it is refused", async () => {
+  it("is one search unit, even if it takes several searches, and none if it is refused", async () => {
     const model_id = await modelOf("also_viewed")
     const used = async () => (await ask("GET", "/v1/entitlement")).body.quota.used as number
     const cost = async (body: object) => {
@@ -117,7 +117,7 @@ describe("a request for recommendations", () => {
     const now = new Date()
     const resets_at = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
     expect([refused.status, refused.body.data.resets_at]).toEqual([429, resets_at])
-    // What is wrong in itself is told first.
+    // A request that is invalid in itself is refused first.
     expect((await ask("POST", "/v1/recommendations", { model_id: "rec_none" }, small.search_key)).status).toBe(404)
     expect(
       (await ask("POST", "/v1/recommendations", { model_id, filter_by: "nowhere:=1" }, small.search_key)).status
@@ -137,7 +137,7 @@ describe("what visitors take of recommendations", () => {
         key
       )
     ).body.data as ReadonlyArray<{ document_id: string; clicks: number; purchases: number; revenue: number }>
-  it("counts for the document, by the surface on which it was shown, and as no search of a visitor's", async () => {
+  it("counts for the document, by the surface on which it was shown, and not as a visitor's search", async () => {
     const model_id = await modelOf("popular")
     const body = { model_id, limit: 2, session_id: "buyer", surface: "product-page" }
     const { query_id } = (await ask("POST", "/v1/recommendations", body, shop.search_key)).body
@@ -156,7 +156,7 @@ describe("what visitors take of recommendations", () => {
     expect(row).toMatchObject({ document_id: "n2", clicks: 1, purchases: 1, revenue: 25 })
     expect((await products("&segment=surface:product-page")).map(({ document_id }) => document_id)).toEqual(["n2"])
     expect((await products("&segment=surface:cart")).map(({ document_id }) => document_id)).toEqual(["n3"])
-    // Nobody searched for it: products count what was taken, queries do not.
+    // There was no search: products count what was taken, queries do not.
     const overview = (await ask("GET", `/v1/analytics/metrics/overview?from=${today}&to=${today}&collection=goods`))
       .body
     expect([overview.events, overview.totals.searches, overview.totals.clicks]).toEqual([3, 0, 0])

@@ -1,4 +1,4 @@
-/** Recommendations over HTTP: models, answers, what is kept out of them, how soon a click counts. */
+/** Recommendations over HTTP: models, answers, what is kept out of them, and how soon a click counts. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
 import { sharedProgram } from "../support/shared-program.ts"
@@ -7,7 +7,7 @@ import { promised } from "../support/patience.ts"
 let program: Program, shop: Tenant, other: Tenant
 const WITHIN_MS = promised(2_000)
 
-/** What it answers once that is not undefined. */
+/** Its answer once that is not undefined. */
 const until = async <A>(look: () => Promise<A | undefined>, within_ms: number): Promise<A> => {
   const last = performance.now() + within_ms
   for (;;) {
@@ -84,7 +84,7 @@ const recommend = async (type: string, body: object, ask = search) => {
   }
 }
 const ids = ({ hits }: { hits: ReadonlyArray<{ document: { id: string } }> }) => hits.map(({ document }) => document.id)
-/** Once the events before are in answers. */
+/** Waits until the events sent before are in answers. */
 const settled = (id: string) =>
   until(
     async () => ids(await recommend("also_viewed", { document_id: "lamp", limit: 100 })).includes(id) || undefined,
@@ -107,7 +107,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("models", () => {
-  it("are new until events came, and show the defaults of their type", async () => {
+  it("are new until events arrive, and show the defaults of their type", async () => {
     const made = await full("GET", `/v1/recommendations/models/${models.frequently_bought_together}`)
     expect(made.body).toMatchObject({
       status: "new",
@@ -135,7 +135,7 @@ describe("models", () => {
     expect(await refused({ ...good, collection: "nowhere" })).toEqual([400, expect.stringContaining('"collection"')])
     expect(await refused({ ...good, color: "red" })).toEqual([400, expect.stringContaining("color")])
   })
-  it("are another organization's to nobody", async () => {
+  it("are invisible to other organizations", async () => {
     const theirs = own(() => other)
     expect((await theirs("GET", `/v1/recommendations/models/${models.popular}`)).status).toBe(404)
     expect((await theirs("POST", "/v1/recommendations", { model_id: models.popular })).status).toBe(404)
@@ -144,13 +144,13 @@ describe("models", () => {
 })
 
 describe("answers", () => {
-  it("are the newest documents while nothing has happened, and say so", async () => {
+  it("are the newest documents, and say so, while nothing has happened", async () => {
     const answer = await recommend("also_viewed", { document_id: "lamp", limit: 3 })
     expect(answer.fallback_used).toBe("newest")
     expect(answer.hits).toHaveLength(3)
     expect(ids(answer)).not.toContain("lamp")
   })
-  it("know what was viewed beside a document, within two seconds", async () => {
+  it("include what was viewed together with a document, within two seconds", async () => {
     await send([...visit("v1", ["lamp", "bulb"]), ...visit("v2", ["lamp", "bulb"]), ...visit("v3", ["sofa", "rug"])])
     await until(
       async () => ids(await recommend("also_viewed", { document_id: "lamp", limit: 1 }))[0] === "bulb" || undefined,
@@ -172,7 +172,7 @@ describe("answers", () => {
       return answer.body.hits?.[0]?.document.id === "rug" || undefined
     }, WITHIN_MS)
   })
-  it("put together what is bought together, with how often", async () => {
+  it("combine what is bought together, with how often", async () => {
     for (let i = 0; i < 4; i++) await send(visit(`b${i}`, ["chair", "cord"], "purchase"))
     await send(visit("b9", ["shade"], "purchase"))
     await settled("cord")
@@ -184,18 +184,18 @@ describe("answers", () => {
       }
     ])
   })
-  it("fill up down the chain without repeating, and the popular of the same category first", async () => {
+  it("are filled from the fallback chain without repeating, and the popular of the same category first", async () => {
     const answer = await recommend("also_viewed", { document_id: "lamp", limit: 100 })
     expect(new Set(ids(answer)).size).toBe(products.length - 1)
     expect(answer.fallback_used).not.toBeNull()
-    // Lists of what everybody takes are made again each second.
+    // Popularity lists are rebuilt each second.
     await until(async () => {
       const { hits } = await recommend("popular", { document_id: "sold-out", limit: 4 })
       const categories = hits.map(({ document }) => (document as unknown as { category: string }).category)
       return categories.every((category) => category === "light") || undefined
     }, WITHIN_MS)
   })
-  it("hold what filters, exclusions and fields ask", async () => {
+  it("obey filters, exclusions and fields", async () => {
     const answer = await recommend("also_viewed", {
       document_id: "lamp",
       filter_by: "stock:>0",
@@ -213,7 +213,7 @@ describe("answers", () => {
     ).toBe(400)
     expect(ids(await recommend("popular", { filter_by: "stock:<0" }))).toEqual([])
   })
-  it("keep to what the collection's rules leave out, and forget documents that are gone", async () => {
+  it("leave out what the collection's rules exclude, and documents that no longer exist", async () => {
     await full("PUT", "/v1/collections/goods/search_rules", { exclusion_filter_by: "id:=bulb" })
     expect(ids(await recommend("also_viewed", { document_id: "lamp", limit: 100 }))).not.toContain("bulb")
     await full("DELETE", "/v1/collections/goods/search_rules")
@@ -224,12 +224,12 @@ describe("answers", () => {
     )
     await full("POST", "/v1/collections/goods/documents", product("cord", "light"))
   })
-  it("are alike by facets and words where the model says so", async () => {
+  it("are alike by facets and words if the model says so", async () => {
     const { hits } = await recommend("similar", { document_id: "lamp", limit: 3 })
     expect(hits.map(({ reason }) => reason.kind)).toEqual(["similar", "similar", "similar"])
     expect(ids({ hits })).not.toContain("rug")
   })
-  it("know nothing of another organization's visitors, with the same ids", async () => {
+  it("know nothing of another organization's visitors with the same ids", async () => {
     const made = await own(() => other)("POST", "/v1/recommendations/models", {
       name: "a",
       collection: "goods",
@@ -247,8 +247,8 @@ describe("answers", () => {
   })
 })
 
-describe("a collection made anew under an old name", () => {
-  it("knows nothing of what visitors did to the one before", async () => {
+describe("a collection recreated under an old name", () => {
+  it("knows nothing of what visitors did with the one before", async () => {
     await full("DELETE", "/v1/collections/goods")
     expect((await full("GET", `/v1/recommendations/models/${models.also_viewed}`)).status).toBe(404)
     await new Promise((settle) => setTimeout(settle, 1_000 - (Date.now() % 1_000)))
@@ -272,7 +272,7 @@ describe("a training", () => {
       return body.finished_at === undefined ? undefined : body
     }, 60_000)
   }
-  it("says what the model is worth beside the popular, and by which parameters it answers", async () => {
+  it("reports the model's gain over popularity, and the parameters by which it answers", async () => {
     const id = models.also_viewed!
     expect(await trained(id)).toMatchObject({ status: "ready", result: { confidence: "low" } })
     const model = await full("GET", `/v1/recommendations/models/${id}`)
@@ -280,7 +280,7 @@ describe("a training", () => {
     expect(model.body).toMatchObject({ status: "ready", metrics })
     expect(model.body.trained_at).toEqual(expect.any(Number))
   })
-  it("holds until the model is asked something else", async () => {
+  it("applies until the model's settings change", async () => {
     const id = await modelOf("popular", { half_life_days: 3 })
     await trained(id)
     const body = { name: "renamed", collection: "goods", type: "popular", params: { half_life_days: 3 } }

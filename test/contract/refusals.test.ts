@@ -1,6 +1,6 @@
 /**
- * The order of refusals: one request that deserves several of them gets the first. Each step repairs the first cause
- * and meets the next.
+ * The order of refusals: a request with several causes gets the first. Each step repairs the first cause and meets the
+ * next.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -46,8 +46,8 @@ describe("order of refusals", () => {
       })
       return [answer.status, answer.body?.message ?? answer.text] as const
     }
-    // A search key, bound to a far address and a foreign origin, used up, for another collection, on an operation it
-    // may not use.
+    // A search key, bound to a distant address and a foreign origin, used up, for another collection, on an operation
+    // it may not use.
     const far = await makeKey({
       scope: "search",
       cidrs: ["10.0.0.0/8"],
@@ -78,7 +78,7 @@ describe("order of refusals", () => {
       expect.stringContaining("scope")
     ])
     const search = "/v1/collections/nowhere/documents/search"
-    // The first request takes the key's only token and meets the collection, the second meets the rate.
+    // The first request takes the key's only token and is refused for the collection, the second for the rate.
     expect(await statusAndText(origin, { origin: "https://a.example" }, "GET", search)).toEqual([
       403,
       expect.stringContaining("collection")
@@ -89,14 +89,14 @@ describe("order of refusals", () => {
     expect(first).toEqual([403, expect.stringContaining("collection")])
     await statusAndText(limited)
     expect((await statusAndText(limited))[0]).toBe(429)
-    // A full key of everything: the resource before the body.
+    // A full key without restrictions: the resource before the body.
     expect(await statusAndText(tenant.full_key, {}, "PATCH", "/v1/collections/nowhere/documents/1")).toEqual([
       404,
       "Collection not found"
     ])
     expect((await statusAndText(tenant.full_key))[0]).toBe(400)
   })
-  it("does not tell whether a collection outside the key's list exists", async () => {
+  it("does not reveal whether a collection outside the key's list exists", async () => {
     const key = await makeKey({ scope: "full", collections: ["goods_.*"] })
     const refused = async (path: string, body?: unknown) => {
       const { body: answer, status } = await program.request(body === undefined ? "GET" : "POST", path, { key, body })
@@ -114,7 +114,7 @@ describe("order of refusals", () => {
 })
 
 describe("forced filters", () => {
-  it("hold for every search of every kind, whatever the caller writes", async () => {
+  it("apply to every search of every kind, whatever the caller writes", async () => {
     const key = await makeKey({ scope: "search", filter_by: { goods: "shop:=a" } })
     const ids = async (query: string) => {
       const { body, status } = await program.request("GET", `/v1/collections/goods/documents/search?${query}`, { key })
@@ -161,7 +161,7 @@ describe("forced filters", () => {
     const { body, status } = await program.request("GET", "/v1/collections/goods/documents/search?q=*", { key })
     expect([status, body.hits]).toEqual([403, undefined])
   })
-  it("of an alias's target hold through the alias", async () => {
+  it("of an alias's target apply through the alias", async () => {
     await program.request("PUT", "/v1/aliases/shop", { key: tenant.full_key, body: { collection_name: "goods" } })
     const key = await makeKey({ scope: "search", filter_by: { goods: "shop:=a" } })
     expect((await program.request("GET", "/v1/collections/shop/documents/search?q=*", { key })).body.found).toBe(1)

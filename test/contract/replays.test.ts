@@ -1,4 +1,4 @@
-/** Replays, erasure and jobs over HTTP: what is asked, what is refused, what a job says, who sees it. */
+/** Replays, erasure and jobs over HTTP: what is requested, what is refused, what a job reports, and who sees it. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 
@@ -46,7 +46,7 @@ const counted = async (events: number, key = tenant.full_key) => {
 }
 
 describe("replays", () => {
-  it("rebuild the figures as they were, say so in a job, and tell webhooks of all events", async () => {
+  it("rebuild the figures as they were, report it in a job, and notify webhooks subscribed to all events", async () => {
     const events = Array.from({ length: 40 }, (_, i) => ({
       type: i % 2 === 0 ? "search" : "click",
       q: `word ${i % 5}`,
@@ -106,7 +106,7 @@ describe("replays", () => {
     await counted(42)
     await counted(40, other.full_key)
   })
-  it("make what recommendation models know again, of one organization, and say so", async () => {
+  it("retrain recommendation models of one organization, and report it", async () => {
     const views = (n: number) =>
       Array.from({ length: n }, (_, i) => ({
         type: "view",
@@ -126,7 +126,7 @@ describe("replays", () => {
     })
     const again = await replay({ target: "recommendations" })
     expect([again.status, again.body.message]).toEqual([409, expect.stringContaining(started.body.id)])
-    // Another target is another's work.
+    // Another target is a separate job.
     expect((await ended((await replay()).body.id)).status).toBe("ready")
     const job = await ended(started.body.id)
     // Of the 42 before, every second is a click, which teaches like a view; searches do not.
@@ -150,7 +150,7 @@ describe("replays", () => {
     expect(bodies.map(({ data }) => data)).toContainEqual({ job_id: job.id, ...job.result })
     await send("DELETE", `/v1/webhooks/${webhookId}`)
   })
-  it("refuse what has no meaning, naming the field", async () => {
+  it("refuse meaningless values, naming the field", async () => {
     const path = async (answer: ReturnType<typeof replay>) => {
       const { body, status } = await answer
       return [status, body.data?.issues?.[0]?.path ?? body.issues?.[0]?.path]
@@ -177,7 +177,7 @@ describe("replays", () => {
 })
 
 describe("jobs", () => {
-  it("are listed by type and status, ingest jobs among them, to their organization alone", async () => {
+  it("are listed by type and status, including ingest jobs, to their organization alone", async () => {
     await send("POST", "/v1/collections", { name: "goods", fields: [{ name: "title", type: "string" }] })
     const reindex = await send("POST", "/v1/collections/goods/reindex")
     await ended(reindex.body.id)
@@ -207,7 +207,7 @@ describe("jobs", () => {
       await ended(id)
     const job = await replay()
     const cancelled = await send("POST", `/v1/jobs/${job.body.id}/cancel`)
-    // Its partition may have taken over by then.
+    // Its partition may have completed the takeover by then.
     if (cancelled.status === 200 && cancelled.body.status === "cancelled")
       expect((await ended(job.body.id)).status).toBe("cancelled")
     else expect((await ended(job.body.id)).status).toBe("ready")
@@ -216,7 +216,7 @@ describe("jobs", () => {
 })
 
 describe("erasure", () => {
-  it("takes a person out of the figures and the log, with a receipt, of one organization alone", async () => {
+  it("removes a person from the figures and the log, with a receipt, for one organization alone", async () => {
     const events = [
       { type: "view", collection: "erased", document_id: "d", user_id: "a person/ä", session_id: "sp" },
       { type: "view", collection: "erased", document_id: "d", session_id: "sp" },
@@ -255,7 +255,7 @@ describe("erasure", () => {
     const failed = async (key: string) =>
       ((await send("GET", "/v1/events/failed", undefined, key)).body.data as ReadonlyArray<unknown>).length
     expect([await failed(tenant.full_key), await failed(other.full_key)]).toEqual([0, 1])
-    // Who comes back is counted.
+    // A person who returns is counted.
     await send("POST", "/v1/events", { events: events.slice(0, 1) }, tenant.search_key)
     await counted(at + 2)
     expect((await send("POST", `/v1/jobs/${job.id}/cancel`)).body.status).toBe("ready")

@@ -1,6 +1,6 @@
 /**
- * Models that rerank: trained from generated visitors who take what begins with their query, wherever it stands; worth
- * something on queries that were held out; named by searches, rules and presets. Two organizations side by side.
+ * Reranking models: trained from generated visitors who take titles that begin with their query, wherever they are
+ * ranked; better on held-out queries; named by searches, rules and presets. Two organizations side by side.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makeRandom } from "../../fixtures/random.ts"
@@ -31,7 +31,7 @@ const range = {
 const QUERIES = Array.from({ length: 40 }, (_, i) => `thing${String.fromCharCode(97 + (i % 26))}${i}`)
 const DOCUMENTS = 10
 const random = makeRandom(5)
-/** Of the rows of a query: whether the title begins with it. */
+/** For the rows of a query: whether the title begins with it. */
 const begins = new Map(QUERIES.map((q) => [q, Array.from({ length: DOCUMENTS }, () => random.chance(0.3))]))
 const titleOf = (q: string, row: number) => (begins.get(q)![row]! ? `${q} of oak and brass` : `oak and brass for ${q}`)
 const visits = (q: string, v: number) => {
@@ -97,7 +97,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("rerank models", () => {
-  it("are trained from what visitors took, and are worth something on queries that were held out", async () => {
+  it("are trained from what visitors took, and improve queries that were held out", async () => {
     const started = await send("POST", models, { name: "clicks", ...range })
     expect(started.status).toBe(202)
     const job = await ended(started.body.id)
@@ -111,13 +111,13 @@ describe("rerank models", () => {
     expect(model).toMatchObject({ name: "clicks", collection: "goods", version: 1, fields: ["title"] })
     expect((await made("GET", models)).data).toEqual([expect.objectContaining({ name: "clicks", version: 1 })])
   })
-  it("act on the next search that names them, and on no other organization's", async () => {
+  it("apply from the next search that names them, and to no other organization's", async () => {
     const q = QUERIES.find((one) => !begins.get(one)![0] && begins.get(one)!.some((isWanted) => isWanted))!
     const first = async (more: string) =>
       (await made("GET", `/v1/collections/goods/documents/search?q=${q}&query_by=title${more}`)).hits[0].document.title
     expect(await first("")).toBe(`oak and brass for ${q}`)
     expect(await first("&rerank=true&rerank_model=clicks")).toBe(`${q} of oak and brass`)
-    // One that does not exist leaves the engine's order.
+    // A model that does not exist leaves the engine's order.
     expect(await first("&rerank=true&rerank_model=nothing")).toBe(`oak and brass for ${q}`)
     expect((await send("GET", `${models}/clicks`, undefined, other.full_key)).status).toBe(404)
     expect((await send("DELETE", `${models}/clicks`, undefined, other.full_key)).status).toBe(404)
@@ -145,7 +145,7 @@ describe("rerank models", () => {
     const { data } = await made("GET", "/v1/audit?subject=rerank_model")
     expect(data.map(({ action }: { action: string }) => action)).toEqual(["deleted", "updated", "created"])
   })
-  it("are refused with every wrong field named, and fail where nothing was taken", async () => {
+  it("are refused with every invalid field named, and fail if nothing was taken", async () => {
     const wrong = await send("POST", models, { name: "linear", from: "x", to: "y", fields: ["rank"] })
     expect([wrong.status, wrong.body.data.issues.map(({ path }: { path: string }) => path)]).toEqual([
       400,

@@ -1,6 +1,6 @@
 /**
- * Rules at work over HTTP: search, multi-search and union alike, from the next search on, whatever the caller names and
- * whatever parameters it sends; and what only the owner of a full key is told.
+ * Active rules over HTTP: search, multi-search and union alike, from the next search on, whatever the caller names and
+ * whatever parameters it sends; and what only the holder of a full key is shown.
  */
 import { createHmac } from "node:crypto"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
@@ -34,7 +34,7 @@ const find = async (
 ) => (await send("GET", `/v1/collections/${collection}/documents/search?${query}`, undefined, key, headers)).body
 const ids = async (query: string, key?: string, collection?: string, headers?: Record<string, string>) =>
   idsOf(await find(query, key, collection, headers))
-/** The same search in every way there is; each answers its body. */
+/** The same search in every form; each returns its body. */
 const everyWay = async (parameters: Record<string, unknown>, key = tenant.search_key) => {
   const text = new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)]))
   const { limit: _limit, page: _page, ...entry } = parameters
@@ -86,7 +86,7 @@ beforeEach(async () => {
 })
 
 describe("rules", () => {
-  it("act on search, multi-search and union, through a name or an alias, from the next search on", async () => {
+  it("apply to search, multi-search and union, through a name or an alias, from the next search on", async () => {
     const before = await everyWay({ q: "oak", query_by: "title" })
     for (const [way, body] of Object.entries(before)) expect([way, idsOf(body)]).toEqual([way, ["4", "3", "2", "1"]])
     await rule({
@@ -137,7 +137,7 @@ describe("rules", () => {
       expect(Object.keys(body).sort()).toEqual(Object.keys(before[way as keyof typeof before]).sort())
     }
   })
-  it("of one search leave those beside it alone, which still cost one trip", async () => {
+  it("of one search leave those beside it unchanged, which still cost one engine call", async () => {
     await send("POST", "/v1/collections", { name: "others", fields: [{ name: "title", type: "string" }] })
     await send("POST", "/v1/collections/others/documents", { id: "o", title: "oak" })
     await rule({ pins: [{ query: "oak", doc_id: "6", position: 1 }] })
@@ -153,7 +153,7 @@ describe("rules", () => {
     expect([idsOf(results[0]), idsOf(results[1]), results[2].code]).toEqual([["o"], ["6", "4", "3", "2", "1"], 404])
     expect(results[0].hits[0].pinned).toBeUndefined()
   })
-  it("cannot be got round by a parameter, a preset or a signed key", async () => {
+  it("cannot be circumvented by a parameter, a preset or a signed key", async () => {
     await rule({
       exclusion_filter_by: "id:=4",
       pins: [{ match: "any", doc_id: "6", position: 1 }],
@@ -184,7 +184,7 @@ describe("rules", () => {
         expect([attempt, way, idsOf(body)]).toEqual([attempt, way, ruled])
     }
     expect(await ids("q=oak&query_by=title", signed({ enable_curations: false, rerank: false }))).toEqual(ruled)
-    // An excluded document does not come back by pinning it, and a sort of one's own does not move the pin.
+    // An excluded document is not restored by pinning it, and a request's own sort does not move the pin.
     expect(await ids("q=oak&query_by=title&pinned_hits=4:1")).not.toContain("4")
     expect(await ids("q=oak&query_by=title&sort_by=price:asc")).toEqual(["6", "1", "2", "3"])
     expect((await find("q=oak&query_by=title&group_by=brand")).grouped_hits.flatMap(idsOf)).not.toContain("4")
@@ -214,7 +214,7 @@ describe("rules", () => {
       "3"
     ])
   })
-  it("of two organizations do not meet", async () => {
+  it("of two organizations do not mix", async () => {
     const other = await program.tenant("Other")
     await send(
       "POST",
@@ -229,7 +229,7 @@ describe("rules", () => {
     expect((await send("DELETE", "/v1/collections/goods/search_rules", undefined, other.full_key)).status).toBe(404)
     expect((await send("GET", "/v1/collections/goods/search_rules")).status).toBe(200)
   })
-  it("whose filter the schema no longer has are skipped and told; the others go on", async () => {
+  it("are skipped and reported if the schema no longer has their filter's field; the others apply", async () => {
     await send("PATCH", "/v1/collections/goods", { fields: [{ name: "season", type: "string", optional: true }] })
     await rule({
       exclusion_filter_by: "season:=old",
@@ -243,7 +243,7 @@ describe("rules", () => {
       expect.objectContaining({ kind: "exclusion", why: expect.stringContaining("season") }),
       expect.objectContaining({ kind: "boost", why: expect.stringContaining("season") })
     ])
-    // And act again where the field is back.
+    // They apply again once the field is back.
     await send("PATCH", "/v1/collections/goods", { fields: [{ name: "season", type: "string", optional: true }] })
     await send("PATCH", "/v1/collections/goods/documents/3", { season: "old" })
     expect(await ids("q=oak&query_by=title")).toEqual(["5", "4", "2", "1"])
@@ -267,7 +267,7 @@ describe("rules", () => {
 })
 
 describe("a redirect", () => {
-  it("answers before the engine, and is a search in the figures, but not one without results", async () => {
+  it("is answered without the engine, and is a search in the figures, but not one without results", async () => {
     await rule({ redirects: [{ query: "returns", match: "partial", url: "/returns" }] })
     for (const [way, body] of Object.entries(await everyWay({ q: "my returns please", query_by: "title" })))
       expect([way, body]).toEqual([
@@ -292,7 +292,7 @@ describe("a redirect", () => {
 })
 
 describe("a gate", () => {
-  it("reads parameters first, then what the browser says; who is unknown gets only what is not gated", async () => {
+  it("reads parameters first, then browser headers; an unidentified caller gets only what is not gated", async () => {
     const agent = {
       phone: "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Mobile/15E148",
       desk: "Mozilla/5.0 (X11; Linux x86_64)",
@@ -314,7 +314,7 @@ describe("a gate", () => {
     expect(await isRuled("&x_language=de_AT", { "accept-language": "en" })).toBe(true)
     await rule({ country: "CH", pins: [{ match: "any", doc_id: "6", position: 1 }] })
     expect(await isRuled("&x_country=ch", {})).toBe(true)
-    // Without a configured proxy nobody's header is believed.
+    // Without a configured proxy such a header is never trusted.
     expect(await isRuled("", { "cf-ipcountry": "CH" })).toBe(false)
   })
   it("of time opens and closes at its instants", async () => {
@@ -365,7 +365,7 @@ describe("use_cache", () => {
 })
 
 describe("zero hits", () => {
-  it("drop the caller's filter where the rules say so, and nothing else", async () => {
+  it("drop the caller's filter if the rules say so, and nothing else", async () => {
     await rule({ zero_hits_fallback: "drop_filters", exclusion_filter_by: "id:=4" })
     for (const [way, body] of Object.entries(await everyWay({ q: "oak", query_by: "title", filter_by: "price:>100" })))
       expect([way, idsOf(body), body.found]).toEqual([way, ["3", "2", "1"], 3])
@@ -391,7 +391,7 @@ describe("zero hits", () => {
         event("click", "2", "goods", 4)
       ]
     })
-    // The rollups are there within two seconds; a write of rules reads them at once, instead of within a minute.
+    // The rollups are available within two seconds; a write of rules reads them at once, instead of within a minute.
     for (let waited = 0; waited < 6_000 && (await ids("q=nothing&query_by=title")).length !== 3; waited += 200) {
       await new Promise((settle) => setTimeout(settle, 200))
       await rule({ zero_hits_fallback: "popular" })
@@ -402,7 +402,7 @@ describe("zero hits", () => {
 })
 
 describe("rerank", () => {
-  it("asked by a request reorders where no rules do; a model that does not exist leaves the engine's order and is told", async () => {
+  it("of a search reorders if no rules do; a missing model leaves the engine's order and is reported", async () => {
     const whole = await find(
       "q=lamp oak&query_by=title&drop_tokens_threshold=10&rerank=true&rerank_top_k=3&debug=true",
       tenant.full_key
@@ -421,14 +421,14 @@ describe("rerank", () => {
     })
     expect((await send("GET", "/v1/collections/goods/documents/search?q=*&rerank_top_k=0")).status).toBe(400)
   })
-  it("with the fallback `error` fails the search when its model does not exist", async () => {
+  it("with the fallback `error` fails the search if its model does not exist", async () => {
     await rule({ rerank: { enabled: true, model: "missing", fallback: "error" } })
     expect((await send("GET", "/v1/collections/goods/documents/search?q=oak&query_by=title")).status).toBe(502)
   })
 })
 
 describe("explain", () => {
-  it("says what happened, and only to a full key", async () => {
+  it("explains what happened, and only to a full key", async () => {
     await rule({
       pins: [{ query: "oak", doc_id: "6", position: 1 }],
       boosts: [{ filter_by: "brand:=acme", weight: 2, name: "house" }],
@@ -534,7 +534,7 @@ describe("preview", () => {
         ])
       }
     }
-    // Given rules act in place of the stored ones, and live searches know nothing of them.
+    // Given rules replace the stored ones, and live searches do not use them.
     expect(idsOf((await preview({ search, rules: {}, at: "2026-05-15T00:00:00Z", ...visitor })).after)).toEqual([
       "4",
       "3",

@@ -1,6 +1,6 @@
 /**
- * Profiles and releases as resources: every transition of their states, every refusal of a body, and what goes with the
- * collection.
+ * Profiles and releases as resources: every transition of their states, every refusal of a body, and what is deleted
+ * with the collection.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
@@ -64,7 +64,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("a profile", () => {
-  it("acts at once as a draft, is published, edited without effect, published again, and rolled back", async () => {
+  it("is live as a draft, is published, edited without effect, published again, and rolled back", async () => {
     const made = await send("POST", base, { name: "listing", ...body })
     expect(made).toMatchObject({
       status: 201,
@@ -103,7 +103,7 @@ describe("a profile", () => {
     expect((await send("POST", `${base}/listing/publish`, { expected_revision: 2, note: "again" })).body).toEqual(
       first.body
     )
-    // Release mode: the draft is edited, searches stay; it may name what is not there.
+    // Release mode: editing the draft does not affect searches; it may name what does not exist.
     const draft = {
       ...body,
       searchable_fields: ["title", "subtitle"],
@@ -173,12 +173,12 @@ describe("a profile", () => {
     expect((await send("GET", `${base}/listing/diff?from=9`)).status).toBe(404)
   })
 
-  it("of another tenant is not there", async () => {
+  it("of another tenant does not exist", async () => {
     expect((await send("GET", `${base}/listing`, undefined, other.full_key)).status).toBe(404)
     expect((await search({ profile: "listing" }, other.search_key)).status).toBe(404)
   })
 
-  it("tells everything that is wrong with a body, each field by its path", async () => {
+  it("reports everything that is wrong with a body, each field by its path", async () => {
     const pathsOf = async (more: object, method = "POST", path = base) => {
       const answer = await send(method, path, { name: "wrong", ...body, ...more })
       expect(answer.status).toBe(400)
@@ -203,7 +203,7 @@ describe("a profile", () => {
     ])
     expect(await pathsOf({ default_sort_id: "none" })).toEqual(["default_sort_id"])
     expect(await pathsOf({ fixed_filter_by: "status:=(public" })).toEqual(["fixed_filter_by"])
-    // It would act at once: every field must be there, with the flags that it needs.
+    // It would take effect at once: every field must exist, with the flags that it needs.
     expect(
       await pathsOf({
         searchable_fields: ["title", "price", "nothing"],
@@ -228,7 +228,7 @@ describe("a profile", () => {
     await send("POST", base, { name: "named", ...body })
     expect(await pathsOf({ name: "another" }, "PUT", `${base}/named`)).toEqual(["name"])
     expect((await send("POST", base, { name: "named", ...body })).status).toBe(409)
-    // Also after the first publication: a policy that is not there, and what is no expression.
+    // Also after the first publication: a policy that does not exist, and an invalid expression.
     await send("POST", `${base}/named/publish`, { expected_revision: 1 })
     expect(await pathsOf({ name: "named", search_policy: "none" }, "PUT", `${base}/named`)).toEqual(["search_policy"])
     expect((await send("PUT", `${base}/named`, (await send("GET", `${base}/named`)).body)).status).toBe(200)
@@ -253,7 +253,7 @@ describe("a profile", () => {
     expect((await send("GET", `${base}/listing`, undefined, tenant.search_key)).status).toBe(403)
   })
 
-  it("is one of a collection's default; making another so takes it from the first", async () => {
+  it("can be a collection's default; making another the default replaces the first", async () => {
     await send("POST", base, { name: "one", searchable_fields: ["title"], is_default: true })
     await send("POST", base, { name: "two", searchable_fields: ["title"], is_default: true })
     const listed = (await send("GET", `${base}?limit=100`)).body.data
@@ -265,7 +265,7 @@ describe("a profile", () => {
     expect((await search({})).status).toBe(400)
   })
 
-  it("beyond the plan is refused with feature, plan and limit; a place that was given back is there again", async () => {
+  it("beyond the plan is refused with feature, plan and limit; a returned place is free again", async () => {
     const small = await program.tenant("Small")
     await program.request("POST", `/console/v1/organizations/${small.organization_id}/plan`, {
       headers: { authorization: `Bearer ${program.operatorToken}` },
@@ -284,7 +284,7 @@ describe("a profile", () => {
     expect((await make(9)).status).toBe(201)
   })
 
-  it("goes with its collection, and is not that of the next one of the name", async () => {
+  it("is deleted with its collection, and does not belong to the next one of the name", async () => {
     await send("POST", "/v1/collections", schemaOf("brief"))
     const path = "/v1/collections/brief/search-profiles"
     await send("POST", path, { name: "listing", searchable_fields: ["title"] })
@@ -298,7 +298,7 @@ describe("a profile", () => {
 })
 
 describe("a change of the schema", () => {
-  it("that would break what is active is refused, made by force, and told by the profile", async () => {
+  it("that would break the active release is refused, can be forced, and is reported by the profile", async () => {
     await send("POST", "/v1/collections", schemaOf("bent"))
     await send("POST", "/v1/collections/bent/documents", { ...goods[0], id: "1" })
     const path = "/v1/collections/bent/search-profiles"
@@ -342,7 +342,7 @@ describe("a change of the schema", () => {
     expect(
       await send("POST", `${path}/listing/activate`, { release_id: release.id, expected_revision: 1 })
     ).toMatchObject({ status: 409, body: { data: { changes: expect.anything() } } })
-    // What nothing may get around is not left out: without it nothing is answered.
+    // A mandatory filter is never dropped: without it nothing is answered.
     await send("PATCH", "/v1/collections/bent?force=true", { fields: [{ name: "status", drop: true }] })
     expect((await search("")).status).toBe(403)
     expect((await send("GET", `${path}/listing/releases/${release.id}`)).body).toEqual(release)
@@ -357,7 +357,7 @@ describe("a change of the schema", () => {
 })
 
 describe("a policy", () => {
-  it("acts below a profile and below a request, live, and stays as long as a profile names it", async () => {
+  it("applies below a profile and below a request, live, and stays as long as a profile names it", async () => {
     const policy = "/v1/search_policies/short"
     const put = await send("PUT", policy, { params: { per_page: 1, sort_by: "price:desc" } })
     expect(put).toMatchObject({ status: 200, body: { name: "short", params: { per_page: 1, sort_by: "price:desc" } } })
@@ -379,7 +379,7 @@ describe("a policy", () => {
     await send("POST", `${base}/lean/publish`, { expected_revision: 2 })
     expect((await send("DELETE", policy)).status).toBe(200)
     expect((await send("DELETE", policy)).status).toBe(404)
-    // The release that named it does not come back without it.
+    // The release that named it cannot be restored without it.
     const releases = (await send("GET", `${base}/lean/releases`)).body.releases
     expect(
       await send("POST", `${base}/lean/activate`, { release_id: releases[1].id, expected_revision: 2 })

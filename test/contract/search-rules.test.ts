@@ -143,7 +143,7 @@ describe("rule set", () => {
     expect((await send("GET", path)).status).toBe(404)
     expect((await send("DELETE", path)).status).toBe(404)
   })
-  it("is the collection's: an alias leads to it, and to another one's where it points there", async () => {
+  it("belongs to the collection: an alias leads to it, and to another one's after the alias moves", async () => {
     await send("POST", "/v1/collections", schemaOf("goods_2"))
     await send("PUT", "/v1/aliases/shop", { collection_name: "goods" })
     expect((await send("PUT", "/v1/collections/shop/search_rules", { language: "fr" })).body).toMatchObject({
@@ -155,7 +155,7 @@ describe("rule set", () => {
     expect((await send("GET", "/v1/collections/shop/search_rules")).status).toBe(404)
     expect((await send("DELETE", path)).body).toEqual({ collection: "goods" })
   })
-  it("goes with its collection, and does not come back with the next one of that name", async () => {
+  it("is deleted with its collection, and does not return with the next one of that name", async () => {
     await send("POST", "/v1/collections", schemaOf("short"))
     await send("PUT", "/v1/collections/short/search_rules", { exclusion_filter_by: "brand:=x" })
     await send("DELETE", "/v1/collections/short")
@@ -267,7 +267,7 @@ describe("refusals", () => {
     ["rerank.min_hits", { rerank: { min_hits: -1 } }],
     ["rerank.fallback", { rerank: { fallback: "retry" } }]
   ]
-  it("name the field that is wrong, and change nothing", async () => {
+  it("name the invalid field, and change nothing", async () => {
     const kept = (await send("PUT", path, { language: "it" })).body
     for (const [issue, body] of wrong) {
       const answer = await send("PUT", path, body)
@@ -283,7 +283,7 @@ describe("refusals", () => {
     }
     expect((await send("GET", path)).body).toEqual(kept)
   })
-  it("tell every problem of a body at once, in a preview too", async () => {
+  it("report every error of a body at once, in a preview too", async () => {
     const body = {
       device: "watch",
       pins: [

@@ -1,6 +1,6 @@
 /**
- * Meaning over HTTP: an organization's own model, fields that it embeds, vectors beside a schema, what a search by them
- * costs and whom it refuses; two organizations side by side.
+ * Semantic search over HTTP: an organization's own model, fields that it embeds, vectors beside a schema, what such a
+ * search costs and to whom it is refused; two organizations side by side.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { MODEL_NAME } from "../../src/ports/text-embedder/minilm/layout.ts"
@@ -77,7 +77,7 @@ const topUp = (owner: Tenant, amount: number) =>
 const ids = (body: any): ReadonlyArray<string> => body.hits.map(({ document }: any) => document.id)
 
 describe("meaning", () => {
-  it("fields that embed take their vectors with the write, and their credential is never shown", async () => {
+  it("fields that embed get their vectors with the write, and their credential is never shown", async () => {
     const made = await send("POST", "/collections", collectionOf("fields", [embedded()]))
     expect(made.status, made.text).toBe(201)
     expect(made.body.fields[3]).toMatchObject({
@@ -104,7 +104,7 @@ describe("meaning", () => {
     expect(lights.body.hits[0].hybrid_search_info).toBeDefined()
   })
 
-  it("a text that the model's server refuses fails its line alone, and a server that is away none that need it not", async () => {
+  it("a text that the model's server refuses fails only its line, an absent server only those that need it", async () => {
     await send("POST", "/collections", collectionOf("lines", [embedded()]))
     server.misbehaves = ({ body }, response) => {
       if (!(body.input as string[]).some((text) => text.includes("endless"))) return false
@@ -130,7 +130,7 @@ describe("meaning", () => {
     expect((await send("PATCH", "/collections/lines/documents/1", { price: 1 })).status).toBe(200)
   })
 
-  it("a field that is added to documents gets its vectors by a job", async () => {
+  it("a field that is added to existing documents gets its vectors by a job", async () => {
     await filled("later", tenant)
     const altered = await send("PATCH", "/collections/later", { fields: [embedded()] })
     expect(altered.status, altered.text).toBe(200)
@@ -166,7 +166,7 @@ describe("meaning", () => {
     expect(wrong.status).toBe(400)
   })
 
-  it("vectors beside a schema are made by the first search, kept with every write, and in no answer", async () => {
+  it("vectors beside a schema are made by the first search, stored with every write, and in no answer", async () => {
     await filled("plain", tenant)
     await topUp(tenant, 10)
     const put = await send("PUT", "/ai/providers/text_embedder", provider())
@@ -202,7 +202,7 @@ describe("meaning", () => {
     ]
     for (const text of shown) expect(text).not.toContain('$meaning":[')
     expect(shown[1]).not.toContain("$meaning")
-    // A profile decides what words are looked for in; meaning stands beside it.
+    // A profile decides which fields words are searched in; the meaning is added to it.
     const profile = { name: "makers", searchable_fields: ["maker"] }
     const made = await send("POST", "/collections/plain/search-profiles", profile)
     expect(made.status, made.text).toBe(201)
@@ -212,7 +212,7 @@ describe("meaning", () => {
     expect(ids(profiled.body).slice(0, 2)).toContain("5")
   })
 
-  it("vectors of another model take the place of those before, of other dimensions too, and writes go on", async () => {
+  it("vectors of another model replace the earlier ones, even with other dimensions, and writes continue", async () => {
     const owner = await program.tenant("Changing")
     await topUp(owner, 10)
     const own = (method: string, path: string, body?: unknown) => send(method, path, body, owner)
@@ -228,7 +228,7 @@ describe("meaning", () => {
       })
     const trained = await ready()
     expect([trained.embedder.name, ids(trained)[0]]).toEqual(["dowser/lsa", "1"])
-    // Its server says how many dimensions there are and no more: the vectors of before stay where they are.
+    // Its server reports only the number of dimensions: earlier vectors stay where they are.
     expect((await own("PUT", "/ai/providers/text_embedder", provider())).status).toBe(200)
     server.misbehaves = ({ body }, response) => {
       if ((body.input as string[]).some((text) => text.includes("dimensions"))) return false
@@ -248,7 +248,7 @@ describe("meaning", () => {
     expect((await ready()).embedder.name).not.toBe("openai/words")
   })
 
-  it("refuses what it is not about, other people's collections, and who cannot pay", async () => {
+  it("refuses parameters that it does not take, other tenants' collections, and callers without credits", async () => {
     const bad = await send("POST", "/collections/plain/documents/semantic_search", {
       q: "*",
       vector_query: "x",
@@ -277,7 +277,7 @@ describe("meaning", () => {
     expect(poor.status, poor.text).toBe(402)
   })
 
-  it("what no word finds is looked for by its meaning, where the rules say so and the caller sees the vectors", async () => {
+  it("a query whose words find nothing is searched by meaning, if rules say so and the vectors are visible", async () => {
     await filled("meant", tenant, [embedded()])
     await filled("meant", other)
     for (const owner of [tenant, other]) {
@@ -290,18 +290,18 @@ describe("meaning", () => {
     expect(found.status, found.text).toBe(200)
     expect([ids(found.body)[0], found.body.explain.fallback]).toEqual(["1", "semantic"])
     expect(found.body.hits[0].vector_distance).toBeLessThan(0.7)
-    // The caller's filter stands, and one who does not see the vectors learns nothing by them.
+    // The caller's filter applies, and a caller who does not see the vectors learns nothing from them.
     expect(ids((await send("GET", path("&filter_by=price:<100"))).body)).not.toContain("1")
     const hidden = securedKey(tenant.search_key, { exclude_fields: "meaning" })
     expect((await program.request("GET", `/v1${path()}`, { key: hidden })).body.found).toBe(0)
-    // What words find is asked of no model; and where there are no vectors nothing is found.
+    // Searches by words alone call no model; and without vectors nothing is found.
     const asked = server.asked.length
     expect(ids((await send("GET", "/collections/meant/documents/search?q=sofa&query_by=title")).body)).toEqual(["1"])
     expect(server.asked.length).toBe(asked)
     expect((await send("GET", path(), undefined, other)).body.found).toBe(0)
   })
 
-  it("vectors of a field say what is similar, and what is another thing on a page, each tenant its own", async () => {
+  it("vectors of a field show what is similar, and what is different on a page, each tenant separately", async () => {
     const lamps = [
       { id: "5", title: "Desk lamp with a shade", maker: "Nut", price: 60 },
       { id: "6", title: "Desk lamp", maker: "Nut", price: 70 }
@@ -325,10 +325,10 @@ describe("meaning", () => {
     expect(made.status, made.text).toBe(201)
     const alike = await send("POST", "/recommendations", { model_id: made.body.id, document_id: "2", limit: 2 })
     expect(alike.status, alike.text).toBe(200)
-    // By facets it would be what has the same maker.
+    // By facets it would be documents with the same maker.
     expect(ids(alike.body)).toEqual(["6", "5"])
     expect(alike.body.hits[0].reason).toMatchObject({ kind: "similar", source_document_id: "2" })
-    // Of three lamps one stands first, and what is no lamp follows.
+    // One of three lamps comes first, and other things follow.
     const query =
       "/collections/likes/documents/search?q=*&exclude_fields=meaning&sort_by=price:desc&filter_by=price:<100"
     expect(ids((await send("GET", query)).body)).toEqual(["6", "5", "2", "4"])
@@ -339,7 +339,7 @@ describe("meaning", () => {
     expect(ids((await send("GET", query, undefined, other)).body)).toEqual(["6", "5", "2", "7", "4"])
   })
 
-  it("no word that the own model reads as one is taken for a typing error", async (context) => {
+  it("no word that the built-in model knows as one is taken for a typo", async (context) => {
     if (missing !== undefined) return context.skip(missing)
     await topUp(tenant, 1)
     const field = {
@@ -358,7 +358,7 @@ describe("meaning", () => {
       return ids(found.body)[0]
     }
     for (const q of ["music without cables", "cables"]) expect(await first(q)).toBe("1")
-    // One letter from a table: so it is where somebody says that there may be errors.
+    // One letter from a table: it is found if typos are allowed.
     expect(await first("cables", { num_typos: "2" })).toBe("2")
     expect(await first("oak tabels")).toBe("0")
   })
@@ -374,12 +374,12 @@ describe("meaning", () => {
     const silent = await send("GET", path("&remote_embedding_timeout_ms=100&remote_embedding_num_tries=3&prefix=false"))
     expect([silent.status, server.asked.length], silent.text).toEqual([502, 3])
     expect(performance.now() - began).toBeLessThan(promised(5_000))
-    // Others are not kept waiting, nor are this organization's searches by words.
+    // Others do not wait, nor do this organization's searches by words.
     expect((await send("GET", path("", "title"), undefined, other)).status).toBe(200)
     expect((await send("GET", path("", "title"))).status).toBe(200)
     const none = await send("GET", path("&remote_embedding_num_tries=0"))
     expect([none.status, none.text.includes("remote_embedding_num_tries")]).toEqual([400, true])
-    // A body that never ends is cut off where an answer could not be longer.
+    // An endless body is cut off at the maximum length of an answer.
     let sent = 0
     server.misbehaves = (_asked, response) => {
       response.writeHead(200, { "content-type": "application/json" })
@@ -400,7 +400,7 @@ describe("meaning", () => {
     expect((await send("GET", path("&prefix=false"))).status).toBe(200)
   })
 
-  it("embeddings cost what they are long, and name every wrong input", async () => {
+  it("embeddings are charged by length, and every invalid input is named", async () => {
     const before = await credits(tenant)
     const made = await send("POST", "/embeddings", { input: ["a".repeat(1_500), "lamp"] })
     expect(made.status, made.text).toBe(200)

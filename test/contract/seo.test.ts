@@ -1,6 +1,6 @@
 /**
- * Landing pages over HTTP: two organizations with the same values, values that change, and values that are made to
- * break out of a page.
+ * Landing pages over HTTP: two organizations with the same values, values that change, and values designed to break out
+ * of a page.
  */
 import { SaxesParser } from "saxes"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -29,7 +29,7 @@ const rulePath = (id: string) => `/v1/seo/rules/${id}`
 const generated = (id: string, key?: string) => done(`${rulePath(id)}/pages/generate`, key)
 const listed = async (id: string, query = "", key = tenant.full_key) =>
   (await made("GET", `${rulePath(id)}/pages?limit=250${query}`, undefined, key)).data as ReadonlyArray<any>
-/** As it is answered, without going where it leads. */
+/** As answered, without following redirects. */
 const html = (id: string, slug: string) =>
   fetch(`${program.base}${rulePath(id)}/pages/${slug}.html`, {
     headers: { "x-svc-api-key": tenant.full_key },
@@ -111,7 +111,7 @@ describe("rules", () => {
     expect(await made("DELETE", rulePath(id))).toEqual({ id })
     expect((await send("GET", rulePath(id))).status).toBe(404)
   })
-  it("that are wrong are refused by name, and more than the plan has room for", async () => {
+  it("are refused by name if they are invalid or more than the plan allows", async () => {
     const issue = async (body: object) => (await send("POST", "/v1/seo/rules", body)).body.data.issues[0].path
     expect(await issue({ ...rule, url_template: "https://shop.example/" })).toBe("url_template")
     expect(await issue({ ...rule, templates: { h1: "#NOTHING#" } })).toBe("templates.h1")
@@ -132,7 +132,7 @@ describe("rules", () => {
 })
 
 describe("pages", () => {
-  it("stand beside another organization's with the same values, and show nothing of them", async () => {
+  it("exist beside another organization's with the same values, and show nothing of them", async () => {
     const [own, theirs] = await Promise.all(
       [tenant, other].map(async ({ full_key }) => (await made("POST", "/v1/seo/rules", rule, full_key)).id as string)
     )
@@ -185,7 +185,7 @@ describe("pages", () => {
     ])
     const audit = await done(`${rulePath(id)}/pages/audit`)
     expect(audit.findings.map(({ code, page }: any) => `${code} ${page}`)).toEqual(["empty acme", "slug_changed bolt"])
-    // It is there again: the same address.
+    // It exists again: the same address.
     await put(products("Acme", 60, 66))
     expect(await generated(id)).toMatchObject({ pages: 2, index: 2 })
     expect((await html(id, "acme")).status).toBe(200)
@@ -193,7 +193,7 @@ describe("pages", () => {
     expect(after.changed_at).toBeGreaterThan(before.find(({ slug }) => slug === "acme").changed_at)
     await made("DELETE", rulePath(id))
   })
-  it("of hostile values are text, and a name of ten thousand letters has none", async () => {
+  it("of hostile values are plain text, and a name of ten thousand letters has none", async () => {
     const values = [
       "<script>alert(1)</script>",
       `a" onmouseover='alert(1)`,
@@ -226,7 +226,7 @@ describe("pages", () => {
     await made("DELETE", "/v1/collections/hostile")
     expect((await send("GET", rulePath(id))).status).toBe(404)
   })
-  it("of the demo catalogue are in a sitemap, which a crawler that has it is not sent again", async () => {
+  it("of the demo catalogue are in a sitemap, which is not sent again to a crawler that has it", async () => {
     const shop = program.demo!.full_key
     const collection = (await made("GET", "/v1/collections", undefined, shop))[0].name
     const { id } = await made("POST", "/v1/seo/rules", { ...rule, collection }, shop)

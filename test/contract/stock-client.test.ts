@@ -156,7 +156,7 @@ describe("stock client", () => {
       "Could not find a field named `nothing` in the schema."
     )
   })
-  it("makes keys, and signs narrower ones locally that hold", async () => {
+  it("creates keys, and signs narrower ones locally that are enforced", async () => {
     const made = await client
       .keys()
       .create({ description: "Search only", actions: ["documents:search"], collections: ["books"] })

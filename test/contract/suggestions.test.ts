@@ -1,4 +1,7 @@
-/** Suggestions, prompts and refinements over HTTP: from real events to completions, and whom nobody may learn of. */
+/**
+ * Suggestions, prompts and refinements over HTTP: from real events to completions, and which searches must stay
+ * private.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
@@ -57,7 +60,7 @@ interface Told {
   readonly timestamp?: number
 }
 let told = 0
-/** Searches that were answered, each to a network of its own. */
+/** Answered searches, each from a network of its own. */
 const tell = (searches: ReadonlyArray<Told>, owner: Tenant = tenant) =>
   program.answered(
     searches.map(({ collection = "products", q, results_found = 3, timestamp = Date.now(), ...who }) => {
@@ -92,7 +95,7 @@ const comes = (q: string, owner: Tenant = tenant) =>
   eventually(`the suggestion ${q}`, async () => (await queries(q, owner)).includes(q) || undefined)
 
 describe("suggestions", () => {
-  it("are queries that three visitors made, completed, corrected, with what is used most first", async () => {
+  it("are queries that three visitors made, completed, corrected, the most used first", async () => {
     await tell([
       ...by(["a", "b", "c"], "iPhone  Case"),
       ...by(["a", "b", "c", "d", "e"], "iphone"),
@@ -107,7 +110,7 @@ describe("suggestions", () => {
     expect(await queries("cafe cr")).toEqual(["café crème"])
     expect(await queries("zebra")).toEqual([])
     expect((await ask("iphone case"))[0]).toEqual({ q: "iphone case", type: "query", count: 3 })
-    // The third visitor of the other query comes: now it is nobody's secret.
+    // The third visitor of the other query arrives: now it is no longer private.
     await tell(by(["z"], "iphone secret"))
     await comes("iphone secret")
   })
@@ -116,12 +119,12 @@ describe("suggestions", () => {
     await tell([
       ...Array.from({ length: 9 }, (_, i) => ({ q: "my rash cream", user_id: "patient", session_id: `p${i}` })),
       ...Array.from({ length: 9 }, (_, i) => ({ q: "my rash doctor", anonymous_id: "patient", session_id: `p${i}` })),
-      // The same person before, while and after being known, in one session.
+      // The same person before, during and after being identified, in one session.
       { q: "my rash pills", session_id: "one" },
       { q: "my rash pills", session_id: "one", anonymous_id: "two" },
       { q: "my rash pills", session_id: "one", anonymous_id: "two", user_id: "three" },
       { q: "my rash pills", session_id: "one", user_id: "four" },
-      // Nobody in particular may be one person.
+      // Anonymous searches may all be one person's.
       ...Array.from({ length: 9 }, () => ({ q: "my rash tea" })),
       ...by(["a", "b"], "my rash soap"),
       ...by(["a", "b"], "my rash soap", { session_id: "again" }),
@@ -152,14 +155,14 @@ describe("suggestions", () => {
     expect(await queries("la")).toEqual(["laptop"])
   })
 
-  it("are a tenant's own", async () => {
+  it("belong to one tenant", async () => {
     await tell([...by(["a", "b", "c"], "iphone ours"), ...by(["a", "b"], "iphone")], other)
     await comes("iphone ours", other)
     expect(await queries("iph", other)).toEqual(["iphone ours"])
     expect(await queries("iphone o")).toEqual([])
   })
 
-  it("come under the collection that an alias names", async () => {
+  it("appear under the collection that an alias names", async () => {
     expect((await send("PUT", "/aliases/shopfront", { collection_name: "products" })).status).toBe(200)
     await tell(by(["a", "b", "c"], "aliased thing", { collection: "shopfront" }))
     await comes("aliased thing")
@@ -170,7 +173,7 @@ describe("suggestions", () => {
     ).toEqual(["aliased thing"])
   })
 
-  it("have facet values beside them, with the filter that keeps their documents", async () => {
+  it("include facet values, with the filter that selects their documents", async () => {
     const found = await ask("an")
     expect(found).toContainEqual({ q: "Anker", type: "facet", filter_by: "brand:=`Anker`", count: 2 })
     const searched = await send(
@@ -216,7 +219,7 @@ describe("suggestions", () => {
     expect((await send("GET", "/collections/products/suggestions?q=a", undefined, elsewhere)).status).toBe(403)
   })
 
-  it("refuse what they cannot read, and know which collections there are", async () => {
+  it("refuse invalid parameters, and know which collections exist", async () => {
     for (const limit of ["0", "51", "x", "-1", "1.5"]) {
       for (const path of ["suggestions?q=a&", "prompts?"]) {
         const { body, status } = await send(
@@ -241,7 +244,7 @@ describe("suggestions", () => {
 })
 
 describe("prompts", () => {
-  it("are popular queries and facet values; facet values alone where nobody searched yet", async () => {
+  it("are popular queries and facet values; facet values alone if there were no searches yet", async () => {
     const prompts = (await send("GET", "/collections/products/prompts", undefined, tenant.search_key)).body.data
     expect(prompts[0]).toEqual({ q: "iphone", type: "query", count: 5 })
     expect(prompts).toHaveLength(10)
@@ -301,7 +304,7 @@ describe("refinements", () => {
 })
 
 describe("what others searched", () => {
-  it("is not shown to a key that a filter, a list of fields or its signature restricts, and under no name beyond its collections", async () => {
+  it("is hidden from keys restricted by filter, fields or signature, and outside a key's collections", async () => {
     await tell([
       ...by(["a", "b", "c"], "iphone of north"),
       ...by(["a", "b", "c"], "iphone back door", { collection: "products_back" })
@@ -334,7 +337,7 @@ describe("what others searched", () => {
     ])
       expect(await seen(key)).toEqual([])
   })
-  it("is nothing that leads elsewhere or to a person", async () => {
+  it("contains no links and nothing that identifies a person", async () => {
     const bad = [
       "<b>iphone</b>",
       "iphone visit evil.example/x",
@@ -355,7 +358,7 @@ describe("what others searched", () => {
     expect(shown).toEqual(expect.arrayContaining(good))
     expect(shown.filter((q) => /evil|http|javascript|shop|@|49|0170|gpj|<|\u0007/.test(q))).toEqual([])
   })
-  it("is planted by nobody who invents visitors", async () => {
+  it("cannot be planted by inventing visitors", async () => {
     const planted = async (user_id: string, key: string, q: string) =>
       send(
         "GET",

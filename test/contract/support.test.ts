@@ -1,4 +1,7 @@
-/** Support threads: whose they are, live both ways and over processes, what is attached, and how they go. */
+/**
+ * Support threads: whose they are, live in both directions and across processes, their attachments, and how they are
+ * deleted.
+ */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { ONE_PIXEL } from "../../src/media/one-pixel.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -41,7 +44,7 @@ afterAll(async () => {
   await receiver.stop()
 })
 
-/** What a stream sends, as it comes. */
+/** What a stream sends, as it arrives. */
 const listening = async (path: string, key: string, headers: Record<string, string> = {}, base = program.base) => {
   const aborting = new AbortController()
   const answer = await fetch(`${base}/v1${path}`, {
@@ -97,12 +100,12 @@ it("belongs to the session that began it, and to the shop", async () => {
   expect((await send("GET", "/support/threads", undefined, visiting("ses-b"))).body.data).toEqual([])
   expect((await send("GET", "/support/threads", undefined, { key: other.full_key })).body.data).toEqual([])
   expect((await send("GET", path)).body).toMatchObject({ id: thread.id, unread: 1 })
-  // A key that does not reach everything reads nobody's threads.
+  // A key that does not reach everything reads no one's threads.
   const narrow = await send("POST", "/keys", { description: "n", scope: "full", collections: ["goods"] })
   expect((await send("GET", path, undefined, { key: narrow.body.value })).status).toBe(403)
 })
 
-it("counts what the other side has not read, and opens again", async () => {
+it("counts what the other side has not read, and reopens", async () => {
   const { id } = await begun("ses-read")
   const path = `/support/threads/${id}`
   const unread = async () => [
@@ -111,7 +114,7 @@ it("counts what the other side has not read, and opens again", async () => {
   ]
   expect(await unread()).toEqual([0, 1])
   await send("POST", `${path}/messages`, { text: "On its way." })
-  // Who writes has read.
+  // Writing marks the thread as read.
   expect(await unread()).toEqual([1, 0])
   const read = await send("GET", `${path}/messages`, undefined, visiting("ses-read"))
   expect(read.body.data.map(({ author, text }: any) => [author, text])).toEqual([
@@ -127,7 +130,7 @@ it("counts what the other side has not read, and opens again", async () => {
   expect((await send("GET", path)).body.status).toBe("open")
 })
 
-it("lists where something was written last first, by status, member and words", async () => {
+it("lists the most recently written first, by status, member and words", async () => {
   const session = "ses-list"
   const ids: Array<string> = []
   for (const subject of ["First 100%", "Second", "Third"]) ids.push((await begun(session, { subject })).id)
@@ -146,7 +149,7 @@ it("lists where something was written last first, by status, member and words", 
     expect((await send("GET", `/support/threads?${wrong}`)).status).toBe(400)
 })
 
-it("is assigned to members, by the shop alone", async () => {
+it("is assigned to members, only by the shop", async () => {
   const { id } = await begun("ses-assign")
   const path = `/support/threads/${id}`
   const member = await program.request("POST", `/console/v1/organizations/${tenant.organization_id}/members`, {
@@ -171,7 +174,7 @@ it("is assigned to members, by the shop alone", async () => {
   expect((await send("PATCH", path, { assignee_id: null })).body.assignee_id).toBeUndefined()
 })
 
-it("names every field that is wrong", async () => {
+it("names every invalid field", async () => {
   const wrong = await send(
     "POST",
     "/support/threads",
@@ -182,7 +185,7 @@ it("names every field that is wrong", async () => {
     400,
     ["media_ids[0]", "subject", "text", "visitor.email"]
   ])
-  // 8,192 bytes are what there may be.
+  // The bound is 8,192 bytes.
   await begun("ses-w", { text: "é".repeat(4_096) })
   expect((await send("POST", "/support/threads", { subject: "x" })).body.data.issues[0].path).toBe("session_id")
   expect((await send("POST", "/support/threads", { subject: "x", session_id: "else" }, visiting("ses-w"))).status).toBe(
@@ -190,7 +193,7 @@ it("names every field that is wrong", async () => {
   )
 })
 
-it("tells webhooks", async () => {
+it("notifies webhooks", async () => {
   const thread = await begun("ses-hook", { subject: "Hooked" })
   const of = (event: string) => () =>
     receiver.received.map(({ json }) => json).find((sent) => sent.event === event && sent.data.thread_id === thread.id)
@@ -200,7 +203,7 @@ it("tells webhooks", async () => {
   expect(message.data).toEqual({ thread_id: thread.id, message_id: expect.stringMatching(/^msg_/), author: "visitor" })
 })
 
-it("streams both ways, and goes on where it was left", async () => {
+it("streams both ways, and resumes at the last position", async () => {
   const { id } = await begun("ses-live")
   const { id: foreign } = await begun("ses-foreign")
   const path = `/support/threads/${id}`
@@ -234,7 +237,7 @@ it("streams both ways, and goes on where it was left", async () => {
   await agent.close()
 })
 
-it("lets a session have five streams", async () => {
+it("allows a session five streams", async () => {
   const { id } = await begun("ses-many")
   const path = `/support/threads/${id}/stream`
   const open = []
@@ -267,7 +270,7 @@ it("attaches what the visitor uploaded, and nothing else", async () => {
   const attached = (await send("GET", `${path}/messages`)).body.data[0].media_ids
   expect(attached).toEqual([uploaded.body.id])
   expect((await send("GET", `/media/${uploaded.body.id}`)).body.expires_at).toBeUndefined()
-  // Neither what is the shop's own nor what is attached already.
+  // Neither the shop's own files nor those already attached.
   for (const id of [shops.body.id, uploaded.body.id, "med_none"]) {
     const refused = await send("POST", `${path}/messages`, { text: "x", media_ids: [id] }, visiting("ses-pic"))
     expect([refused.status, refused.body.data.issues[0].path]).toEqual([400, "media_ids[0]"])
@@ -289,7 +292,7 @@ it("attaches what the visitor uploaded, and nothing else", async () => {
   expect((await send("GET", `/media/${shops.body.id}`)).body.expires_at).toBeUndefined()
 })
 
-it("goes with the person, and holds a session to fifty", async () => {
+it("is deleted with the person, and limits a session to fifty", async () => {
   const thread = await begun("ses-erased", { user_id: "user-7" })
   const theirs = await program.request("POST", "/v1/support/threads", {
     key: other.full_key,

@@ -1,4 +1,4 @@
-/** Suggestions of synonyms over HTTP: from what visitors searched to a search that finds. */
+/** Synonym suggestions over HTTP: from what visitors searched for to a search that finds something. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { generateCatalog, productSchema } from "../../fixtures/catalog/generate.ts"
 import { generateSynonymVisitors } from "../../fixtures/events/synonyms.ts"
@@ -65,7 +65,7 @@ beforeAll(async () => {
   await program.answered([
     { ...served[0]!, organization_id: other.organization_id, query_id: "other", q: "theirs", found: 0 }
   ])
-  // Of which the analytics count the queries that the job costs.
+  // The job's cost follows the queries that the analytics count from them.
   const today = new Date(now).toISOString().slice(0, 10),
     before = new Date(now - DAY_MS).toISOString().slice(0, 10)
   await eventually("the searches in the figures", async () => {
@@ -76,7 +76,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("suggestions", () => {
-  it("are what was planted, each with its evidence, and cost a credit a started 1,000 queries", async () => {
+  it("are the planted ones, each with its evidence, and cost a credit per started 1,000 queries", async () => {
     expect(await listed()).toEqual([])
     const before = await credits()
     const result = await suggested()
@@ -97,13 +97,13 @@ describe("suggestions", () => {
     await suggested()
     expect(await listed()).toEqual(list)
   })
-  it("are each organization's own", async () => {
+  it("belong to one organization", async () => {
     expect(await suggested({}, other.full_key)).toEqual({ queries: 1, suggestions: 0 })
     expect(await listed(other.full_key)).toEqual([])
     const [{ id }] = (await listed()) as [any]
     expect((await send("POST", `${path}/${id}/accept`, { synonym_set: "shop" }, other.full_key)).status).toBe(404)
   })
-  it("that are accepted are found by the next search, once", async () => {
+  it("are found by the next search, once, after they are accepted", async () => {
     const { id, synonyms, term } = (await listed()).find((each) => planted.get(each.term) === each.synonyms[0])
     const found = async () =>
       (await made("GET", `/v1/collections/products/documents/search?q=${term}&query_by=title&synonym_sets=shop`)).found
@@ -124,7 +124,7 @@ describe("suggestions", () => {
     await suggested()
     expect((await listed()).find((each) => each.id === id).status).toBe("accepted")
   })
-  it("make the set where it is missing, and are not made again where they were rejected", async () => {
+  it("create the set if it is missing, and do not return after they were rejected", async () => {
     const [first, second] = (await listed()).filter(({ status }) => status === "new") as [any, any]
     await made("POST", `${path}/${first.id}/accept`, { synonym_set: "fresh" })
     expect((await made("GET", "/v1/synonym_sets/fresh")).items).toEqual([
@@ -136,7 +136,7 @@ describe("suggestions", () => {
     expect((await listed()).find(({ id }) => id === second.id).status).toBe("rejected")
   })
 })
-it("refuses what is wrong by name", async () => {
+it("refuses invalid input by name", async () => {
   const [{ id }] = (await listed()) as [any]
   const issue = async (of: string, body: object) =>
     (await send("POST", of, body)).body.data.issues.map((each: any) => each.path)
@@ -148,12 +148,12 @@ it("refuses what is wrong by name", async () => {
   const narrow = (await made("POST", "/v1/keys", { description: "n", scope: "full", collections: ["products"] })).value
   expect((await send("POST", `${path}/${id}/accept`, { synonym_set: "shop" }, narrow)).status).toBe(403)
 })
-it("says before that the wallet cannot pay", async () => {
+it("reports in advance that the wallet cannot pay", async () => {
   const poor = await program.tenant("Poor")
   await made("POST", "/v1/collections", productSchema("products"), poor.full_key)
   expect((await send("POST", path, {}, poor.full_key)).status).toBe(402)
 })
-it("goes with its collection", async () => {
+it("is deleted with its collection", async () => {
   await made("DELETE", "/v1/collections/products")
   await made("POST", "/v1/collections", productSchema("products"))
   expect(await listed()).toEqual([])

@@ -1,6 +1,6 @@
 /**
- * Meaning in a language that no model here was trained on: one that is trained on the collection itself; two
- * organizations side by side.
+ * Semantic search in a language that no installed model was trained on: a model is trained on the collection itself;
+ * two organizations side by side.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
@@ -67,7 +67,7 @@ afterAll(() => program.stop())
 describe("a model that is trained on the collection", () => {
   let hash: string
 
-  it("is made by the first search, finds what words do not, and says that it was used", async () => {
+  it("is made by the first search, finds what words do not, and reports that it was used", async () => {
     const first = await search({ q: "Lampen zum Lesen" })
     expect(first.status, first.text).toBe(409)
     const jobId = (first.body.job_id ?? first.body.data?.job_id) as string
@@ -77,7 +77,7 @@ describe("a model that is trained on the collection", () => {
     expect(job).toMatchObject({ status: "ready", result: { documents: 160, failed: 0 } })
     hash = job.result.model
     expect(hash).toMatch(/^[0-9a-f]{64}$/)
-    // Nothing is called so: what it is made of stands in words of one kind.
+    // No product has this name: the material is in the words of one kind.
     const found = await search({ q: "Stühle", per_page: 8 })
     expect(found.status, found.text).toBe(200)
     expect(found.body.embedder).toEqual({ name: "dowser/lsa", embedded: true, used: true })
@@ -87,7 +87,7 @@ describe("a model that is trained on the collection", () => {
       expect(text.includes("$meaning") || text.includes('dowser/lsa","model_version')).toBe(false)
   })
 
-  it("knows what is written with the next search, and nothing of a query of other letters", async () => {
+  it("knows new documents with the next search, and nothing of a query in another script", async () => {
     const written = await send("POST", "/collections/waren/documents", {
       id: "neu",
       title: "Hängeleuchte",
@@ -101,7 +101,7 @@ describe("a model that is trained on the collection", () => {
     expect([unknown.status, unknown.body.embedder.used]).toEqual([200, false])
   })
 
-  it("is the collection's alone: no field names it, nor its hash, and it goes with the collection", async () => {
+  it("belongs to its collection: no field reveals it or its hash, and it is deleted with the collection", async () => {
     const naming = (owner: Tenant, more: Record<string, unknown> = {}) =>
       send(
         "POST",

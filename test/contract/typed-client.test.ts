@@ -1,6 +1,6 @@
 /**
- * A typed client is generated from the program's own OpenAPI document, compiles, and speaks to the program: the
- * document says what the program does, with a name for every schema.
+ * A typed client is generated from the program's own OpenAPI document, compiles, and calls the program: the document
+ * matches what the program does, with a name for every schema.
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"

@@ -1,6 +1,6 @@
 /**
- * What answers say of their queries through the program: words, language, entities, corrections and rewrites; what a
- * restricted key learns of it; what analytics and cached answers keep of it. Two tenants side by side.
+ * Query understanding in answers: words, language, entities, corrections and rewrites; what a restricted key learns
+ * from it; what analytics and cached answers keep of it. Two tenants side by side.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Program, Tenant } from "../support/program.ts"
@@ -54,7 +54,7 @@ const idsOf = (body: { readonly hits: ReadonlyArray<{ readonly document: { reado
   body.hits.map(({ document }) => document.id)
 
 describe("an answer", () => {
-  it("says what its query said, and nothing of q=*", async () => {
+  it("reports how its query was understood, and nothing for q=*", async () => {
     const { body } = await search({ q: "  Blue ENAMEL  mug " })
     expect(body.query_understanding).toEqual({
       original: "  Blue ENAMEL  mug ",
@@ -68,7 +68,7 @@ describe("an answer", () => {
     expect(Object.keys(all.body)).not.toContain("query_understanding")
     expect(Object.keys(all.body)).not.toContain("correction")
   })
-  it("names a language only where two words or a script decide it", async () => {
+  it("names a language only if two words or a script decide it", async () => {
     const languageOf = async (q: string) => (await search({ q })).body.query_understanding.language as unknown
     expect(await languageOf("mug")).toBeUndefined()
     expect(await languageOf("чашка")).toBeUndefined()
@@ -101,7 +101,7 @@ describe("an answer", () => {
 })
 
 describe("a correction", () => {
-  it("replaces the words that were found through typing errors alone", async () => {
+  it("replaces the words that were found only through typos", async () => {
     expect((await search({ q: "Blue enamle mug" })).body.correction).toEqual({ q: "Blue enamel mug", type: "typo" })
     expect((await search({ q: "enamel mug" })).body.correction).toBeNull()
     expect((await search({ q: "enamle mug", ranking: "relevance" })).body.correction).toEqual({
@@ -110,7 +110,7 @@ describe("a correction", () => {
     })
     expect((await search({ q: "qqqqqqqq" })).body.correction).toBeNull()
   })
-  it("stands in grouped answers, beside rules, and is null in a union", async () => {
+  it("is present in grouped answers, beside rules, and is null in a union", async () => {
     expect((await search({ q: "enamle", group_by: "brand" })).body.correction).toEqual({ q: "enamel", type: "typo" })
     const body = { union: true, searches: [{ collection: "goods", q: "enamle", query_by: "title" }] }
     const union = await program.request("POST", "/v1/multi_search", { key: shop.search_key, body })
@@ -121,7 +121,7 @@ describe("a correction", () => {
 })
 
 describe("a rewrite", () => {
-  it("answers a query that finds nothing, and is not tried unless it is asked for", async () => {
+  it("answers a query that finds nothing, and is not tried unless it is requested", async () => {
     expect((await search({ q: "rhe;rf" })).body).toMatchObject({ found: 0, correction: null })
     const { body } = await search({ q: "rhe;rf", query_rewrite: "split,layout" })
     expect(idsOf(body)).toEqual(["3"])
@@ -144,7 +144,7 @@ describe("a rewrite", () => {
       (await search({ q: "wintercoat", query_rewrite: "split", split_join_tokens: "off" })).body.correction
     ).toEqual({ q: "winter coat", type: "split" })
   })
-  it("never takes the place of a query that found something, unless fewer hits are too few", async () => {
+  it("never replaces a query that found something, unless fewer hits are too few", async () => {
     const kinds = { query_rewrite: "layout,translit,split" }
     expect((await search({ q: "mug", ...kinds })).body).toMatchObject({
       found: 2,
@@ -158,7 +158,7 @@ describe("a rewrite", () => {
     ])
     const asked = await search({ q: "ghbdtn", ...kinds, query_rewrite_min_found: "2" })
     expect([idsOf(asked.body), asked.body.correction]).toEqual([["8"], { q: "привет", type: "layout" }])
-    // Nothing else that the words could be: they stay.
+    // The words have no other reading, so they stay.
     const few = await search({ q: "mug", ...kinds, query_rewrite_min_found: "3" })
     expect([few.body.found, few.body.correction]).toEqual([2, null])
   })
@@ -166,7 +166,7 @@ describe("a rewrite", () => {
     const { body } = await search({ q: "rhe;rf синяя", query_rewrite: "layout", drop_tokens_threshold: "0" })
     expect([body.correction, idsOf(body)]).toEqual([{ q: "кружка синяя", type: "layout" }, ["3"]])
   })
-  it("is bounded, six searches of a request whatever it asks", async () => {
+  it("is bounded: six searches of a request, whatever it requests", async () => {
     const searches = Array.from({ length: 12 }, (_, i) => ({ collection: "goods", q: `zzqqx${i}w` }))
     const { body } = await program.request(
       "POST",
@@ -176,7 +176,7 @@ describe("a rewrite", () => {
     const tried = body.results.flatMap((each: any) => each.query_understanding.rewrites)
     expect(tried).toHaveLength(6)
   })
-  it("refuses kinds that there are not", async () => {
+  it("refuses unknown kinds", async () => {
     const refused = await search({ q: "mug", query_rewrite: "layout,guess" })
     expect([refused.status, refused.body.message]).toEqual([
       400,
@@ -192,7 +192,7 @@ describe("a rewrite", () => {
     const { body: many } = await program.request("POST", "/v1/multi_search", { key: shop.search_key, body })
     expect([many.results[0].code, many.results[1].found]).toEqual([400, 2])
   })
-  it("goes before what rules show where nothing was found", async () => {
+  it("precedes what rules show if nothing was found", async () => {
     const rules = (zero_hits_fallback: string) =>
       program.request("PUT", "/v1/collections/goods/search_rules", { key: shop.full_key, body: { zero_hits_fallback } })
     expect((await rules("popular")).status).toBe(200)
@@ -205,7 +205,7 @@ describe("a rewrite", () => {
     expect((await search({ q: "enamle" })).body.correction).toEqual({ q: "enamel", type: "typo" })
     expect((await rules("none")).status).toBe(200)
   })
-  it("can stand in a preset", async () => {
+  it("can be set in a preset", async () => {
     const preset = { value: { query_rewrite: "layout" } }
     expect((await program.request("PUT", "/v1/presets/rewriting", { key: shop.full_key, body: preset })).status).toBe(
       200
@@ -224,7 +224,7 @@ describe("a rewrite", () => {
     expect(same).toEqual(rest)
     expect(same.query_understanding.original).toBe("rhe;rf")
   })
-  it("is counted under what the visitor typed", async () => {
+  it("is counted under the words that the visitor typed", async () => {
     await search({ q: "rhe;rf", query_rewrite: "layout" })
     const from = new Date(Date.now() - 60_000).toISOString(),
       to = new Date(Date.now() + 60_000).toISOString()
@@ -246,24 +246,24 @@ describe("a key that sees a part", () => {
     (await search({ q, ...more }, securedKey(shop.search_key, embedded))).body
   const open = { filter_by: "shelf:=open" }
 
-  it("learns no value that only hidden documents have, nor is it shadowed by one", async () => {
+  it("learns no value that only hidden documents have, and hidden values shadow none", async () => {
     expect((await search({ q: "ultraviolet" })).body.query_understanding.entities).toHaveLength(1)
     const { query_understanding } = await restricted("ultraviolet blue prototype mug", open)
     expect(query_understanding.entities).toEqual([{ text: "blue", field: "color", value: "Blue" }])
   })
-  it("has two dozen looks a request for what it may be named", async () => {
+  it("has two dozen lookups per request to check what it may be shown", async () => {
     const searches = Array.from({ length: 30 }, () => ({ collection: "goods", q: "red mug", query_by: "title" }))
     const key = securedKey(shop.search_key, open)
     const { body } = await program.request("POST", "/v1/multi_search", { key, body: { searches } })
     const named = body.results.filter((each: any) => each.query_understanding.entities.length > 0)
     expect([body.results.length, named.length]).toEqual([30, 24])
   })
-  it("is named no value of a field that it must not name", async () => {
+  it("gets no value of a field that it must not name", async () => {
     const { query_understanding } = await restricted("blue mug hearth", { exclude_fields: "brand" })
     expect(query_understanding.entities).toEqual([{ text: "blue", field: "color", value: "Blue" }])
   })
-  it("is told nothing by corrections and rewrites of what it cannot find", async () => {
-    // Indexed in a hidden document only: for this key a typing error like any other.
+  it("learns nothing from corrections and rewrites about what it cannot find", async () => {
+    // Indexed in a hidden document only: for this key a typo like any other.
     const whole = await search({ q: "prototipe" })
     expect(whole.body.correction).toEqual({ q: "prototype", type: "typo" })
     const part = await restricted("prototipe", open)
@@ -272,7 +272,7 @@ describe("a key that sees a part", () => {
     expect((await restricted("wintar", open)).correction).toEqual({ q: "winter", type: "typo" })
     const typed = await restricted("ыускуе", open, { query_rewrite: "layout" })
     expect([typed.found, typed.correction]).toEqual([0, null])
-    // As many guesses as of a word that no document has: nothing says that the index knows this one.
+    // As many candidates as for a word that no document has: nothing reveals that the index contains this one.
     const unknown = await restricted("ыуссуе", open, { query_rewrite: "layout" })
     expect(typed.query_understanding.rewrites).toHaveLength(unknown.query_understanding.rewrites.length)
     expect((await search({ q: "ыускуе", query_rewrite: "layout" })).body.correction).toEqual({
@@ -286,7 +286,7 @@ describe("a key that sees a part", () => {
   })
 })
 
-it("names new values soon after they were written", async () => {
+it("learns new values soon after they were written", async () => {
   const entitiesOf = async () => (await search({ q: "chartreuse" })).body.query_understanding.entities as unknown[]
   expect(await entitiesOf()).toEqual([])
   const body = { id: "9", title: "Chartreuse mug", brand: "Hearth", color: "Chartreuse", shelf: "open" }
@@ -300,7 +300,7 @@ it("names new values soon after they were written", async () => {
 })
 
 describe("with a profile", () => {
-  it("values are those that it counts, rewrites stay within it, and what its filter hides is not told", async () => {
+  it("values are those that it counts, rewrites stay within it, and what its filter hides stays hidden", async () => {
     const profile = {
       name: "open_shelf",
       searchable_fields: ["title"],
@@ -311,14 +311,14 @@ describe("with a profile", () => {
     expect((await program.request("POST", path, { key: shop.full_key, body: profile })).status).toBe(201)
     const by = async (q: string, key = shop.search_key) =>
       (await search({ q, profile: "open_shelf", query_rewrite: "layout,split" }, key)).body
-    // Counted: the brand; not counted: the colour of the same words.
+    // Counted: the brand; not counted: the colour with the same words.
     expect((await by("blue mountain navy blue")).query_understanding.entities).toEqual([
       { text: "blue mountain", field: "brand", value: "Blue Mountain" }
     ])
     for (const key of [shop.search_key, shop.full_key]) {
       const hidden = await by("blue prototype", key)
       expect([idsOf(hidden).includes("5"), hidden.query_understanding.entities]).toEqual([false, []])
-      // The words of a hidden document are none that could be meant.
+      // The words of a hidden document are never offered as corrections.
       expect((await by("secretprototype", key)).correction).toBe(null)
     }
     const typed = await by("rhe;rf")

@@ -1,4 +1,4 @@
-/** A body or a query that is wrong in several ways is told all of them in one answer. */
+/** A body or a query with several errors gets all of them in one answer. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 
@@ -53,7 +53,7 @@ interface Document {
 const resolved = (document: Document, schema: Described): Described =>
   schema.$ref === undefined ? schema : resolved(document, document.components.schemas[schema.$ref.split("/").pop()!]!)
 
-describe("every field that is wrong is named at once", () => {
+describe("every invalid field is named at once", () => {
   it("in the bodies of all operations that have a schema of fields", async () => {
     const document = (await program.request("GET", "/v1/openapi.json")).body as Document
     const judged: Array<string> = []
@@ -75,9 +75,9 @@ describe("every field that is wrong is named at once", () => {
           .replace("{port}", "text_embedder")
           .replaceAll(/\{\w+\}/g, "x")
         const answer = await send(method.toUpperCase(), at, wrong)
-        // The engine's words name one thing; what is not there is told before the body is looked at.
+        // The engine's messages name one thing; a missing resource is reported before the body is validated.
         if (answer.status !== 400 || answer.body.data?.issues === undefined) continue
-        // Whatever may be anything cannot be wrong.
+        // A property that accepts anything cannot be wrong.
         const free = Object.entries(properties)
           .filter(([, schema]) => {
             const { allOf, enum: values, type } = resolved(document, schema)
@@ -97,7 +97,7 @@ describe("every field that is wrong is named at once", () => {
       }
     expect(judged.length).toBeGreaterThanOrEqual(12)
   })
-  it("also where the type is right and the value is not", async () => {
+  it("even if the type is right and the value is not", async () => {
     expect(paths(await send("POST", "/v1/webhooks", { name: "n".repeat(121), url: 5, events: ["nothing"] }))).toEqual([
       400,
       "events[0]",

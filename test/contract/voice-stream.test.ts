@@ -1,6 +1,6 @@
 /**
- * The live voice stream over real sockets: who is let in, what is told while somebody speaks, what it costs and when it
- * ends; two organizations side by side, with a server of a transcriber on loopback.
+ * The live voice stream over real sockets: who is admitted, what is sent while somebody speaks, what it costs and when
+ * it ends; two organizations side by side, with a transcription server on loopback.
  */
 import { readFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -50,7 +50,7 @@ const titles = ({ results }: any): ReadonlyArray<string> => results.hits.map(({ 
 
 beforeAll(async () => {
   server = await startTranscriberServer()
-  // Nobody has installed one, whatever this machine has.
+  // No model is installed for this test, whatever this machine has.
   program = await startProgram({ allowPrivateAddresses: true, modelsFolder: join(tmpdir(), "dowser-no-models") })
   tenant = await program.tenant("Live voices")
   other = await program.tenant("Other live voices")
@@ -109,7 +109,7 @@ describe("before the upgrade", () => {
     const plain = await program.request("GET", PATH, { key: tenant.full_key })
     expect([plain.status, plain.body.message]).toEqual([426, expect.stringContaining("WebSocket")])
   })
-  it("a session has five, and another is let in when one is gone", async () => {
+  it("a session has five, and another is admitted when one ends", async () => {
     const some = []
     for (let i = 0; i < 5; i++) some.push(await open(tenant, tenant.search_key))
     const query = `?api_key=${tenant.search_key}&session_id=s1`
@@ -126,7 +126,7 @@ describe("before the upgrade", () => {
   })
 })
 
-it("a program that stops says that it goes away", { timeout: 60_000 }, async () => {
+it("a program that is stopping reports that it is going away", { timeout: 60_000 }, async () => {
   const going = await startProgram({ modelsFolder: join(tmpdir(), "dowser-no-models") })
   const owner = await going.tenant("Going")
   const fields = [{ name: "title", type: "string" }]
@@ -164,7 +164,7 @@ describe("words that the client sends", () => {
     expect(await credits(bare)).toBe(before)
     expect(server.asked).toEqual([])
   })
-  it("end by themselves behind a pause, and see one organization alone", async () => {
+  it("end by themselves after a pause, and see only one organization", async () => {
     const client = await open(other)
     client.send({ type: "start", params: { query_by: "title" } })
     client.send({ type: "text", text: "Kitchen", is_final: true })
@@ -174,7 +174,7 @@ describe("words that the client sends", () => {
 })
 
 describe("sound", () => {
-  it("is heard while it arrives, searched for, and answered at the end; half a credit pays 15 seconds", async () => {
+  it("is transcribed as it arrives, searched for, and answered at the end; half a credit pays 15 seconds", async () => {
     const before = await credits(tenant)
     server.says = saying("Kitchen knife set.")
     const client = await open()
@@ -193,7 +193,7 @@ describe("sound", () => {
     expect((await client.closed).code).toBe(1000)
     expect(await settledCredits(tenant, before - 0.5)).toBeCloseTo(before - 0.5, 5)
   })
-  it("may be WAV without a word about it, and ends behind 1.5 seconds of silence", async () => {
+  it("may be WAV without a declaration, and ends after 1.5 seconds of silence", async () => {
     server.says = saying("kitchen scale")
     const client = await open()
     client.send({ type: "start", params: { query_by: "title" } })
@@ -219,7 +219,7 @@ describe("sound", () => {
     expect(await broken.next("error")).toMatchObject({ status: 400 })
     expect((await broken.closed).code).toBe(4400)
   })
-  it("in which nobody speaks asks no model and searches for nothing", async () => {
+  it("without speech calls no model and searches for nothing", async () => {
     const client = await open()
     client.send(START)
     await client.speak(pcmOf(new Float32Array(RATE)))
@@ -227,7 +227,7 @@ describe("sound", () => {
     expect(await client.next("final")).toMatchObject({ transcript: { text: "" }, results: { found: 0, hits: [] } })
     expect(server.asked).toEqual([])
   })
-  it("that nobody can hear is a 409 that names the command, costs nothing, and words still go on", async () => {
+  it("without a transcriber is a 409 that names the command, costs nothing, and words continue to work", async () => {
     const before = await credits(bare)
     const client = await open(bare)
     client.send(START)
@@ -243,7 +243,7 @@ describe("sound", () => {
     expect(client.frames.filter(({ type }) => type === "error")).toHaveLength(1)
     expect(await credits(bare)).toBe(before)
   })
-  it("is given back where the transcriber fails", async () => {
+  it("is refunded if the transcriber fails", async () => {
     const before = await credits(tenant)
     server.misbehaves = (_, response) => {
       response.writeHead(400).end("no")
@@ -265,7 +265,7 @@ describe("a stream closes", () => {
     for (const frame of frames) client.send(frame)
     return { ...(await client.closed), error: client.frames.find(({ type }) => type === "error") }
   }
-  it("with 4400 for what is no frame, comes out of order, or cannot be searched for", async () => {
+  it("with 4400 for an invalid frame, one out of order, or one that cannot be searched for", async () => {
     for (const frames of [
       ["{"],
       [{ type: "dance" }],
@@ -286,7 +286,7 @@ describe("a stream closes", () => {
       expect([code, error?.message], JSON.stringify(frames)).toEqual([4400, expect.any(String)])
     }
   })
-  it("with 4402 where credits do not cover it, and with 4401 when its key is revoked", async () => {
+  it("with 4402 if credits do not cover it, and with 4401 when its key is revoked", async () => {
     const poor = await program.tenant("Poor voices")
     const fields = [{ name: "title", type: "string" }]
     await send("POST", "/collections", { name: "goods", fields }, poor)
@@ -304,7 +304,7 @@ describe("a stream closes", () => {
     expect((await held.closed).code).toBe(4401)
     expect(performance.now() - began).toBeLessThan(8_000)
   })
-  it("with 4401 when its key expires meanwhile", async () => {
+  it("with 4401 when its key expires during the stream", async () => {
     const expires_at = Math.floor(Date.now() / 1_000) + 4
     const given = { description: "of a moment", scope: "search", collections: ["*"], expires_at }
     const made = await send("POST", "/keys", given)
@@ -326,7 +326,7 @@ describe("a stream closes", () => {
     expect((await held.closed).code).toBe(4401)
     expect(held.frames.at(-1)).toMatchObject({ type: "error", status: 402 })
   })
-  it("with 4408 behind 15 seconds without a frame, of which a ping is one", { timeout: 60_000 }, async () => {
+  it("with 4408 after 15 seconds without a frame, which a ping is", { timeout: 60_000 }, async () => {
     const [idle, kept] = [await open(), await open(other)]
     for (const client of [idle, kept]) client.send(START)
     const began = performance.now()
@@ -338,7 +338,7 @@ describe("a stream closes", () => {
     expect(kept.socket.readyState).toBe(kept.socket.OPEN)
     kept.socket.terminate()
   })
-  it("with 4413 beyond five minutes of sound, which is not heard faster than it can be", async () => {
+  it("with 4413 beyond five minutes of audio, which is accepted no faster than real time", async () => {
     const client = await open()
     client.send({ ...START, params: { ...START.params, sample_rate: 8_000 } })
     for (let i = 0; i < 20; i++) client.send(new Uint8Array(300_000))
@@ -392,7 +392,7 @@ describe("a stream closes", () => {
     fine.send({ type: "stop" })
     expect((await fine.next("final")).results.found).toBe(2)
   })
-  it("and holds nothing of who went away without a word", async () => {
+  it("and keeps nothing of a client that disconnected without closing", async () => {
     const client = await open()
     client.send(START)
     await client.speak(speech.subarray(0, 32_000))

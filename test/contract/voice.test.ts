@@ -1,6 +1,6 @@
 /**
- * Speech over HTTP: what is written down and searched for, in which order things are refused, what it costs, and what
- * of a collection a key may hear; two organizations side by side, with a server of a transcriber on loopback.
+ * Speech over HTTP: what is transcribed and searched for, in which order things are refused, what it costs, and which
+ * of a collection's words a key may hear; two organizations side by side, with a transcription server on loopback.
  */
 import { readFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -36,7 +36,7 @@ const goods = [
 
 beforeAll(async () => {
   server = await startTranscriberServer()
-  // Nobody has installed one, whatever this machine has.
+  // No model is installed for this test, whatever this machine has.
   program = await startProgram({ allowPrivateAddresses: true, modelsFolder: join(tmpdir(), "dowser-no-models") })
   tenant = await program.tenant("Voices")
   other = await program.tenant("Other voices")
@@ -69,7 +69,7 @@ beforeEach(() => {
 })
 
 describe("a transcription", () => {
-  it("is what was said with its times, of raw sound, of base64 and of Opus", async () => {
+  it("is the speech with its times, from raw audio, from base64 and from Opus", async () => {
     server.says = saying("Kitchen knife set.")
     const ogg = readFileSync(new URL("../../fixtures/speech/kitchen-knife-set.ogg", import.meta.url))
     for (const body of [speech, ogg, { audio: speech.toString("base64"), language: "en-US" }]) {
@@ -87,7 +87,7 @@ describe("a transcription", () => {
     await write(speech, "?language=de")
     expect(server.asked.at(-1)!.query.get("language")).toBe("de")
   })
-  it("of a recording in which nobody speaks asks no model", async () => {
+  it("of a recording without speech calls no model", async () => {
     expect((await write({ audio: QUIET })).body).toEqual({
       text: "",
       language: "und",
@@ -97,7 +97,7 @@ describe("a transcription", () => {
     })
     expect(server.asked).toEqual([])
   })
-  it("costs half a credit a started quarter of a minute, and nothing where nothing came of it", async () => {
+  it("costs half a credit per started quarter of a minute, and nothing if it fails", async () => {
     const before = await credits(tenant)
     const others = await credits(other)
     await write(speech)
@@ -113,7 +113,7 @@ describe("a transcription", () => {
     expect(before - (await credits(tenant))).toBeCloseTo(2, 5)
     expect(await credits(other)).toBe(others)
   })
-  it("is refused with 400 where the sound cannot be decoded, then 409 where nobody transcribes, then 402", async () => {
+  it("is refused with 400 if the audio cannot be decoded, then 409 without a transcriber, then 402", async () => {
     const formats = "Sound is one of wav, ogg (Opus), webm (Opus), mp3, flac."
     for (const [body, path, message] of [
       ["no sound", "body", formats],
@@ -144,7 +144,7 @@ describe("a transcription", () => {
     expect((await write(speech, "", poor)).status).toBe(402)
     expect(server.asked).toEqual([])
   })
-  it("of a search key needs a session", async () => {
+  it("requires a session with a search key", async () => {
     const asked = (headers: Record<string, string>) =>
       program.request("POST", "/v1/voice/transcriptions", { key: tenant.search_key, body: speech, headers })
     expect((await asked({})).status).toBe(400)
@@ -153,7 +153,7 @@ describe("a transcription", () => {
 })
 
 describe("a voice search", () => {
-  it("finds what was said, with the parameters of a search, and says what it heard", async () => {
+  it("finds what was said, with the parameters of a search, and reports what it heard", async () => {
     server.says = saying("Kitchen knife set,")
     const raw = await search(speech, "?query_by=title&per_page=1&include_fields=title")
     expect(raw.status, raw.text).toBe(200)
@@ -168,7 +168,7 @@ describe("a voice search", () => {
     const filtered = await search({ audio: speech.toString("base64"), query_by: "title", filter_by: "price:>100" })
     expect(filtered.body.found).toBe(0)
   })
-  it("corrects what was misheard by words of the collection that sound alike", async () => {
+  it("corrects misheard words to words of the collection that sound alike", async () => {
     for (const [heard, text, title] of [
       ["Kitchen knife said.", "kitchen knife set", "Kitchen knife set"],
       ["Samson Television, 55 inches", "samsung television 55 inches", "Samsung television 55 inches"],
@@ -179,15 +179,15 @@ describe("a voice search", () => {
       const { body } = await search(speech, "?query_by=title")
       expect([body.transcript.text, titles(body)[0], body.transcript.raw_text]).toEqual([text, title, heard])
     }
-    // What it is sure of stays, and so does what nothing sounds like.
+    // Words of high confidence stay, and so do words that nothing sounds like.
     server.says = saying("Samson", 0.99)
     expect((await search(speech, "?query_by=title")).body.transcript.text).toBe("samson")
     server.says = saying("quixotic umbrella", 0.3)
     expect((await search(speech, "?query_by=title")).body.transcript.text).toBe("quixotic umbrella")
-    // Who says more than a query tells something else.
+    // A longer utterance is more than a query.
     server.says = saying("I said that the kitchen knife said", 0.6)
     expect((await search(speech, "?query_by=title")).body.transcript.text).toBe("i said that the kitchen knife said")
-    // Words of the other organization are none of this one.
+    // Words of the other organization are not used for this one.
     server.says = saying("Kitchen knife said.", 0.6)
     expect((await search(speech, "?query_by=title", other)).body.transcript.text).toBe("kitchen knife said")
   })
@@ -200,12 +200,12 @@ describe("a voice search", () => {
     server.says = saying("Blue tooth headphones", 0.5)
     expect((await search(speech, "?query_by=title", tenant, hiding)).body.transcript.text).toBe("bluetooth headphones")
   })
-  it("cannot be made another search by what is said", async () => {
+  it("cannot be turned into another search by what is said", async () => {
     server.says = saying('-television "samsung" *', 0.9)
     const { body } = await search(speech, "?query_by=title")
     expect([body.transcript.text, titles(body)[0]]).toEqual(["television samsung", "Samsung television 55 inches"])
   })
-  it("where nothing was understood finds nothing and charges no search", async () => {
+  it("finds nothing and charges no search if nothing was understood", async () => {
     const before = await credits(tenant)
     for (const body of [speech, Buffer.from(QUIET, "base64")]) {
       const answer = await search(body, "?query_by=title&per_page=7")
@@ -216,12 +216,12 @@ describe("a voice search", () => {
         request_params: { q: "", per_page: 7, collection_name: "goods" },
         transcript: { text: "", raw_text: "" }
       })
-      // What was searched for is accounted, and has one.
+      // Only an executed search is accounted for and has one.
       expect(answer.body.query_id).toBe(undefined)
     }
     expect(before - (await credits(tenant))).toBeCloseTo(1, 5)
   })
-  it("refuses words, parameters that are none, and collections that are none, before anybody listens", async () => {
+  it("refuses text, unknown parameters and missing collections before anything is transcribed", async () => {
     const refused = await search({ audio: speech.toString("base64"), q: "lamp", voice_query: "x", nothing: 1 })
     expect(refused.status).toBe(400)
     for (const field of ["q", "voice_query", "nothing"]) expect(refused.text).toContain(field)
@@ -236,7 +236,7 @@ describe("a voice search", () => {
 })
 
 describe("a transcriber of an organization", () => {
-  it("is asked once before it is kept, shown without its credential, and left again", async () => {
+  it("is called once before it is stored, shown without its credential, and removed again", async () => {
     const shown = await send("GET", "/ai/providers")
     expect(shown.body.transcriber).toEqual({ name: "deepgram/nova", embedded: false })
     expect((await send("GET", "/ai/providers", undefined, bare)).body.transcriber).toMatchObject({
@@ -267,7 +267,7 @@ describe("a spoken query of a search", () => {
   const many = (searches: ReadonlyArray<unknown>, owner = tenant, key = owner.full_key, headers = SESSION as any) =>
     program.request("POST", "/v1/multi_search", { key, body: { searches }, headers })
 
-  it("takes the query's place in collections that name the transcriber", async () => {
+  it("replaces the query in collections that name the transcriber", async () => {
     const entry = { collection: "goods", query_by: "title", voice_query: spoken }
     const closed = await many([entry])
     expect(closed.body.results[0]).toMatchObject({
@@ -311,7 +311,7 @@ describe("a spoken query of a search", () => {
     })
     expect(before - (await credits(tenant))).toBeCloseTo(0.5, 5)
   })
-  it("needs sound that can be decoded, a session of a search key, and is no more than five of a request", async () => {
+  it("needs audio that can be decoded, a session with a search key, and is limited to five per request", async () => {
     const entry = { collection: "spoken", query_by: "title" }
     const wrong = await many([{ ...entry, voice_query: Buffer.from("no sound").toString("base64") }])
     expect([wrong.status, wrong.text]).toEqual([400, expect.stringContaining("wav, ogg (Opus)")])
@@ -320,7 +320,7 @@ describe("a spoken query of a search", () => {
     const unknown = await many([{ ...entry, voice_query: spoken }], tenant, tenant.search_key, {})
     expect(unknown.text).toContain("X-SVC-SESSION-ID")
     expect(server.asked).toEqual([])
-    // In an address there is room for a breath.
+    // A URL has room for a very short recording.
     const tiny = Buffer.from(writeWav(voiceLike(0.04, 0, 0.04, 8_000), 8_000)).toString("base64url")
     const one = await send("GET", `/collections/spoken/documents/search?query_by=title&voice_query=${tiny}`)
     expect(one.body).toMatchObject({ found: 0, request_params: { voice_query: { transcribed_query: "" } } })

@@ -96,7 +96,7 @@ describe("endpoints", () => {
       "n4"
     ])
   })
-  it("are refused with the field that is wrong", async () => {
+  it("are refused with the invalid field", async () => {
     const good = { name: "n", url: "https://a.example/", events: ["*"] }
     const issue = async (change: Record<string, unknown>) => {
       const { body, status } = await send("POST", "/webhooks", { ...good, ...change })
@@ -132,7 +132,7 @@ describe("endpoints", () => {
       ).status
     ).toBe(201)
   })
-  it("take a full key, and look for the endpoint before the body", async () => {
+  it("require a full key, and look up the endpoint before the body", async () => {
     const { id } = await endpoint("https://a.example/")
     const operations = [
       ["GET", "/webhooks"],
@@ -181,7 +181,7 @@ describe("endpoints", () => {
     )
     expect((await send("POST", `/webhooks/${id}/recover`, { since: -1 })).status).toBe(400)
   })
-  it("are at most a hundred an organization, also when they are created at once", async () => {
+  it("are at most a hundred per organization, even when they are created at once", async () => {
     const statuses = (
       await Promise.all(
         Array.from({ length: 104 }, () =>
@@ -274,7 +274,7 @@ describe("deliveries", () => {
     expect((await send("GET", `/webhooks/${a.id}/deliveries/${id}`)).status).toBe(404)
     expect((await send("POST", `/webhooks/${b.id}/recover`, { since: 0 })).status).toBe(404)
   })
-  it("of the test action go to disabled endpoints too, and events do not", async () => {
+  it("of the test action are sent to disabled endpoints too, and events are not", async () => {
     const receiver = await receiverOf()
     const { id, secret } = await endpoint(receiver.url, { enabled: false, events: ["alert.fired"] })
     await newKey("unheard")
@@ -291,7 +291,7 @@ describe("deliveries", () => {
     await pause(100)
     expect(receiver.received.length).toBe(1)
   })
-  it("that fail for good say why, and are sent again under their id by hand or by a recovery", async () => {
+  it("that fail permanently say why, and are sent again under their id by hand or by a recovery", async () => {
     const receiver = await receiverOf((response) => response.writeHead(404).end("no such hook\u0000here"))
     const { id } = await endpoint(receiver.url)
     await newKey("one")
@@ -318,7 +318,7 @@ describe("deliveries", () => {
       [failed.id, failed.body]
     ])
     expect((await send("GET", `/webhooks/${id}`)).body.failing_since).toBeUndefined()
-    // A success can be asked for again as well.
+    // A successful delivery can be sent again as well.
     await send("POST", `/webhooks/${id}/deliveries/${failed.id}/redeliver`)
     await receiver.until(3)
 
@@ -368,7 +368,7 @@ describe("deliveries", () => {
     await send("POST", `/webhooks/${id}/deliveries/${waiting.id}/redeliver`)
     expect(await delivery(id, settled)).toMatchObject({ status: "success", attempts: 2 })
   })
-  it("of a disabled or deleted endpoint are given up; disabled endpoints take no redelivery", async () => {
+  it("of a disabled or deleted endpoint are abandoned; disabled endpoints accept no redelivery", async () => {
     const receiver = await receiverOf(500)
     const { id } = await endpoint(receiver.url)
     await newKey("given up")

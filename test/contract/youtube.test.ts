@@ -1,6 +1,6 @@
 /**
- * Videos over HTTP, from a server on loopback that answers as the public documentation of YouTube says: the Atom feed,
- * the Data API with the tenant's key, captions that come with the job. The key is nowhere to be read.
+ * Videos over HTTP, from a server on loopback that answers as YouTube's public documentation describes: the Atom feed,
+ * the Data API with the tenant's key, captions that come with the job. The key appears nowhere.
  */
 import { Layer } from "effect"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
@@ -73,7 +73,7 @@ second line</media:description></media:group></entry>
 </feed>`
 
 describe("videos", () => {
-  it("of a channel or a playlist come by the Atom feed", async () => {
+  it("of a channel or a playlist are read from the Atom feed", async () => {
     youtube.fallback = () => ({ headers: { "content-type": "text/xml" }, body: atom })
     const { collection, ended } = await job({ channel_id: "UC1" })
     expect(ended).toMatchObject({ status: "ready", stats: { fetched: 2, imported: 2, failed: 0, source_kind: "atom" } })
@@ -90,7 +90,7 @@ describe("videos", () => {
     await job({ playlist_id: "PL1" })
     expect(youtube.paths().at(-1)).toBe("/feeds/videos.xml?playlist_id=PL1")
   })
-  it("come all with a key, page by page, without those that are private", async () => {
+  it("are all read with a key, page by page, without private ones", async () => {
     const item = (n: number) => ({
       snippet: {
         title: `Video ${n}`,
@@ -139,12 +139,12 @@ describe("videos", () => {
       channel: "Lamps",
       published_at: 1_767_312_000
     })
-    // Nowhere: not in a list, not in the log of changes, not for another organization.
+    // Nowhere: not in a list, not in the audit log, not for another organization.
     for (const path of ["/v1/ingest/jobs", "/v1/jobs", "/v1/audit?limit=100", `/v1/collections/${collection}`])
       expect((await send("GET", path)).text).not.toContain(KEY)
     expect((await send("GET", `/v1/ingest/jobs/${ended.id}`, undefined, other.full_key)).status).toBe(404)
   })
-  it("that cannot be had are an error that says why, without the key", async () => {
+  it("that are unavailable give an error with the reason, without the key", async () => {
     const failed = async (config: object) => (await job(config)).ended
     youtube.fallback = () => ({
       status: 403,
@@ -172,7 +172,7 @@ describe("videos", () => {
 })
 
 describe("captions", () => {
-  it("become chunks that say when they are spoken", async () => {
+  it("become chunks with the time at which they are spoken", async () => {
     const vtt = `WEBVTT\n\nNOTE hidden\n\n1\n00:00:01.000 --> 00:00:04.000 align:start\n<c.yellow>Hello</c> there\n\n00:00:04.000 --> 00:00:06.000\nHello there\nand <00:00:05.000>welcome\n\n01:00:00.500 --> 01:00:02.000\nThe end`
     const srt =
       "\ufeff1\r\n00:00:10,000 --> 00:00:12,500\r\nFirst &amp; last\r\n\r\n2\r\n00:02:00,000 --> 00:02:01,000\r\nLater\r\n"
@@ -198,7 +198,7 @@ describe("captions", () => {
     ])
     expect(youtube.asked).toEqual([])
   })
-  it("and other configs are refused where they are none", async () => {
+  it("and invalid configurations are refused", async () => {
     for (const config of [
       {},
       { channel_id: "a", playlist_id: "b" },

@@ -1,5 +1,5 @@
 /**
- * `zero_hits_fallback: "recommendations"` over HTTP: what a search that finds nothing shows to its visitor, what keeps
+ * `zero_hits_fallback: "recommendations"` over HTTP: what a visitor sees if a search finds nothing, what keeps
  * documents out of it, and the model that rules name.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -85,10 +85,10 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 describe("a search that finds nothing", () => {
-  it("shows what the model recommends to its visitor, and says so to a full key", async () => {
+  it("shows what the model recommends to its visitor, and reports it to a full key", async () => {
     await fallingBack()
     await until(async () => (await ids())[0] === "bulb")
-    // What goes with the lamp first, then down the chain what everybody takes.
+    // First what goes with the lamp, then, down the chain, what is popular.
     expect((await ids()).slice(0, 2)).toEqual(["bulb", "shade"])
     expect((await ids("", { session: "stranger" }))[0]).toBe("lamp")
     const explained = await program.request(
@@ -119,7 +119,7 @@ describe("a search that finds nothing", () => {
     expect([preview.body.before.found, preview.body.explain.fallback]).toEqual([0, "recommendations"])
     expect(preview.body.after.hits[0].document.id).toBe("lamp")
   })
-  it("keeps to the caller's filter, the key's, the profile's and the exclusion", async () => {
+  it("obeys the caller's filter, the key's, the profile's and the exclusion", async () => {
     await fallingBack()
     expect(await ids("filter_by=brand:=home")).toEqual([])
     expect(await ids("filter_by=stock:>1")).toEqual(["shade"])
@@ -142,14 +142,14 @@ describe("a search that finds nothing", () => {
     for (const query of ["", "filter_curated_hits=false"])
       expect(await ids(`${query}&profile=shown`)).toEqual(["shade", "lamp"])
   })
-  it("leaves a search alone that finds something", async () => {
+  it("leaves a search that finds something unchanged", async () => {
     const { body } = await program.request("GET", "/v1/collections/goods/documents/search?q=rug&query_by=title", {
       key: shop.search_key,
       headers: { "x-svc-session-id": "me" }
     })
     expect(body.found).toBe(1)
   })
-  it("shows nobody what is kept for somebody else, and no visitor's own to a key that says so", async () => {
+  it("shows no visitor what is cached for another, and nothing personal to a key that opts out", async () => {
     await fallingBack()
     const cached = "use_cache=true&cache_ttl=60"
     expect((await ids(cached))[0]).toBe("bulb")
@@ -158,7 +158,7 @@ describe("a search that finds nothing", () => {
       .body.value as string
     expect((await ids("", { key: impersonal }))[0]).toBe("lamp")
   })
-  it("of another organization knows its own visitors alone", async () => {
+  it("of another organization knows only its own visitors", async () => {
     const theirs = await modelOf(other)
     await rule({ zero_hits_fallback: "recommendations", fallback_model_id: theirs }, other)
     const shown = () => ids("", { key: other.search_key, session: "w9" })
@@ -171,7 +171,7 @@ describe("a search that finds nothing", () => {
 })
 
 describe("the model that rules name", () => {
-  it("must be there, and of the same collection, under whatever name", async () => {
+  it("must exist, and belong to the same collection, under whatever name", async () => {
     await full("POST", "/v1/collections", { ...schema, name: "spare" })
     await full("PUT", "/v1/aliases/shown", { collection_name: "goods" })
     const put = async (fallback_model_id: string) => {
@@ -199,7 +199,7 @@ describe("the model that rules name", () => {
     await rule({ zero_hits_fallback: "popular" })
     expect((await full("DELETE", path)).status).toBe(200)
   })
-  it("stays also for rules that an experiment shows, and for those that it would put back", async () => {
+  it("also stays for rules that an experiment shows, and for those that it would restore", async () => {
     const mine = await modelOf(shop)
     const path = `/v1/recommendations/models/${mine}`
     const rules = { zero_hits_fallback: "recommendations", fallback_model_id: mine }
@@ -214,7 +214,7 @@ describe("the model that rules name", () => {
     const { id } = created.body as { readonly id: string }
     const refused = { status: 409, body: { data: { collections: [], experiments: [id] } } }
     expect(await full("DELETE", path)).toMatchObject(refused)
-    // Of another organization's experiments nothing is said, and nothing kept.
+    // Nothing is said about another organization's experiments, and nothing stored.
     const theirs = await modelOf(other)
     expect((await full("DELETE", `/v1/recommendations/models/${theirs}`, undefined, other)).status).toBe(200)
     await rule(rules)
@@ -229,7 +229,7 @@ describe("the model that rules name", () => {
     const gone = await full("POST", "/v1/experiments", experiment(rules))
     expect([gone.status, gone.body.data.issues[0].path]).toEqual([400, "variants[1].rules.fallback_model_id"])
   })
-  it("goes with its collection and its rules", async () => {
+  it("is deleted with its collection and its rules", async () => {
     model = await modelOf(shop)
     await fallingBack()
     expect((await full("DELETE", "/v1/collections/goods")).status).toBe(200)

@@ -1,7 +1,7 @@
 /**
- * What facet counting reads of a segment beside the field's column, as a derived section: documents per value, and the
- * first and the last of them by insertion, which break ties. It reflects the moment it was made; readers subtract later
- * deletions.
+ * What facet counting reads of a segment in addition to the field's column, as a derived section: documents per value,
+ * and the first and the last of them by insertion, which break ties. It reflects the moment it was made; readers
+ * subtract later deletions.
  */
 import { arraysOf, sectionsOf, type DerivedSection } from "./derived-sections.ts"
 import { SectionWriter, type Allocate } from "./sections.ts"

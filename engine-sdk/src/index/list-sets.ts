@@ -13,7 +13,7 @@ const DOCS_MIN = 32_768
  * lists of one combination of words.
  */
 const SETS_MAX = 192
-/** The most recently used are kept whatever they cost: a search holds on to the sets of a combination. */
+/** The most recently used are kept whatever they cost: a search keeps references to the sets of a combination. */
 const FRESH_SETS = 96
 /** Words of a set that share a base: 65,536 documents, so that two bytes are enough for a posting's offset from it. */
 const BASE_SHIFT = 11

@@ -94,7 +94,7 @@ export interface Finished {
   readonly refusal?: EngineError
   /** Keys of collections with something to prepare: others search what is ready in the meantime. */
   readonly wants?: ReadonlyArray<number>
-  /** Memory of this thread beside the shared index, reported occasionally. */ readonly own_bytes?: number
+  /** Memory of this thread, excluding the shared index, reported occasionally. */ readonly own_bytes?: number
 }
 /** The finished answers and the texts of their pages in sequence; a single text if that suffices. */
 export type FromLane =

@@ -40,7 +40,7 @@ const COST_BYTES = 16
 export interface WorkersNow {
   /** Workers ready, of those requested. */ readonly ready: number
   /** Sent to them since the engine was opened. */ readonly searches: number
-  /** Each worker's memory beside the shared index, as last reported. */ readonly own_bytes: ReadonlyArray<number>
+  /** Each worker's memory, excluding the shared index, as last reported. */ readonly own_bytes: ReadonlyArray<number>
 }
 export const NO_WORKERS: WorkersNow = { ready: 0, searches: 0, own_bytes: [] }
 /** Recent search durations of a collection: a moving average by the collection's number, bounded. */
@@ -115,7 +115,7 @@ const OWN_BYTES_MAX = 50_000_000
 const KNOWN_MAX = 1_000
 /** Time without a search before a collection may be dropped. */
 export const IDLE_MS = 60_000
-/** How many collections a worker may keep, beside the one it is about to search. */
+/** How many collections a worker may keep, in addition to the one it is about to search. */
 export const collectionsToKeep = (known: number, idle: number, own_bytes: number): number =>
   own_bytes > OWN_BYTES_MAX ? known - idle + 1 : KNOWN_MAX
 

@@ -21,10 +21,10 @@ const WAITING_MAX = 2_000,
 const GRACE_MS = 20_000,
   GRACE_FACTOR = 4,
   BUILDING_MS = 120_000
-/** Memory that a search can hold beside the index. Beyond it, its thread ends instead of the program. */
+/** Memory that a search can hold in addition to the index. Beyond it, its thread ends instead of the program. */
 const HEAP_MB = 1_024
 const RETRY_AFTER_S = 10
-/** Collections that a thread keeps, beside those it is searching. */
+/** Collections that a thread keeps, in addition to those it is searching. */
 const KNOWN_MAX = 8
 /** Interval of checking whether a caller still waits for what is running. */
 const WATCH_MS = 20

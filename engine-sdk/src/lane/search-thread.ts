@@ -32,7 +32,9 @@ export interface KnownSegment {
   readonly deletedCount: number
   readonly sections: ReadonlyMap<string, DerivedSection>
 }
-/** In MB: memory that its searches can hold beside the index. Beyond it, the thread ends instead of the program. */
+/**
+ * In MB: memory that its searches can hold in addition to the index. Beyond it, the thread ends instead of the program.
+ */
 interface ThreadHeap {
   readonly old_mb: number
 }

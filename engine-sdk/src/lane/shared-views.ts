@@ -11,7 +11,7 @@ import type { Shared, SharedCollection, SharedView, Work } from "./messages.ts"
 import type { SharedNow } from "./job.ts"
 import type { ThreadContents, KnownCollection, KnownSegment } from "./search-thread.ts"
 
-/** Stemming dictionaries that a thread keeps, beside those it needs. */
+/** Stemming dictionaries that a thread keeps, in addition to those it needs. */
 const DICTIONARIES_MAX = 64
 /** When a collection is reopened, segments have the same numbers in other memory. */
 const numberOf = new WeakMap<CollectionReader, number>()

@@ -686,8 +686,8 @@ export class LocalEngine implements SearchEngine {
     })()
   }
   /**
-   * Runs when the collection is open and what named rankings read beside the index is ready: the first such search of a
-   * collection waits for it.
+   * Runs when the collection is open and what named rankings read in addition to the index is ready: the first such
+   * search of a collection waits for it.
    */
   private whenAsked<A>(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, run: () => Awaitable<A>): Awaitable<A> {
     const names = collectionsOf(plans)

@@ -28,7 +28,7 @@ import { wholeDocument, type BuiltSegment } from "./segment-building.ts"
 
 /**
  * Documents that become one segment and one batch of the journal. With 1,024 an import took 8 % more of its thread:
- * each chunk starts its vocabularies anew, and larger chunks need one level of merges less.
+ * each chunk starts new vocabularies, and larger chunks need one level of merges less.
  */
 const CHUNK_DOCS = 4_096
 /** Bound of their characters: what a chunk holds until it is committed. */

@@ -2,7 +2,7 @@
 import { MATRIX_HEAD_BYTES } from "../index/graph-layout.ts"
 import type { NativeGraph } from "../index/vector-graph.ts"
 
-/** Files that a killed process may leave in the folder of graphs. */
+/** Prefix of folders that a killed process may leave in the folder of graphs. */
 export const LINKS_FOLDER = "links-"
 /** Frees the library's memory. `folder`: used if given; else the system's temporary folder. */
 export const linksOf = async ({ empty, index }: NativeGraph, folder: string | undefined): Promise<Uint8Array> => {

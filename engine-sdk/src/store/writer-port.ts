@@ -59,7 +59,7 @@ export interface WriterPort {
   close(): Promise<void>
 }
 
-/** What a writer is given beside its journal. */
+/** What a writer is given in addition to its journal. */
 export interface WriterMemory {
   readonly allocate?: Allocate
   /** Allocates memory that compiled code reads, for graphs. */ readonly allocateLinear?: Allocate

@@ -528,7 +528,7 @@ export const queryOf = (operation: Described, random: Random, hints: Hints, isUs
   for (const { name, schema } of operation.query) {
     const hinted = Object.hasOwn(hints, name)
     if (isCalm) {
-      // Few parameters beside the query and its fields: with many, some would be refused for others.
+      // Few parameters other than the query and its fields: with many, some would be refused for others.
       if (!hinted || !random.chance(name === "q" || name === "query_by" ? 0.9 : 0.15)) continue
     } else if (!random.chance(hinted ? 0.6 : operation.query.length > 12 ? 0.08 : 0.5)) continue
     const value = isCalm

@@ -65,7 +65,7 @@ const add = (sums: Sums, key: string, amount: number): void => {
   sums.set(key, (sums.get(key) ?? 0) + amount)
 }
 
-/** What a processor's run reports to the simulation, beside what it writes. */
+/** What a processor's run reports to the simulation, in addition to what it writes. */
 export interface Watched {
   /** Maximum entries that were read and not stepped yet. */
   waitingMax: number

@@ -402,7 +402,7 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
     }
   }
 
-  // Faults beside those of single messages.
+  // Faults other than those of single messages.
   const members_ = Array.from({ length: members }, (_, i) => `p${i}`)
   const anyProcess = () => (running.size === 0 ? undefined : draws.pick([...running.values()]))
   const faultsFor_ms = lastAt + draws.between(100, 6_000)

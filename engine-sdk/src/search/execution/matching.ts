@@ -42,7 +42,7 @@ const TOP_K_MAX = 1_000
 const LOOK_UP_STEPS = 16,
   GROUP_STEPS = 16
 
-/** What matching returns beside the matches. */
+/** What matching returns in addition to the matches. */
 export interface Matched {
   readonly combinations: ReadonlyArray<Combination>
   readonly knownTerms: KnownTerms | undefined

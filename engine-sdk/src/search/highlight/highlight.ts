@@ -194,7 +194,7 @@ export class Highlighter {
             words.get(token) ?? (text.slice(start, end).toLowerCase().includes(wanted) ? inside : undefined)
   }
 
-  /** For the last segment: the fields' documents that may contain the words; none if they may be anywhere. */
+  /** The segment read last and, per field, where its words may be; none if they may be anywhere. */
   private segment: Segment | undefined
   private places: Array<{ readonly column: TextColumn; readonly terms: Int32Array } | undefined | null> = []
   /** Whether the field's postings contain the document: if not, it is not read at all. */
@@ -435,7 +435,7 @@ export class Highlighter {
     if (matched) putAllOwn(into, made as Json)
   }
 }
-/** Symbols, beside letters and digits, that a token may keep. */
+/** Symbols, other than letters and digits, that a token may keep. */
 const SYMBOLS = Array.from({ length: 95 }, (_none, i) => String.fromCharCode(i + 32)).filter((one) => /\W|_/.test(one))
 const symbolKeepers = new WeakMap<Analyzer, boolean>()
 const keepsSymbols = (analyzer: Analyzer): boolean => {

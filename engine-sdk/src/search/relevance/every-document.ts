@@ -104,7 +104,7 @@ export class EveryDocument {
         }
       }
     }
-    // Only check the time here, where the reused arrays are clean: a search may be aborted at any check.
+    // The time is only checked here, where the reused arrays are clean: a search may be aborted at any check.
     const docs = touched.slice(0, n),
       kept = new Float32Array(n)
     for (let i = 0; i < n; i++) {

@@ -22,7 +22,7 @@ const LARGE_COLLECTION_DOCS = 500_000
 const CANDIDATES = 10,
   CANDIDATES_LARGE = 4
 
-/** What a text search returns beside the matches. */
+/** What a text search returns in addition to the matches. */
 interface TextSearchOutcome {
   readonly combinations: ReadonlyArray<Combination>
   /** Terms of the words that were looked up. */ readonly knownTerms: KnownTerms | undefined

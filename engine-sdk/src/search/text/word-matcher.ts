@@ -17,7 +17,7 @@ import type { TermLookup } from "./term-lookup.ts"
 import { SCORE_STEPS, scoreTopK, type Score, type TieColumn, type TopK } from "./top-k-scorer.ts"
 import { LISTS_MAX, tokensOf, type UnscoredMatches } from "./upper-bounds.ts"
 
-/** Maximum dropped words that are looked up beside those that were kept. */
+/** Maximum dropped words that are looked up in addition to those that were kept. */
 export const DROP_TOKENS_MAX = 20
 
 /** A word that was looked up, and its relation to what was typed. */
