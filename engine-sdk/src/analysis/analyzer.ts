@@ -23,7 +23,7 @@ import {
 } from "./tokens.ts"
 import { characterClasses, combine, DROP, isPair, KEEP, SPLIT, UPPER } from "./character-classes.ts"
 
-/** The default tokenizer (4.1). ASCII runs are sliced, never rebuilt, because this runs for every text of an import. */
+/** The default tokenizer. ASCII runs are sliced, never rebuilt, because this runs for every text of an import. */
 class DefaultAnalyzer implements Analyzer {
   readonly #classes: Uint8Array
   readonly #truncate: number

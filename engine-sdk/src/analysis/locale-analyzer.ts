@@ -15,7 +15,7 @@ export const isLocale = (text: string): boolean => {
   }
 }
 
-/** Word segmentation of a locale (4.2). Diacritics stay; ASCII punctuation goes unless it is an indexed symbol. */
+/** Word segmentation of a locale. Diacritics stay; ASCII punctuation goes unless it is an indexed symbol. */
 export class LocaleAnalyzer implements Analyzer {
   readonly #segmenter: Intl.Segmenter
   readonly #options: AnalyzerOptions

@@ -120,7 +120,7 @@ export const applyCurations = (input: CurationInput): CurationOutcome => {
 const isCurrent = (item: CurationItem, now_s: number): boolean =>
   (item.effective_from_ts === undefined || now_s >= item.effective_from_ts) &&
   (item.effective_to_ts === undefined || now_s <= item.effective_to_ts)
-/** Groups of items to try in turn until one applies (11.3, point 3). */
+/** Groups of items to try in turn until one applies. */
 const byTags = (
   items: ReadonlyArray<CurationItem>,
   tags: ReadonlyArray<string>

@@ -181,7 +181,7 @@ const assemble = (
   if (operands.length === 0) return fail(invalid("Filter query cannot be empty.", "filter_by"))
   return operands.length === 1 ? ok(operands[0]) : fail(invalid("Could not parse the filter query.", "filter_by"))
 }
-/** Two joins of one collection that are AND-ed require one related document that passes both (18.3). */
+/** Two joins of one collection that are AND-ed require one related document that passes both. */
 const conjunction = (left: Filter, right: Filter): Filter => {
   if (right.kind !== "join") return { kind: "and", left, right }
   return mergedJoin(left, right) ?? { kind: "and", left, right }

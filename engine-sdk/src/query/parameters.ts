@@ -76,7 +76,7 @@ export const textParameters = (raw: { readonly [name: string]: unknown }): Resul
   }
   return ok(out)
 }
-/** `base` wins except for `filter_by`, which is joined (6.7.1, 6.7.2). Invalid if a filter text cannot be joined. */
+/** `base` wins except for `filter_by`, which is joined. Invalid if a filter text cannot be joined. */
 export const fillGaps = (base: Parameters, more: Parameters): Result<Parameters> =>
   withFilter({ ...more, ...base }, base.filter_by, more.filter_by)
 const withFilter = (
@@ -90,7 +90,7 @@ const withFilter = (
   return ok(merged)
 }
 /**
- * Fills gaps from the named preset. Only an unknown name, which is ignored (6.8), remains in the result: applying it
+ * Fills gaps from the named preset. Only an unknown name, which is ignored, remains in the result: applying it
  * twice changes nothing.
  */
 export const applyPreset = (

@@ -26,7 +26,7 @@ interface Settings {
 
 const sizeError = (what: string, name: string): Result<never> =>
   fail(invalid(`Number of ${what} in \`${name}\` does not match number of \`query_by\` fields.`, name))
-/** Compares the lists with the number of names; a separate step because it precedes field lookup (6.12). */
+/** Compares the lists with the number of names; a separate step because it precedes field lookup. */
 export const readFieldSettings = (parameters: Parameters, count: number): Result<Settings> => {
   const weights = listParameter(parameters, "query_by_weights").filter(isInteger).map(Number)
   if (

@@ -22,7 +22,7 @@ interface ParsedSelection {
 }
 
 /**
- * `filter` adds, as a whole, the collections that it joins and that no include names (7.8). Invalid for unknown
+ * `filter` adds, as a whole, the collections that it joins and that no include names. Invalid for unknown
  * collections and strategies. O(text).
  */
 export const parseSelection = (

@@ -1,7 +1,7 @@
 /**
  * `sort_by` in two steps, because the reference engine validates them at different moments
  * (`docs/contract/search.md#order-of-validation`): the text into clauses, and later each clause against the schema.
- * Section 8 is the grammar.
+ * `docs/contract/sorting.md` has the grammar.
  */
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import type { Decay, SortKey, SortOrder } from "../plan.ts"

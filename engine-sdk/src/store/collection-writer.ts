@@ -379,7 +379,7 @@ export class CollectionWriter implements ChunkOwner {
   // ---- alter
   // ---------------------------------------------------------------------------------------------------------
 
-  /** Validates every stored document against the new schema, then replaces the index in one publication (2.6). */
+  /** Validates every stored document against the new schema, then replaces the index in one publication. */
   alter(change: SchemaChange, keeps?: KeepLimits): Promise<Result<CollectionRecord>> {
     return this.gate.alone(async () => {
       await this.publisher.done

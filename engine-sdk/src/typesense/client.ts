@@ -130,7 +130,7 @@ export class ServerClient {
     const isText = typeof body === "string"
     const headers = { ...this.#headers, "content-type": isText ? "text/plain" : "application/json" }
     const text = isText ? body : JSON.stringify(body)
-    // Deno (2.9) sends a body that it has whole once more where the connection ends before an answer, a stream never.
+    // Deno sends a body that it has whole once more where the connection ends before an answer, a stream never.
     return isRepeatable ? { headers, body: text } : ({ headers, body: streamed(text), duplex: "half" } as RequestInit)
   }
   async #textOf(

@@ -207,7 +207,7 @@ export class HitRenderer {
     return this.shared
   }
 
-  /** Values of the group fields with their JSON types; missing ones are skipped (9.6). */
+  /** Values of the group fields with their JSON types; missing ones are skipped. */
   groupKey(placed: Placed): unknown[] {
     const { plan, reader } = this.execution
     const { segment } = this.views[placed.s]

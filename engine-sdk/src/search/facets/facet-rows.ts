@@ -33,7 +33,7 @@ export interface Row {
 export const rowsOf = (counted: ReadonlyMap<string, Counted>): Row[] =>
   [...counted].map(([value, entry]) => ({ value, counted: entry }))
 
-/** Count descending, then shorter value first, then alphabetically later first (9.2). */
+/** Count descending, then shorter value first, then alphabetically later first. */
 export const compareCounts = (a: string, countA: number, b: string, countB: number): number => {
   if (countA !== countB) return countB - countA
   const lengthA = isAscii(a) ? a.length : encodeUtf8(a).length,

@@ -127,8 +127,7 @@ const facetOf = (
 }
 /**
  * Decision: with `top_values`, and under `automatic` for large results, only the values that are largest in the whole
- * collection are examined, and sums and ranges cover only those. The recorded answers do so, and they take precedence
- * over 9.4.
+ * collection are examined, and sums and ranges cover only those, as recorded answers of the reference engine do.
  */
 const usesTopValues = (
   reader: CollectionReader,

@@ -19,7 +19,7 @@ import type { SearchScope } from "../scope.ts"
 import type { SegmentMatches } from "../text/segment-matches.ts"
 import { vectorDistances, type DistanceTable } from "../vector/vectors.ts"
 
-/** Distance assigned to a document without a point (8.3). */
+/** Distance assigned to a document without a point. */
 const NOWHERE_M = 2_147_483_647
 
 /** Value of a text match without a vector distance: before every known distance, as recorded. */
@@ -166,7 +166,7 @@ const fieldKey = (segment: Segment, key: Extract<SortKey, { kind: "field" }>, si
   const first = key.missing === "first"
   if (key.type === "string") {
     const column = segment.sortKeys(key.field)
-    // Missing strings count as highest: first descending, last ascending (8.3).
+    // Missing strings count as highest: first descending, last ascending.
     const absent = key.missing === "first" ? Infinity : key.missing === "last" ? -Infinity : sign * Infinity
     return {
       width: 1,

@@ -1,6 +1,6 @@
 /**
  * How well one field of one document matches (`docs/contract/matching.md#field-score`): 48 bits kept in a double, so
- * that no object is made per document. The composition into the 64-bit record score (5.4) is here too, as two halves.
+ * that no object is made per document. The composition into the 64-bit record score is here too, as two halves.
  */
 import { SPILLED, type TextColumn } from "../../index/columns.ts"
 
@@ -25,7 +25,7 @@ export interface ScoreRules {
   readonly exactMatch: boolean
   readonly tokenPosition: boolean
   /** 0 for synonyms under `demote_synonym_match`, else 1. */ readonly synonymBit: 0 | 1
-  /** Set for a synonym variant, so that it ranks like an equally complete direct match (12.3). */ readonly synonym:
+  /** Set for a synonym variant, so that it ranks like an equally complete direct match. */ readonly synonym:
     | SynonymLengths
     | undefined
 }
@@ -316,6 +316,6 @@ export const composeMaxWeight = (tokens: number, best: number, weight: number, f
   split(tokens, best, 8, fields)
   scoreHigh += weight * 524288
 }
-/** Sums carry no count of matched words (recorded answers take precedence over 5.4). */
+/** Sums carry no count of matched words (as recorded answers show). */
 export const composeSumScore = (sum: number, fields: number): void => split(0, sum, 8, fields)
 export const scoreAsBigInt = (high: number, low: number): bigint => (BigInt(high) << 32n) + BigInt(low)
