@@ -65,8 +65,9 @@ describe("axe", () => {
 })
 
 describe("axe finds nothing on", () => {
-  // Every written page, light on a desk or dark on a phone, in turns: axe takes a second each. Both ways for every page
-  // with DOWSER_EVERY_PAGE=1. Pages about the API share a template: the first, the largest, and the one of another kind.
+  // Every written page, by turns light on a desk or dark on a phone, because axe takes a second each. With
+  // DOWSER_EVERY_PAGE=1 each is looked at both ways. Pages about the API share a template: the first, the largest, and
+  // the one of another kind.
   it.for(schemes)("pages of the guide, %s", { timeout: 600_000 }, async (scheme, context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
     const page = await open(scheme)
