@@ -5,21 +5,53 @@ import { join } from "node:path"
 import { afterAll, describe, expect, it, vi } from "vitest"
 import { openEngine } from "../src/mod.ts"
 import { SearchThread } from "../src/lane/search-thread.ts"
-import { memoryResources, practiceSearches, search, warmUp } from "../src/operations/mod.ts"
-import { putOf, suiteField, suiteSchema } from "../src/testing/engine-suite.ts"
+import {
+  memoryResources,
+  practiceSearches,
+  prepareSearch,
+  Reach,
+  readSearch,
+  search,
+  warmUp
+} from "../src/operations/mod.ts"
+
+import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
+import { OtherThreads } from "../src/memory/other-threads.ts"
 
 const DOCS = 1_500
 const original = SearchThread.prototype.post
 const schema = suiteSchema("shop", [
   suiteField("title", "string"),
   suiteField("brand", "string", { facet: true }),
-  suiteField("price", "float", { sort: true })
+  suiteField("price", "float", { sort: true }),
+  suiteField("place", "geopoint")
 ])
+/** Long for any thread: every document's angle to thousands of corners. */
+const heavy = suitePlan("shop", {
+  filter: {
+    kind: "not",
+    filter: {
+      kind: "geo",
+      field: "place",
+      areas: [
+        {
+          kind: "polygon",
+          exactFilterRadius_m: 0,
+          points: Array.from({ length: 20_000 }, (_corner, i): [number, number] => [
+            80 + Math.sin((i / 20_000) * Math.PI * 2),
+            10 + Math.cos((i / 20_000) * Math.PI * 2)
+          ])
+        }
+      ]
+    }
+  }
+})
 const documentOf = (i: number) => ({
   id: `d${i}`,
   title: `walnut kitchen table ${i % 70}`,
   brand: `brand ${i % 9}`,
-  price: i / 2
+  price: i / 2,
+  place: [i % 90, i % 180]
 })
 const folders: string[] = []
 const folderWith = async (): Promise<string> => {
@@ -69,16 +101,27 @@ describe("warming up", () => {
     await engine.close()
   })
 
-  it("has no relevance index made that nobody asked for, and searches by one that is there", async () => {
+  it("skips a relevance search until somebody has asked for its index", async () => {
     const engine = await openEngine({ path: await folderWith() })
     const context = contextOf(engine, "a")
     await warmUp(context, "shop", 1)
-    const before = engine.usage("a", "shop")!.index_bytes
-    await warmUp(context, "shop", 1)
-    expect(engine.usage("a", "shop")!.index_bytes).toBe(before)
     const asked = { q: "walnut brand", query_by: "title,brand", ranking: "relevance" }
+    const reach = new Reach(context, {})
+    const read = readSearch(context, "shop", asked, reach.restrictions)
+    const planned = read.ok ? await prepareSearch(context, read.value, reach) : read
+    if (!planned.ok) throw new Error(planned.error.message)
+    expect(await engine.practise("a", [planned.value.plan])).toEqual([undefined])
     expect((await search(context, "shop", asked)).ok).toBe(true)
-    expect(engine.usage("a", "shop")!.index_bytes).toBeGreaterThan(before)
+    expect(await engine.practise("a", [planned.value.plan])).toMatchObject([{ ok: true, value: { found: DOCS } }])
+    await engine.close()
+  })
+
+  it("runs a search in the other threads although it gave way here", async () => {
+    const elsewhere = vi.spyOn(OtherThreads.prototype, "practise")
+    const engine = await openEngine({ path: await folderWith(), worker: true })
+    const answers = await engine.practise("a", [heavy])
+    expect([answers, elsewhere.mock.calls.length]).toEqual([[undefined], 1])
+    elsewhere.mockRestore()
     await engine.close()
   })
 

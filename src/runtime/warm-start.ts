@@ -6,7 +6,8 @@ import type { PractisingEngine } from "@dowser/engine-sdk/operations"
 import { memoryResources, warmUp } from "@dowser/engine-sdk/operations"
 
 /** The program's own start goes first, and the threads that search come up within two seconds. */
-const LOOK_EVERY_MS = 3_000
+const LOOK_MS = 3_000,
+  LOOK_MAX_MS = 600_000
 const DOCUMENTS_MIN = 1_000
 const COLLECTIONS_MAX = 16
 /** Of the first, whose searches teach the code too, and of the others. */
@@ -46,15 +47,18 @@ export const warmAll = async (engine: PractisingEngine, budget_bytes: number): P
   }
 }
 
-/** Once, as soon as there is a collection that is worth it; a new installation is looked at until it has one. */
+/**
+ * Once, as soon as there is a collection that is worth it. An installation without one is looked at ever more rarely:
+ * ten thousand small tenants are not listed every few seconds.
+ */
 export const warmSoon = (engine: PractisingEngine, budget_bytes: number, onError: (error: unknown) => void): void => {
-  const look = async (): Promise<void> => {
+  const look = async (next_ms: number): Promise<void> => {
     if (!(await isOpen(engine))) return
-    if (worthOpening(collectionsOf(engine)).length === 0) later()
+    if (worthOpening(collectionsOf(engine)).length === 0) later(Math.min(LOOK_MAX_MS, next_ms))
     else await warmAll(engine, budget_bytes)
   }
-  const later = (): void => {
-    setTimeout(() => void look().catch(onError), LOOK_EVERY_MS).unref()
+  const later = (wait_ms: number): void => {
+    setTimeout(() => void look(2 * wait_ms).catch(onError), wait_ms).unref()
   }
-  later()
+  later(LOOK_MS)
 }

@@ -1,4 +1,5 @@
 /** What the in-process engine reports about itself, and small decisions about its answers. */
+import { GIVE_WAY } from "../budget/cutoff.ts"
 import type { Capabilities } from "../capabilities.ts"
 import type { Awaitable, SearchBudget } from "../engine.ts"
 import { type EngineError, type Result } from "../errors.ts"
@@ -83,4 +84,18 @@ export const answering = <A>(failed: (error: EngineError) => A, run: () => Await
         throw error
       })
     : answer
+}
+/** What came of a search that nobody waits for; no answer where it gave way. */
+export interface Practised {
+  readonly isRun: boolean
+  readonly answer: Result<SearchAnswer> | undefined
+}
+export const NOT_RUN: Practised = { isRun: false, answer: undefined }
+export const practising = (run: () => Result<SearchAnswer>): Practised => {
+  try {
+    return { isRun: true, answer: run() }
+  } catch (error) {
+    if (error !== GIVE_WAY) throw error
+    return { isRun: true, answer: undefined }
+  }
 }

@@ -54,7 +54,10 @@ import {
   isLong,
   keptOf,
   NotOpened,
-  unionOf
+  unionOf,
+  NOT_RUN,
+  practising,
+  type Practised
 } from "./engine-parts.ts"
 
 interface Entry {
@@ -513,7 +516,8 @@ export class LocalEngine implements SearchEngine {
 
   /**
    * Runs one plan after another, with a pause after each so that other searches can run between them. A relevance
-   * search is skipped while its index does not exist, because it would have it built.
+   * search is skipped while its index does not exist: it would read every document. One that gives way here runs in the
+   * other threads all the same, because that is where it would go.
    */
   async practise(
     namespace: Namespace,
@@ -521,29 +525,24 @@ export class LocalEngine implements SearchEngine {
   ): Promise<ReadonlyArray<Result<SearchAnswer> | undefined>> {
     const answers: Array<Result<SearchAnswer> | undefined> = []
     for (const plan of plans) {
-      const answer = await answering<Result<SearchAnswer> | undefined>(
-        () => undefined,
+      const { answer, isRun } = await answering<Practised>(
+        () => NOT_RUN,
         () => this.whenOpen(namespace, [plan.collection], () => this.practised(namespace, plan))
       )
       answers.push(answer)
       await pause()
-      if (answer !== undefined) await this.threads?.practise(namespace, { kind: "search", plans: [plan] })
+      if (isRun) await this.threads?.practise(namespace, { kind: "search", plans: [plan] })
     }
     return answers
   }
-  private practised(namespace: Namespace, plan: SearchPlan): Awaitable<Result<SearchAnswer> | undefined> {
+  private practised(namespace: Namespace, plan: SearchPlan): Awaitable<Practised> {
     const reader = this.entryOf(namespace, plan.collection)?.reader,
       units = plan.text?.relevance?.units
-    if (this.isClosed || reader === undefined) return undefined
-    if (units !== undefined && missingDocs(reader.views, units) > 0) return undefined
-    return this.whenMapped(namespace, [plan], [plan.collection], () => {
-      try {
-        return executeSearch(this.scopeOf(namespace), plan, new Allowance(PRACTICE_MS), PRACTICE_MS)
-      } catch (error) {
-        if (error !== GIVE_WAY) throw error
-        return undefined
-      }
-    })
+    if (this.isClosed || reader === undefined) return NOT_RUN
+    if (units !== undefined && missingDocs(reader.views, units) > 0) return NOT_RUN
+    return this.whenMapped(namespace, [plan], [plan.collection], () =>
+      practising(() => executeSearch(this.scopeOf(namespace), plan, new Allowance(PRACTICE_MS), PRACTICE_MS))
+    )
   }
 
   // ---- searches that take long
