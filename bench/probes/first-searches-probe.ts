@@ -83,7 +83,7 @@ if (job.small !== undefined)
   for (let i = 0; i < COMPILED; i++) for (const asked of Object.values(job.searches)) await took_ms(asked, job.small)
 /** Threads for searches that take long come up one and two seconds after there is something to search. */
 const THREADS_UP_MS = 3_000,
-  PRACTICE_ROUNDS = 3
+  PRACTICE_ROUNDS = 12
 const practised = async (): Promise<{ readonly took_ms: number; readonly processor_ms: number }> => {
   await pause(THREADS_UP_MS)
   const from = performance.now(),

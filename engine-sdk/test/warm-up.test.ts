@@ -83,7 +83,17 @@ describe("practice searches", () => {
       { q: "walnut", query_by: "title,brand", facet_by: "brand" },
       { q: "walnut bra", query_by: "title,brand" },
       { q: "wlanut", query_by: "title,brand" },
-      { q: "walnut brand", query_by: "title,brand", ranking: "relevance" }
+      { q: "walnut brand", query_by: "title,brand", ranking: "relevance" },
+      { q: "kitchen brand walnut", query_by: "title,brand", ranking: "relevance" }
+    ])
+  })
+  it("count the third to tenth facet one by one", () => {
+    const facets = Array.from({ length: 12 }, (_, i) => suiteField(`facet_${i}`, "int32", { facet: true }))
+    const searches = practiceSearches({ ...schema, fields: [...schema.fields.slice(0, 1), ...facets] }, [documentOf(1)])
+    expect(searches[0]).toEqual({ q: "*", facet_by: "facet_0,facet_1" })
+    expect(searches.filter(({ q }) => q === "walnut").map(({ facet_by }) => facet_by)).toEqual([
+      "facet_0,facet_1",
+      ...Array.from({ length: 8 }, (_, i) => `facet_${i + 2}`)
     ])
   })
   it("ask for everything where there are no texts, no numbers and no documents", () => {

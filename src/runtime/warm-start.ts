@@ -11,7 +11,7 @@ const LOOK_MS = 3_000,
 const DOCUMENTS_MIN = 1_000
 const COLLECTIONS_MAX = 16
 /** Of the first, whose searches teach the code too, and of the others. */
-const ROUNDS_FIRST = 3,
+const ROUNDS_FIRST = 12,
   ROUNDS = 1
 
 interface Named {

@@ -16,7 +16,9 @@ import { closed, writeAnswer } from "./write-answer.ts"
 
 const SAMPLE_DOCUMENTS = 20,
   QUERY_FIELDS_MAX = 3,
-  FACETS_MAX = 2
+  FACETS_MAX = 2,
+  /** Further facets, counted one by one so that their values get numbers. */
+  FURTHER_FACETS_MAX = 8
 const WORD = /\p{L}{4,}/gu
 type Parameters = Readonly<Record<string, string | undefined>>
 
@@ -49,11 +51,13 @@ export const practiceSearches = (
 ): ReadonlyArray<Parameters> => {
   const fields = schema.fields.filter(isSearchable)
   const texts = fields.filter(({ type }) => type === "string" || type === "string[]").slice(0, QUERY_FIELDS_MAX)
-  const facets = fields.filter(({ facet }) => facet).slice(0, FACETS_MAX)
+  const allFacets = fields.filter(({ facet }) => facet)
+  const facets = allFacets.slice(0, FACETS_MAX),
+    furtherFacets = allFacets.slice(FACETS_MAX, FACETS_MAX + FURTHER_FACETS_MAX)
   const numbers = fields.filter(({ sort, type }) => sort && ["int32", "int64", "float"].includes(type))
   const query_by = texts.map(({ name }) => name).join(",")
   const counted = facets.length === 0 ? {} : { facet_by: facets.map(({ name }) => name).join(",") }
-  const [first, second, third = second] = wordsOf(
+  const [first, second, third = second, fourth = third] = wordsOf(
     documents,
     texts.map(({ name }) => name)
   )
@@ -67,9 +71,11 @@ export const practiceSearches = (
       ? []
       : [
           { q: first, query_by, ...counted },
+          ...furtherFacets.map(({ name }) => ({ q: first, query_by, facet_by: name })),
           { q: `${first} ${third.slice(0, 3)}`, query_by },
           { q: misspelt(first), query_by },
-          { q: `${first} ${third}`, query_by, ranking: "relevance" }
+          { q: `${first} ${third}`, query_by, ranking: "relevance" },
+          { q: `${second} ${third} ${fourth}`, query_by, ranking: "relevance" }
         ])
   ]
 }
