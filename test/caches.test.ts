@@ -66,7 +66,6 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
   // Indexes of values, and when each was read.
   ["src/nl-search/collection-facts.ts", { bytes: 8 * MEGABYTE }],
   ["src/understanding/entity-indexes.ts", { bytes: 41 * MEGABYTE }],
-  ["streams/processors/attribution/texts.ts", { bytes: 2 * MEGABYTE }]
 ])
 /** Maps that functions write to and that no outside text makes larger. */
 const unbounded: ReadonlyMap<string, string> = new Map([

@@ -3,25 +3,14 @@
  * one query id is one search.
  */
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
+import { normalizeQuery } from "@dowser/log/normalize-query"
 import type { Facts, SearchFacts } from "../../facts/facts.ts"
 import { usesOf } from "../../figures/filter-uses.ts"
 import { drop, OK, type Outcome } from "../../processor/outcome.ts"
 import type { Place } from "../../processor/processor.ts"
 import { dropOldest, insertSearch, removeLoose, removeSearch } from "./contributions.ts"
 import type { AttributionState } from "./state.ts"
-import {
-  asText,
-  collectionOf,
-  countryOf,
-  deviceOf,
-  lonelyKey,
-  nameOf,
-  normalFormOf,
-  queryKey,
-  surfaceOf,
-  visitKey,
-  visitorOf
-} from "./texts.ts"
+import { asText, dimensionOf, lonelyKey, nameOf, queryKey, visitKey, visitorOf } from "./texts.ts"
 import { earlier, factsOf, newSearch, type QueryReference, type Search, searchIn, type Visit } from "./visit.ts"
 
 export const visitAt = (state: AttributionState, key: string, organizationId: string, now: number): Visit =>
@@ -126,13 +115,13 @@ export const stepServed = (state: AttributionState, served: ServedSearch, place:
   }
   const said: SearchFacts = {
     at: served.at,
-    q: normalFormOf(served.q),
+    q: normalizeQuery(served.q),
     collection: nameOf(served.collection),
     hasNoResults: served.found === 0 && served.isRedirected !== true,
     visitor: visitorOf(served),
-    device: deviceOf(served.device ?? ""),
-    country: countryOf(served.country ?? ""),
-    surface: surfaceOf(served.surface ?? ""),
+    device: dimensionOf(served.device ?? ""),
+    country: dimensionOf(served.country ?? ""),
+    surface: dimensionOf(served.surface ?? ""),
     who: state.who(served.organization_id, served, served.network),
     uses: usesOf(served.filter_by, served.facet_by),
     filter: asText(served.filter_by),
@@ -159,13 +148,13 @@ export const stepSearchEvent = (
 ): Outcome => {
   const said: SearchFacts = {
     at: event.timestamp,
-    q: normalFormOf(event.q ?? ""),
-    collection: collectionOf(event.collection),
+    q: normalizeQuery(event.q ?? ""),
+    collection: event.collection,
     hasNoResults: event.results_found === 0,
     visitor: visitorOf(event),
-    device: deviceOf(event.device ?? ""),
-    country: countryOf(event.country ?? ""),
-    surface: surfaceOf(event.surface ?? ""),
+    device: dimensionOf(event.device ?? ""),
+    country: dimensionOf(event.country ?? ""),
+    surface: dimensionOf(event.surface ?? ""),
     who: state.who(organizationId, event, 0),
     uses: usesOf(event.filter_by, undefined),
     filter: asText(event.filter_by),

@@ -19,7 +19,7 @@ import type { Body } from "./body.ts"
 import { addLoose, addNamed, addSettled } from "./contributions.ts"
 import { stepSearchEvent, stepServed, visitAt } from "./search-step.ts"
 import { type AttributionState, PENDING_MAX } from "./state.ts"
-import { collectionOf, countryOf, deviceOf, queryKey, surfaceOf, visitKey, visitorOf } from "./texts.ts"
+import { dimensionOf, queryKey, visitKey, visitorOf } from "./texts.ts"
 import { searchIn } from "./visit.ts"
 
 /** Amount of an event: its revenue, else price × quantity of the document, else of all items. */
@@ -57,7 +57,7 @@ const stepInteraction = (
     documents: kind === "add_to_cart" ? NO_DOCUMENTS : documentsOf(event)
   }
   const visitor = visitorOf(event)
-  const looseIn = visitor === "" ? undefined : visitKey(organizationId, visitor, collectionOf(event.collection))
+  const looseIn = visitor === "" ? undefined : visitKey(organizationId, visitor, event.collection)
   if (event.query_id !== undefined) {
     const key = queryKey(organizationId, event.query_id)
     const reference = state.queries.get(key, now) ?? {
@@ -129,10 +129,10 @@ const countProduct = (
 ): void => {
   const product = facts.products.of(
     organizationId,
-    collectionOf(event.collection),
-    deviceOf(event.device ?? ""),
-    countryOf(event.country ?? ""),
-    surfaceOf(event.surface ?? ""),
+    event.collection,
+    dimensionOf(event.device ?? ""),
+    dimensionOf(event.country ?? ""),
+    dimensionOf(event.surface ?? ""),
     documentId
   )
   facts.product(product, kind, event.timestamp, quantity, money)
@@ -154,7 +154,7 @@ export const step = (state: AttributionState, body: Body, place: Place, facts: F
   // No index accepts a row of it, and by the time rows are made the faulty event is unknown.
   if (!hasKeys(event)) return deadLetter(`an id or collection has NUL or more than ${KEY_BYTES_MAX} bytes`)
   if (!state.admit(organizationId, event, place.appendedAt, place.index)) return drop("event_id already counted")
-  facts.event(organizationId, collectionOf(event.collection), event)
+  facts.event(organizationId, event.collection, event)
   countProducts(organizationId, event, facts)
   switch (event.type) {
     case "search":
