@@ -1,6 +1,6 @@
 /**
- * What a key forces on a search cannot be undone by anything the request says: filters are AND-ed as trees, other
- * embedded parameters overwrite.
+ * Nothing in a request can undo what a key forces on a search: filters are AND-ed as trees, and other embedded
+ * parameters overwrite the request's.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
@@ -50,14 +50,14 @@ beforeAll(async () => {
   )
   if (!started.ok) throw new Error(started.error.message)
   for await (const _ of started.value.lines) {
-    /* the lines are not looked at */
+    /* the lines do not matter */
   }
 })
 afterAll(() => context.engine.close())
 
 const scoped: Restrictions = { embedded: { filter_by: "shop:=a" } }
 describe("an embedded filter", () => {
-  // What is found, newest first, or how it is refused: a filter that let nothing through would hold as well.
+  // The documents found, newest first, or the refusal: a filter that let nothing through would pass the other checks.
   it.each([
     ["", "2,0"],
     ["shop:=b", ""],
@@ -97,7 +97,7 @@ describe("an embedded filter", () => {
           scoped
         )
       )
-      // The second search is refused, and with it a union.
+      // The second search is refused, and a union is refused with it.
       if (union) expect(body).toMatchObject({ code: 400 })
       else
         expect(
@@ -113,7 +113,7 @@ describe("an embedded filter", () => {
     ])
   })
 })
-it("a preset's filter cannot be reached around by the request's text", async () => {
+it("the text of a request cannot get around a preset's filter", async () => {
   await upsertPreset(context, "p", JSON.stringify({ value: { filter_by: "shop:=a", per_page: 1 } }))
   expect((await answer(search(context, "c", { q: "*", preset: "p" }))).hits.length).toBe(1)
   for (const filter_by of ["shop:=b) || (id:*", "id:* || title:`"])
