@@ -51,7 +51,7 @@ describe.each(["same thread", "worker"])("crash, writer in the %s", (worker) => 
       await rm(path, { recursive: true, force: true })
     }
   })
-  it("in the middle of an import loses no acknowledged single write and no document, and doubles none", async () => {
+  it("in the middle of an import loses no acknowledged single write and leaves every document once", async () => {
     const path = await mkdtemp(join(tmpdir(), "engine-crash-"))
     try {
       let imports = 0

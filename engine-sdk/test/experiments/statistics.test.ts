@@ -273,7 +273,7 @@ describe("two rankings in one list", () => {
     expect(teamDraft(a, a, "s", 3)).toEqual(["1", "2", "3"].map((id) => ({ id, team: "both" })))
     expect(teamDraft([], ["x"], "s", 5)).toEqual([{ id: "x", team: "b" }])
   })
-  it("gets votes for the better ranking, and for neither if both are equal, whatever comes first", () => {
+  it("gets votes for the better ranking, and for neither if both are equal, although visitors prefer first places", () => {
     const SHOWN = 8
     const documents = Array.from({ length: 20 }, (_, i) => String(i))
     /** A lower number is a better document; each ranking has its own random error. */

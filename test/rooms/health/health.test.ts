@@ -1,6 +1,6 @@
 /**
- * What the health room finds when real parts fail: Postgres stopped, a disk that refuses a sync, a stuck stream, a
- * closed engine.
+ * What the health room finds when real parts fail: Postgres is stopped, a disk refuses a sync, a stream is stuck, an
+ * engine is closed.
  */
 import { it } from "@effect/vitest"
 import { Effect, Layer, References } from "effect"
@@ -132,7 +132,7 @@ const partsOver = (
   )
 }
 
-it.live("health does not wait for a database that neither answers nor ends", () =>
+it.live("health does not wait for a database that neither answers nor fails", () =>
   Effect.gen(function* () {
     const server = yield* acquireTestPostgres
     const parts = partsOver(server, yield* temporaryFolder("frozen"), { engine: createEngine() })
@@ -150,7 +150,7 @@ it.live("health does not wait for a database that neither answers nor ends", () 
       }>`SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'`).map(({ pid }) => pid)
       for (const pid of pids) process.kill(pid, "SIGSTOP")
       const looks = new Set<number>()
-      // The looks go on, each with the same finding, while the first probe still hangs.
+      // Checks continue with the same finding while the first probe still hangs.
       for (
         const until = performance.now() + 1_500;
         performance.now() < until || looks.size < 5;
@@ -167,7 +167,7 @@ it.live("health does not wait for a database that neither answers nor ends", () 
   }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "Fatal"))
 )
 
-it.live("health finds every part that fails, in bounded time, and answers at once meanwhile", () =>
+it.live("health finds every failed part in bounded time, and answers at once meanwhile", () =>
   Effect.gen(function* () {
     const server = yield* acquireTestPostgres
     const folder = yield* temporaryFolder("health")
@@ -215,7 +215,7 @@ it.live("health finds every part that fails, in bounded time, and answers at onc
         0
       ])
 
-      // Everything is counted before the database goes away, and one record comes after.
+      // Everything is counted before the database stops, and one record is appended afterwards.
       while ((yield* health.latest).lag_ms !== 0) yield* Effect.sleep(20)
       yield* Effect.promise(() => server.stop())
       yield* log.append([{ topic: BEHAVIOUR_EVENTS.name, partition: 0, value: new Uint8Array([1]) }])
@@ -239,7 +239,7 @@ it.live("health finds every part that fails, in bounded time, and answers at onc
   }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "Fatal"))
 )
 
-it.live("a lag that cannot be read is told as unknown, not as none", () =>
+it.live("a lag that cannot be read is reported as unknown, not as none", () =>
   Effect.gen(function* () {
     const server = yield* acquireTestPostgres
     const parts = partsOver(server, yield* temporaryFolder("unread"), { engine: createEngine() })

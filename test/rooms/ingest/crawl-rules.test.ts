@@ -1,6 +1,6 @@
 /**
- * What a crawler decides, without a network: globs, addresses, robots, pace, directives, charsets, sections. Hostile
- * texts cost time in proportion to their length.
+ * The decisions of a crawler, without a network: globs, addresses, robots, pace, directives, charsets, sections.
+ * Hostile texts take time in proportion to their length.
  */
 import { expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
@@ -108,14 +108,14 @@ describe("robots.txt", () => {
   plain("of any length and with any rules costs little", () => {
     within(1_000, () => {
       const long = of(`User-agent: *\n${"Disallow: /a\n".repeat(100_000)}Disallow: /late`)
-      // What lies behind 500 KiB is not read.
+      // Nothing beyond 500 KiB is read.
       expect(long.isAllowed("http://a.example/late")).toBe(true)
     })
     expect(of(`User-agent: *\n${`Disallow: ${"*a".repeat(500)}\n`.repeat(100)}`).refusal).toMatch(
       /rules with wildcards/
     )
     const wild = of(`User-agent: *\n${`Disallow: /${"*a".repeat(480)}\n`.repeat(20)}`)
-    // A look that would cost too much is none, and the page is not asked for.
+    // A check that would cost too much is not made, and the page is not fetched.
     within(100, () => expect(wild.isAllowed(`http://a.example/${"b".repeat(2_000)}`)).toBe(false))
     within(500, () => expect(wild.isAllowed("http://a.example/bbb")).toBe(true))
   })
@@ -144,7 +144,7 @@ describe("a pace", () => {
       retryAfterSeconds(undefined, 0)
     ]).toEqual([120, 30, undefined, undefined])
   })
-  it.effect("lets one ask at a time, organizations in turn", () =>
+  it.effect("lets one request pass at a time, organizations in turn", () =>
     Effect.gen(function* () {
       const line = new HostLine()
       const order: Array<string> = []
