@@ -124,7 +124,10 @@ const ask = (
   })
 }
 
-/** The union once more when nothing was found: plans whose rules have the first fallback there is, in place of all. */
+/**
+ * The union to run again when nothing was found: it keeps the plans whose rules have the first available kind of
+ * fallback.
+ */
 const again = (
   environment: MerchandiseEnvironment,
   prepared: ReadonlyArray<Prepared>,

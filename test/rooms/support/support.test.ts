@@ -92,7 +92,7 @@ it.live("another process is notified of a thread when the change is committed, a
     const heard: Array<string> = []
     const unwatch = yield* live.watch("org_a", "thr_1", () => heard.push("1"))
     yield* live.watch("org_b", "thr_1", () => heard.push("other"))
-    // The start of listening notifies everybody once.
+    // Starting to listen notifies every watcher once.
     yield* Effect.promise(() => expect.poll(() => heard.length, { timeout: 60_000 }).toBe(2))
     heard.length = 0
     yield* Effect.ignore(sql.withTransaction(Effect.andThen(tellThread("org_a", "thr_1"), Effect.fail("taken back"))))
