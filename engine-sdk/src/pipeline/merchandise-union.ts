@@ -202,7 +202,7 @@ const finish = (
     })
   })
 }
-/** The first search with what fired for all of them: its clock and its words stand for the union. */
+/** The first search with the rules that fired for all of them: its clock and its query count for the union. */
 const leadingOf = (prepared: ReadonlyArray<Prepared>): Prepared => ({
   ...prepared[0],
   matched: {
