@@ -48,10 +48,10 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
   ],
   ["engine-sdk/src/search/highlight/marks.ts", { bytes: MEGABYTE }],
   ["src/analytics/popular-documents.ts", { bytes: 32 * MEGABYTE }],
-  // The contents of robots.txt files, and the pace of hosts that are idle.
   ["src/docs/guide/site.ts", { bytes: 4 * MEGABYTE }],
   ["src/demo/pictures.ts", { bytes: 12 * MEGABYTE }],
   ["src/embedding/lsa/trained-models.ts", { bytes: 14 * MEGABYTE }],
+  // The contents of robots.txt files, and the pace of hosts that are idle.
   ["src/ingest/crawl/hosts.ts", { bytes: 18 * MEGABYTE }],
   ["src/ports/embedder/pictures.ts", { bytes: 10 * MEGABYTE }],
   ["src/ports/outbound-http/node.ts", { bytes: 8 * MEGABYTE }],
@@ -63,8 +63,8 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
   ["src/ports/transcriber/local/transcriber-worker.ts", { bytes: 16 * MEGABYTE, each: "of its thread" }],
   ["src/voice/vocabularies.ts", { bytes: 4 * MEGABYTE }],
   ["src/understanding/language.ts", { bytes: 2 * MEGABYTE }],
-  // Indexes of values, and the time when each was read.
   ["src/nl-search/collection-facts.ts", { bytes: 8 * MEGABYTE }],
+  // Indexes of values, and the time when each was read.
   ["src/understanding/entity-indexes.ts", { bytes: 41 * MEGABYTE }],
   ["streams/processors/attribution/texts.ts", { bytes: 2 * MEGABYTE }]
 ])

@@ -39,7 +39,7 @@ it("does not yield if the search had the thread to itself", () => {
   expect(thrownBy(() => late.run(() => busy(40)))).toBeUndefined()
 })
 
-it("repeats the searches as long ones, with the account reset, synchronously and asynchronously", async () => {
+it("repeats the searches as long ones, with the account restored, synchronously and asynchronously", async () => {
   for (const isLater of [false, true]) {
     const budget = new AnswerBudget(1_000_000),
       seen: boolean[] = []

@@ -253,7 +253,7 @@ describe("the index of a relevance ranking", () => {
       ...plan,
       text: { ...plan.text!, relevance: { ...plan.text!.relevance!, units: [{ name, locale: "", weight: 1 }] } }
     })
-    // Neither a field nor anything else: a name that is requested, and kept as long as it is.
+    // Units are kept by the names in requests, whether or not a field has them, and only as long as they are requested.
     for (const name of ["title", "body"]) await engine.search("a", [asking(name)])
     const both = bytesOf(engine, "a")
     for (let i = 0; i < 4; i++)

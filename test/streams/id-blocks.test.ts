@@ -91,8 +91,8 @@ describe("event ids in the store", () => {
       expect(state.admit("o", { event_id: "new" }, START + 1_000)).toBe(true)
       await store.commit(state.snapshot(START + 1_000).writes, { t: 2 })
       expect(ids(store).map(([, bytes]) => bytes)).toEqual([2_001 * 16])
-      // Nothing new comes and the window passes: its blocks are removed after one more day, because a block may seem
-      // newer than its ids.
+      // Nothing new comes and the window passes: its blocks are removed one day later, because restored ids may look up
+      // to a day older than they are.
       await store.commit(state.snapshot(START + 31 * DAY).writes, { t: 3 })
       expect(ids(store)).toHaveLength(1)
       await store.commit(state.snapshot(START + 32 * DAY).writes, { t: 4 })

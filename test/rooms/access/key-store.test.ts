@@ -105,8 +105,8 @@ describe("packed keys", () => {
     }
     for (let n = 0; n < 64; n++) put(n, `org_${n % 3}`, "free")
     expect([asked("free"), asked("free", 0)[0], store.signersOf("free")]).toEqual([[undefined, 64], "key_0", 64])
-    // One organization has ten thousand chosen values, stored before and after one of another organization and one
-    // more.
+    // One organization has ten thousand chosen values; the key of a second one is stored between them, and that of a
+    // third one after them.
     for (let n = 100; n < 5_100; n++) put(n, "org_crowd", "ABCD")
     put(10_000, "org_other", "ABCD")
     for (let n = 5_100; n < 10_000; n++) put(n, "org_crowd", "ABCD")

@@ -33,7 +33,7 @@ it("counts at most 200 documents that one visitor chose from a search", () => {
   open.end()
   expect(told.map(({ taken }) => taken.size)).toEqual([200])
 })
-it("closes the oldest searches when the open ones take more than 64 MB", () => {
+it("emits the oldest searches when the open ones take more than 64 MB", () => {
   let told = 0
   const open = new OpenSearches(() => void told++)
   for (let n = 0; n < 4_000; n++) {
