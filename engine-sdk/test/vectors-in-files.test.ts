@@ -167,7 +167,7 @@ for (const options of [
   })
 
 describe("bytes in memory", () => {
-  it.each([0, 2])("tell exactly which vectors need not be read, with %s search workers", async (searchWorkers) => {
+  it.each([0, 2])("show exactly which vectors need not be read, with %s search workers", async (searchWorkers) => {
     const memory = createEngine({ approximateFrom: Infinity }),
       engine = await openEngine({ path, approximateFrom: 500, worker: searchWorkers > 0, searchWorkers })
     const centres = Array.from({ length: 100 }, vectorOf)

@@ -56,7 +56,7 @@ describe("servers of embedding models", () => {
     ["ollama", "/api/embed", { model: "words", input: ["a red lamp", "a cup"], truncate: true }],
     ["tei", "/embed", { inputs: ["a red lamp", "a cup"], truncate: true, normalize: true }]
   ]
-  it.each(shapes)("%s is asked and read as it is documented", async (kind, path, body) => {
+  it.each(shapes)("%s is called and read as it is documented", async (kind, path, body) => {
     const made = await embed(order(kind))
     expect(made._tag).toBe("Success")
     expect(server.asked).toEqual([{ path, authorization: "Bearer secret-key", body }])

@@ -208,7 +208,7 @@ describe("a start over damage", () => {
     ["rerank model", /weights of the rerank model `m` of `goods` are none/],
     ["record", /record of collection \d+ cannot be read/]
   ]
-  it.each(refusals)("refuses the organization of a damaged %s, all of it, with the reason", async (name, reason) => {
+  it.each(refusals)("refuses all of an organization with a damaged %s, with the reason", async (name, reason) => {
     const tenant = tenants.get(name)!
     for (const answer of [
       await search(tenant),
@@ -244,7 +244,7 @@ describe("a start over damage", () => {
     expect((await call(tenant, "POST", "collections/goods/documents", { title: "Kettle" })).status).toBe(201)
     expect((await search(tenant)).body.found).toBe(1)
   })
-  it.each(["segment", "snapshot", "counters"] as const)("makes a damaged %s anew of the documents", async (name) => {
+  it.each(["segment", "snapshot", "counters"] as const)("rebuilds a damaged %s from the documents", async (name) => {
     const tenant = tenants.get(name)!
     expect((await search(tenant)).body.found).toBe(50)
     expect((await call(tenant, "POST", "collections/goods/documents", { id: "new", title: "Kettle" })).status).toBe(201)

@@ -161,7 +161,7 @@ else
         })
     )
 
-    scenario("accepts at one process what is counted by another, and tells where the engine is not", 120_000, (place) =>
+    scenario("accepts at one process what another counts, and reports where the engine is missing", 120_000, (place) =>
       Effect.gen(function* () {
         const ports = yield* Effect.promise(() => Promise.all([freePort(), freePort()]))
         const first = yield* run(place, "first", ["start", "--mode", "distributed", "--port", String(ports[0])])

@@ -145,31 +145,29 @@ const losing = (place: Place, loss: Loss) =>
     assert.strictEqual(yield* Effect.promise(() => program.exited), 0, program.said())
   })
 
-scenario(
-  "keys and entitlements go on for the stated time without Postgres, then a 503, then everything again",
-  (place) =>
-    Effect.gen(function* () {
-      const database = new URL(place.databaseUrl)
-      const proxy = yield* Effect.acquireRelease(
-        Effect.promise(() => startBreakableProxy(database.hostname, Number(database.port))),
-        ({ heal, stop }) =>
-          Effect.promise(() => {
-            heal()
-            return stop()
-          })
-      )
-      database.host = `127.0.0.1:${proxy.port}`
-      return {
-        databaseUrl: database.href,
-        begin: () => proxy.cut(),
-        worsen: async () => {},
-        end: async () => {
-          proxy.heal()
-        }
+scenario("keys and entitlements work for the stated time without Postgres, then 503, then everything again", (place) =>
+  Effect.gen(function* () {
+    const database = new URL(place.databaseUrl)
+    const proxy = yield* Effect.acquireRelease(
+      Effect.promise(() => startBreakableProxy(database.hostname, Number(database.port))),
+      ({ heal, stop }) =>
+        Effect.promise(() => {
+          heal()
+          return stop()
+        })
+    )
+    database.host = `127.0.0.1:${proxy.port}`
+    return {
+      databaseUrl: database.href,
+      begin: () => proxy.cut(),
+      worsen: async () => {},
+      end: async () => {
+        proxy.heal()
       }
-    })
+    }
+  })
 )
-scenario("the same when the server itself freezes, is killed, and comes back with what it had", () =>
+scenario("the same when the server itself freezes, is killed, and returns with its data", () =>
   Effect.gen(function* () {
     const folder = join(yield* temporaryFolder("frozen"), "postgres")
     let server: PostgresServer = yield* Effect.promise(() => startEmbeddedPostgres(folder))

@@ -155,7 +155,7 @@ describe("backpressure", () => {
   )
 
   it.live(
-    "a log near its bound answers 429 with a time, keeps taking dead letters, counts the reports it drops, and takes events again",
+    "a log near its bound answers 429 with a time, keeps accepting dead letters, counts dropped reports, and recovers",
     () =>
       Effect.gen(function* () {
         const events = yield* Events

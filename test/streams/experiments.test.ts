@@ -258,7 +258,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("units of ex
     })
 
   own.effect(
-    "are summed as a recount of everything sums them, whatever the cuts and the order; one leaves wholly",
+    "are summed like a recount of everything, whatever the cuts and the order; an erased one is removed completely",
     () =>
       Effect.gen(function* () {
         const log = yield* EventLog

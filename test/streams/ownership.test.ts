@@ -178,7 +178,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("ownership o
   )
 
   scenario(
-    "a flush of an owner that was replaced writes nothing, before the successor's first flush and after it",
+    "a flush by a replaced owner writes nothing, neither before nor after the successor's first flush",
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const unit = { group: "fenced", partition: 0 }
@@ -206,7 +206,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("ownership o
   )
 
   scenario(
-    "an owner that was silent too long counts nothing twice and goes back to its share",
+    "an owner that was silent for too long counts nothing twice and returns to its share",
     Effect.gen(function* () {
       // The first owner's flush hangs until another one has the partition, as in a frozen process.
       const sql = yield* SqlClient.SqlClient
@@ -247,7 +247,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("ownership o
   )
 
   scenario(
-    "a partition that stands still while records wait is started again",
+    "a partition that is stuck while records wait is restarted",
     Effect.gen(function* () {
       let hangs = 0
       const hang = Effect.suspend(() => (hangs++ === 0 ? Effect.never : Effect.void))

@@ -549,7 +549,7 @@ const signedFields = (random: () => number): Signed => {
 
 const ROUNDS = 2_500
 describe("restrictions of a key", () => {
-  it.each([11, 12, 13, 14])("hold whatever is asked for (seed %i)", async (seed) => {
+  it.each([11, 12, 13, 14])("hold for random requests (seed %i)", async (seed) => {
     const random = seeded(seed)
     const answered = { hits: 0, refused: 0, restrictedFields: 0 }
     for (let round = 0; round < ROUNDS; round++) {
@@ -694,7 +694,7 @@ describe.each([
     ["pinned_hits", () => ({ pinned_hits: `${id}:1` })],
     ["hidden_hits", () => ({ hidden_hits: id })]
   ]
-  it.each(places)("in %s is 400, whether the field exists or not (%#)", async (parameter, of) => {
+  it.each(places)("in %s are refused with 400, whether the field exists or not (%#)", async (parameter, of) => {
     const [hidden, unknown] = await Promise.all([asked(of("secret")), asked(of("absent"))])
     expect([hidden.status, unknown.status]).toEqual([400, 400])
     expect(hidden.body.replaceAll("secret", "absent")).toBe(unknown.body)

@@ -117,7 +117,7 @@ it.live(
 )
 
 it.live(
-  "entries leave after 400 days, and the oldest of an organization beyond its bound, nobody else's; so do sessions that are over",
+  "entries are removed after 400 days, and the oldest beyond an organization's bound; so are sessions that are over",
   () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -96,7 +96,7 @@ const scenario = (
   )
 
 scenario(
-  "a read after a write's answer sees it, at every member, for two organizations, while members join and leave",
+  "a read after an acknowledged write sees it, at every member, for two organizations, while members join and leave",
   (address) =>
     Effect.gen(function* () {
       const random = makeRandom("interleavings")
@@ -140,7 +140,7 @@ scenario(
     })
 )
 
-scenario("a write that fails has written nothing, nowhere, and no version is spent on it", (address) =>
+scenario("a write that fails has written nothing anywhere, and uses up no version", (address) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const [one, other] = yield* Effect.all([makeMember(address), makeMember(address)])
@@ -185,7 +185,7 @@ scenario("connections that Postgres ends, of listeners, leases and rooms, lose n
 )
 
 scenario(
-  "a process that is frozen holds a write for a lease, then nobody; thawed, its first read sees what it slept through",
+  "a frozen process delays a write for a lease, then none; thawed, its first read sees what it missed",
   (address) =>
     Effect.gen(function* () {
       const one = yield* makeMember(address)
@@ -212,7 +212,7 @@ scenario(
     })
 )
 
-scenario("a process that is killed holds a write for a lease at most, and the next one not at all", (address) =>
+scenario("a killed process delays a write for at most a lease, and the next one not at all", (address) =>
   Effect.gen(function* () {
     const one = yield* makeMember(address)
     const killed = yield* memberProcess(address)
@@ -224,7 +224,7 @@ scenario("a process that is killed holds a write for a lease at most, and the ne
   })
 )
 
-scenario("a process that stands still with the next version in its hand lets others write", (address) =>
+scenario("a process that is frozen while it holds the next version lets others write", (address) =>
   Effect.gen(function* () {
     const one = yield* makeMember(address)
     const sql = yield* SqlClient.SqlClient
@@ -251,7 +251,7 @@ scenario("a process that stands still with the next version in its hand lets oth
 )
 
 scenario(
-  "a member that cannot read its rows gives its lease up: a write waits two leases at most, and its own reads are refused",
+  "a member that cannot read its rows gives up its lease: a write waits two leases at most, and its reads are refused",
   (address) =>
     Effect.gen(function* () {
       const one = yield* makeMember(address)
@@ -274,7 +274,7 @@ scenario(
     })
 )
 
-scenario("a lease that was lost does not hold again before everything written meanwhile is read", (address) =>
+scenario("a lost lease is not held again before everything written meanwhile is read", (address) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const [one, other] = yield* Effect.all([makeMember(address), makeMember(address)])
@@ -300,7 +300,7 @@ scenario("a lease that was lost does not hold again before everything written me
   })
 )
 
-scenario("a member that missed more than is kept reads everything", (address) =>
+scenario("a member that missed more changes than are kept reads everything", (address) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const one = yield* makeMember(address)
@@ -370,7 +370,7 @@ for (const way of ["cut", "block"] as const) {
   )
 }
 
-scenario("a member that leaves takes along a lease whose joining was never answered, and nobody else's", (address) =>
+scenario("a member that stops removes a lease even if its joining was never answered, and no other's", (address) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const names = Effect.map(
@@ -387,7 +387,7 @@ scenario("a member that leaves takes along a lease whose joining was never answe
   })
 )
 
-scenario("alone, a write is read at once, also when many write at the same time, and leaves no version behind", () =>
+scenario("in a single process a write is read at once, also with concurrent writes, and leaves no version behind", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const room = yield* Effect.provide(makeRoom, Layer.provide(Configuration.layerEmbedded, Identifiers.layer))

@@ -13,7 +13,7 @@ import { acquireTestPostgres } from "../../support/postgres.ts"
 const QUARTER_MS = 15 * 60_000
 
 it.live(
-  "ten of an account from a network and fifty from a network pass, whichever process is asked; right ones are given back, and an account of many networks is slow",
+  "ten attempts of an account and fifty of a network pass, over all processes; right ones are returned, others get slow",
   () =>
     Effect.scoped(
       Effect.gen(function* () {

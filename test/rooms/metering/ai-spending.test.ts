@@ -42,7 +42,7 @@ const scenario = (title: string, body: (forward: (ms: number) => void) => Effect
   )
 type Needs = AiSpending | Wallet | SqlClient.SqlClient
 
-scenario("64 visitors spend the last five searches: five answers, 59 times 402, and the neighbour pays nothing", () =>
+scenario("64 visitors spend the last five searches: five answers, 59 times 402, and another tenant pays nothing", () =>
   Effect.gen(function* () {
     const spending = yield* AiSpending
     const wallet = yield* Wallet
@@ -71,7 +71,7 @@ scenario("64 visitors spend the last five searches: five answers, 59 times 402, 
   })
 )
 
-scenario("a session's units come before credits; a full key has none; what fails costs nothing", (forward) =>
+scenario("a session's units come before credits; a full key has none; failures cost nothing", (forward) =>
   Effect.gen(function* () {
     const spending = yield* AiSpending
     const wallet = yield* Wallet
@@ -99,7 +99,7 @@ scenario("a session's units come before credits; a full key has none; what fails
   })
 )
 
-scenario("a job reserves where it is asked for, lives longer than a reservation, and pays with its end", (forward) =>
+scenario("a job reserves when it is requested, lives longer than a reservation, and pays at its end", (forward) =>
   Effect.gen(function* () {
     const spending = yield* AiSpending
     const wallet = yield* Wallet

@@ -100,7 +100,7 @@ const every = (sql: SqlClient.SqlClient) =>
   )
 
 scenario(
-  "three processes share a month's quota to the unit, tell its events once, and begin anew with the month",
+  "three processes share a month's quota to the unit, send its events once, and start again with the month",
   (address, { forward, now }) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -148,7 +148,7 @@ scenario(
     })
 )
 
-scenario("used units survive a kill, and what the dead held counts as used", (address) =>
+scenario("used units survive a kill, and units held by a killed process count as used", (address) =>
   Effect.gen(function* () {
     yield* organization("org_a", "standard", 2_000)
     let passed = 0
@@ -165,7 +165,7 @@ scenario("used units survive a kill, and what the dead held counts as used", (ad
   })
 )
 
-scenario("overage of three processes spends the wallet to the last unit and leaves nothing reserved", (address) =>
+scenario("overage in three processes spends the wallet to the last unit and leaves nothing reserved", (address) =>
   Effect.gen(function* () {
     yield* organization("org_a", "standard", 10, true)
     yield* organization("org_b", "standard", 0, false)
@@ -204,7 +204,7 @@ scenario("overage of three processes spends the wallet to the last unit and leav
 )
 
 scenario(
-  "without Postgres units in hand and a bounded credit pass, then 503, and what was used is counted afterwards",
+  "without Postgres held units and a bounded credit pass, then 503, and what was used is counted afterwards",
   (address) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -239,7 +239,7 @@ scenario(
 )
 
 scenario(
-  "a session's allowance holds over processes, for search keys only, and ends with the hour",
+  "a session's allowance applies across processes, only to search keys, and ends with the hour",
   (address, { forward, now }) =>
     Effect.gen(function* () {
       yield* organization("org_a", "free", null)

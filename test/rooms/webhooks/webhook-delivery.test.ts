@@ -87,7 +87,7 @@ const lab = Effect.gen(function* () {
 })
 
 it.live(
-  "six attempts, each due within its interval, then failed; a redelivery is a new round; the event is settled by the end of the first",
+  "six attempts, each due within its interval, then failed; a redelivery is a new round; the first one settles the event",
   () =>
     Effect.gen(function* () {
       const { dispatcher, emit, endpoint, forward, time, timed, unsettled, webhooks, when } = yield* lab
