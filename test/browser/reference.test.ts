@@ -48,7 +48,7 @@ describe("the API reference", () => {
     { width: 1280, height: 800 },
     { width: 390, height: 844 }
   ])(
-    "lists every operation, opens and tries one at $width x $height, asks nobody else and logs no error",
+    "lists every operation, opens and tries one at $width x $height, contacts no other host and logs no error",
     { timeout: 120_000 },
     async (viewport, context) => {
       if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)

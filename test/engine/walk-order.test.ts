@@ -91,7 +91,7 @@ const found = async (call: WireCall, query: string): Promise<string[]> => {
 it.each([
   ["one import", WORDS.length],
   ["one by one", 1]
-])("a search and a filter by prefix take those first in it: documents written %s", async (_name, size) => {
+])("a search and a filter by prefix take the first words of it: documents written %s", async (_name, size) => {
   const engine = createEngine(),
     call = routerOver({ engine, resources: memoryResources(), namespace: "one" })
   expect(

@@ -22,7 +22,7 @@ describe("an alert", () => {
     { case: "stays beyond it", state: "firing", value: 99, becomes: "firing", fires: false },
     { case: "comes back", state: "firing", value: 9, becomes: "ok", fires: false },
     { case: "has no value while it is ok", state: "ok", value: undefined, becomes: "ok", fires: false },
-    { case: "is told nothing while it fires", state: "firing", value: undefined, becomes: "firing", fires: false }
+    { case: "has no value while it fires", state: "firing", value: undefined, becomes: "firing", fires: false }
   ] as const)("that $case", ({ becomes, fires, state, value }) => {
     expect(judged(above10, state, value)).toEqual({ state: becomes, hasFired: fires })
   })

@@ -43,7 +43,7 @@ const records = (seed: number, count: number): ReadonlyArray<BatchRecord> => {
 
 describe("record batches", () => {
   it.each(hasZstd ? (["none", "gzip", "zstd"] as const) : (["none", "gzip"] as const))(
-    "are what the client reads: %s",
+    "are decoded by the client without a difference: %s",
     async (compression) => {
       for (let seed = 1; seed <= 12; seed++) {
         const given = records(seed, 1 + seed * seed)

@@ -70,7 +70,7 @@ describe("live transcribers of servers", () => {
     ["deepgram", "nova-3"],
     ["assemblyai", "universal-streaming-english"],
     ["openai", "gpt-4o-transcribe"]
-  ] as const)("%s: words are told as they come, settled once, and all of them at the end", async (kind, name) => {
+  ] as const)("%s: words are reported as they arrive, settled once, and complete at the end", async (kind, name) => {
     const held = await open({ kind, model: name, url: server.url, apiKey: "live-secret" }, "en")
     await speak(held)
     await eventually(() =>

@@ -49,7 +49,7 @@ it.each([false, true])("comes back after its writer was lost (worker %s)", async
 })
 
 it.each([false, true])(
-  "finds every write that it acknowledges, also one that was under way when its writer was given up alive (worker %s)",
+  "finds every write that it acknowledges, also one in progress when its living writer was given up (worker %s)",
   async (worker) => {
     const path = mkdtempSync(join(tmpdir(), "dowser-supervised-"))
     const opened: Array<LocalEngine> = []

@@ -208,21 +208,24 @@ describe("a start over damage", () => {
     ["rerank model", /weights of the rerank model `m` of `goods` are none/],
     ["record", /record of collection \d+ cannot be read/]
   ]
-  it.each(refusals)("refuses all of an organization with a damaged %s, with the reason", async (name, reason) => {
-    const tenant = tenants.get(name)!
-    for (const answer of [
-      await search(tenant),
-      await search(tenant, "others"),
-      await call(tenant, "GET", "presets"),
-      await call(tenant, "GET", "keys"),
-      await call(tenant, "POST", "events", { events: [] })
-    ]) {
-      expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "60"])
-      expect(answer.body.reason).toMatch(reason)
+  it.each(refusals)(
+    "refuses every request of an organization with a damaged %s, with the reason",
+    async (name, reason) => {
+      const tenant = tenants.get(name)!
+      for (const answer of [
+        await search(tenant),
+        await search(tenant, "others"),
+        await call(tenant, "GET", "presets"),
+        await call(tenant, "GET", "keys"),
+        await call(tenant, "POST", "events", { events: [] })
+      ]) {
+        expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "60"])
+        expect(answer.body.reason).toMatch(reason)
+      }
+      // A request without a valid key learns nothing about the damage.
+      expect((await program.request("GET", "/v1/presets", { key: `${tenant.full_key}x` })).status).toBe(401)
     }
-    // A request without a valid key learns nothing about the damage.
-    expect((await program.request("GET", "/v1/presets", { key: `${tenant.full_key}x` })).status).toBe(401)
-  })
+  )
   it("refuses a collection whose documents cannot be read, in reads and writes, and serves the organization's others", async () => {
     const tenant = tenants.get("document")!
     for (const answer of [

@@ -120,7 +120,7 @@ const canRead = (uid: number, path: string): boolean =>
   spawnSync("cat", [path], { cwd: "/", uid, gid: uid }).status === 0
 
 it.skipIf(!isOpenClone)(
-  "started as root, the program and Postgres are users of their own, and neither reads what is the other's",
+  "started as root, the program and Postgres run as different users, and neither can read the other's files",
   async () => {
     const data = join(folder, "handed-over"),
       daemon = uidOf("daemon")
@@ -175,7 +175,7 @@ it.skipIf(!isOpenClone)(
 )
 
 it.skipIf(!isOpenClone)(
-  "started as root, Postgres ends with its launcher, and what both left is taken up again",
+  "started as root, Postgres ends with its launcher, and the files that both left are used again",
   async () => {
     const data = join(folder, "killed")
     const program = await launch(data)
@@ -209,7 +209,7 @@ it.skipIf(!isOpenClone)(
 )
 
 it.skipIf(!isOpenClone)(
-  "started as root, nothing of a folder is given away that holds something else, and links are not followed",
+  "started as root, a folder with foreign files keeps its owner, and links are not followed",
   async () => {
     const mixed = join(folder, "mixed"),
       elsewhere = join(folder, "elsewhere"),
@@ -237,7 +237,7 @@ it.skipIf(!isOpenClone)(
   }
 )
 
-it.skipIf(!isOpenClone)("a data folder that nobody else can reach is run as root, and that is said", async () => {
+it.skipIf(!isOpenClone)("a data folder that no other user can reach is run as root, with a message", async () => {
   const closed = join(folder, "closed")
   mkdirSync(closed, { mode: 0o700 })
   const program = await launch(join(closed, "data"))

@@ -49,12 +49,15 @@ describe("generated queries", () => {
   it.each([
     ["compatible", 2_000, undefined],
     ["relevance", 400, "relevance"]
-  ] as const)("with one typing error are corrected to what was meant: %s ranking", async (_name, queries, ranking) => {
-    const { clean, mistyped } = await correctionShares(catalogue, products, queries, ranking)
-    expect([mistyped.tried, clean.tried]).toEqual([queries, queries])
-    expect(mistyped.right / queries).toBeGreaterThanOrEqual(0.9)
-    expect(clean.right / queries).toBeGreaterThanOrEqual(0.995)
-  })
+  ] as const)(
+    "with one typing error are corrected to the intended words: %s ranking",
+    async (_name, queries, ranking) => {
+      const { clean, mistyped } = await correctionShares(catalogue, products, queries, ranking)
+      expect([mistyped.tried, clean.tried]).toEqual([queries, queries])
+      expect(mistyped.right / queries).toBeGreaterThanOrEqual(0.9)
+      expect(clean.right / queries).toBeGreaterThanOrEqual(0.995)
+    }
+  )
   it("name the values that they were made of", async () => {
     const shares = await entityShares(catalogue, namingQueries(productValues(products), 2_000))
     expect(shares.precision).toBeGreaterThanOrEqual(0.95)

@@ -35,7 +35,7 @@ describe("paths", () => {
     ])
   })
   it.each(["", "a..b", "a[", "a[x]", "a.b[1", "[", 'a["x', "x".repeat(513), Array(18).fill("a").join(".")])(
-    "that are none are told: %s",
+    "that are invalid are reported: %s",
     (text) => {
       expect(typeof pathOf(text)).toBe("string")
     }

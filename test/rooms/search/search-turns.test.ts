@@ -95,7 +95,7 @@ const seeded = (seed: number) => {
   return (max: number): number => ((state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0) % 65_536) % max
 }
 it.each(Array.from({ length: 40 }, (_, i) => i + 1))(
-  "who always has work gets its weight's share of the time, whoever asks for how many at once: seed %i",
+  "an always busy organization gets its weight's share of the time, however many searches arrive at once: seed %i",
   (seed) => {
     const random = seeded(seed)
     const members = Array.from({ length: 2 + random(5) }, () => ({

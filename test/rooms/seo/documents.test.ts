@@ -73,7 +73,7 @@ const textsOf = (xml: string, element: string): ReadonlyArray<string> => {
 
 describe("a page", () => {
   it.for(hostile.map((text, i) => [i, text] as const))(
-    "of hostile text %i is valid and says it as text",
+    "of hostile text %i is valid and contains it as text",
     async ([, text]) => {
       const html = pageHtml(pageOf(text))
       expect(await faultsOf(html)).toEqual([])
