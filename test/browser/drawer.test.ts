@@ -38,7 +38,7 @@ const isKept = (page: Page) =>
   page.evaluate(() => document.activeElement === document.body || document.activeElement?.closest("#drawer") !== null)
 
 describe("the filters", () => {
-  it("are in a drawer on a phone, below which hits come first", async (context) => {
+  it("are in a drawer on a phone, where hits come first", async (context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
     const page = await open(390)
     // The first screen shows a hit and no filter.

@@ -133,7 +133,7 @@ it("embedded parameters overwrite the request's", async () => {
   expect(body.hits).toHaveLength(1)
   expect(body.hits[0].document).not.toHaveProperty("shop")
 })
-it("collections that are closed refuse who joins them, and do not exist for what joins them unasked", async () => {
+it("closed collections refuse searches that join them, and do not affect others", async () => {
   const closed: Restrictions = { collections: ["c"] }
   const refused = await search(context, "c", { q: "*", filter_by: "$people(id:*)" }, closed)
   expect(refused).toEqual({
@@ -158,7 +158,7 @@ it("filters that do not fit a collection close it, after what the request itself
   })
   expect(await search(context, "c", { q: "*", per_page: "many" }, misfit)).toMatchObject({ error: { kind: "Invalid" } })
 })
-it("tells closed filter texts from open ones", () => {
+it("distinguishes closed filter texts from open ones", () => {
   expect(["a:1 && (b:2)", "a:=`)`", "a.{b:1}", "loc:(1, 2, 3 km)"].map(isClosedFilterText)).toEqual([
     true,
     true,

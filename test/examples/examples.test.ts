@@ -72,7 +72,7 @@ describe("events-and-analytics", () => {
 })
 
 describe("sdk-library", () => {
-  it("finds by itself, without a server", async () => {
+  it("searches by itself, without a server", async () => {
     const home = mkdtempSync(join(tmpdir(), "dowser-example-"))
     // Resolved as if installed from a registry, but to this repository's sources.
     const command = `${process.execPath} run -A --no-check --config ${here}deno.json --conditions dowser-source`
@@ -146,7 +146,7 @@ describe("webhook-receiver", () => {
 })
 
 describe("assistant-chat", () => {
-  it("prints an answer with its sources, goes on with the conversation, and says when it is refused", async () => {
+  it("prints an answer with its sources, continues the conversation, and reports a refusal", async () => {
     const { full_key: key, organization_id, search_key } = await program.tenant("Example assistant")
     await program.topUp(organization_id, 10)
     const fields = ["title", "text"].map((name) => ({ name, type: "string" }))

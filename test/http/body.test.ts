@@ -212,12 +212,12 @@ describe("a body", () => {
     }
     expect(await post("/", Buffer.alloc(1_000))).toBe("1000")
   })
-  it("that goes on at 16 kB a second has the time that it needs", async () => {
+  it("that arrives at 16 kB a second gets the time that it needs", async () => {
     // By then 40,000 bytes have arrived, which grants more than two additional seconds.
     const answer = dripping("x".repeat(40_000), 120_000, { path: "/large", every_ms: 150, times: 3 })
     expect(await answer).toContain("120000")
   })
-  it("that is read as a stream ends when its sender goes silent, and not while pieces come", async () => {
+  it("that is read as a stream fails when its sender goes silent, and not while pieces arrive", async () => {
     const text = dripping("abc", 900, { path: "/silent", every_ms: 100, times: 10 })
     await text
     expect(silent.slice(0, -1).join("")).toBe("abc".repeat(10))

@@ -135,7 +135,7 @@ describe("words to listen for", () => {
   })
 })
 
-describe("what documents begin with", () => {
+describe("the beginnings of documents", () => {
   const openings = new Openings(
     ["spigen ultra hybrid case", "jisoncase wallet case", "insignia directional microphone", "mophie juice pack"].join(
       "\n"

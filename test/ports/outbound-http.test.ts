@@ -59,7 +59,7 @@ const tcp = (onSocket: (socket: Socket) => void) =>
   )
 
 describe("addresses", () => {
-  plain("that only this machine or its network reaches are not public, in whatever form", () => {
+  plain("that only this machine or its network can reach are not public, in any notation", () => {
     const refused = [
       "127.0.0.1",
       "127.255.255.255",

@@ -91,7 +91,7 @@ describe("framing", () => {
       () => head("POST /v1/keys", "transfer-encoding: chunked, identity") + `0\r\n\r\n${smuggling()}`
     ],
     [
-      "a chunk size that is none",
+      "an invalid chunk size",
       () => head("POST /v1/keys", "transfer-encoding: chunked") + `zz\r\n{}\r\n0\r\n\r\n${smuggling()}`
     ],
     ["a folded header", () => head("GET /v1/keys", "x-a: b\r\n c: d") + smuggling()],

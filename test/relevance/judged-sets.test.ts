@@ -50,7 +50,7 @@ for (const { floor, name, queries, queryBy } of sets) {
     it.each([
       ["one typo", withTypo, 0.92],
       ["two words written as one", joinedWords, 0.95]
-    ] as const)("keeps its answers under %s", async (_name, change, share) => {
+    ] as const)("keeps its quality under %s", async (_name, change, share) => {
       const runs: Array<number> = []
       for (let seed = 0; seed < 2; seed++)
         runs.push(

@@ -22,7 +22,7 @@ import { layerTestSql } from "../support/postgres.ts"
 const AT = Date.UTC(2026, 4, 4, 12)
 
 describe("the mode of flushes after a refusal", () => {
-  plain("halves down to one record, searches that, and grows again while flushes go through", () => {
+  plain("halves down to one record, searches that one, and grows again while flushes succeed", () => {
     const sizes: Array<number> = []
     for (let mode = afterRefusal(1_000, "t/9"); ; mode = afterRefusal(mode.recordsMax, "t/9")) {
       sizes.push(mode.recordsMax)

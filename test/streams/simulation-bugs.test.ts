@@ -21,7 +21,7 @@ const BUGS: ReadonlyArray<readonly [what: string, variant: Variant, finds: RegEx
   ["retention believes that all is counted", { reportsAhead: true }, /^retention removed/]
 ]
 
-describe.skipIf(ONLY_SEED !== undefined)("a bug that is planted", () => {
+describe.skipIf(ONLY_SEED !== undefined)("a planted bug", () => {
   for (const [what, variant, finds] of BUGS) {
     it(`is found: ${what}`, async () => {
       const { failures, schedules } = await runCampaign(1, WITHIN, variant, 1)

@@ -27,7 +27,7 @@ const committing = Effect.gen(function* () {
 })
 
 describe("a group", () => {
-  plain("has requests up to about its size, and at least one", () => {
+  plain("contains requests up to about its size, and at least one", () => {
     const sizes = [4, 4, 4, 50, 1].map((size) => ({ size }))
     expect(requestsWithin(sizes, 0, 10)).toBe(3)
     expect(requestsWithin(sizes, 3, 10)).toBe(1)

@@ -30,14 +30,14 @@ import { promised } from "../../support/patience.ts"
 
 describe("the verdict", () => {
   const finding = (part: Finding["part"], ok: boolean): Finding => ({ part, ok, detail: "" })
-  plain("is down without the engine, degraded without anything else", () => {
+  plain("is down without the engine, degraded without any other part", () => {
     const all = (["engine", "event_log", "streams", "postgres"] as const).map((part) => finding(part, true))
     expect(verdictOf(all)).toBe("ok")
     for (const part of ["event_log", "streams", "postgres", "health"] as const)
       expect(verdictOf([...all, finding(part, false)]), part).toBe("degraded")
     expect(verdictOf([...all, finding("postgres", false), finding("engine", false)])).toBe("down")
   })
-  plain("is told when a part changes, not again and again", () => {
+  plain("is logged when a part changes, and not repeatedly", () => {
     const was = [finding("engine", true), finding("postgres", false), finding("streams", false)]
     expect(
       changesOf(was, [finding("engine", false), finding("postgres", false), finding("streams", true)]).map(
@@ -51,7 +51,7 @@ describe("the verdict", () => {
       "postgres"
     ])
   })
-  plain("is written for a person, figures that were cut off as such", () => {
+  plain("is written for a person, and marks figures that were cut off", () => {
     const partition = {
       group: "attribution",
       partition: 3,
@@ -87,7 +87,7 @@ describe("the verdict", () => {
     expect(lines).toContain("  webhooks: 10000 or more deliveries wait, 3 failed, 0 events to be spread")
   })
 
-  plain("tells losses when they grow, also when a new thread counts from zero", () => {
+  plain("reports losses when they grow, also when a new thread counts from zero", () => {
     const none = { worker_restarts: 0, processor_restarts: 0, dead_letters: 0, records_lost: 0, reports_dropped: 0 }
     expect(growthOf(none, none)).toBeUndefined()
     expect(growthOf({ ...none, dead_letters: 2 }, { ...none, dead_letters: 5, reports_dropped: 7 })).toMatch(

@@ -24,7 +24,7 @@ const organization = (id: string) =>
   )
 
 describe("the ends of a range", () => {
-  plain("before the kept instants move outwards to whole minutes, others stay", () => {
+  plain("before the kept instants are moved outwards to whole minutes, later ones stay", () => {
     const kept = instantsKeptFrom(NOW)
     expect(kept).toBe(Date.UTC(2026, 5, 10) - 400 * DAY_MS)
     expect(withoutOldInstants({ from: kept - 1, before: kept + 1 }, kept)).toEqual({
