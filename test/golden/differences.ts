@@ -25,7 +25,7 @@ export interface Difference {
   readonly reason: string
   /** The columns that may disagree for that reason; every other column of the same record still counts. */
   readonly columns: ReadonlyArray<string>
-  /** The ids of the records; `where` selects them by a property instead. */ readonly ids?: ReadonlyArray<string>
+  /** The records by their ids, or by a property: */ readonly ids?: ReadonlyArray<string>
   readonly where?: (record: GoldenRecord) => boolean
 }
 interface Disagreeing {
