@@ -1,5 +1,5 @@
 /**
- * When what is behind intake hangs or is full, nothing grows, nothing is lost, and refused senders learn when to retry.
+ * When the database hangs or the log is full, nothing grows, nothing is lost, and refused senders learn when to retry.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
