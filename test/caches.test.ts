@@ -1,7 +1,7 @@
 /**
- * Everything that the program remembers of outside text, with its bound in bytes. A new cache is a `BoundedMap`, or
- * something that counts its own bytes, and has a line here; a `Map` of a module that functions write to is neither,
- * unless it says why.
+ * Every cache of outside text in the program, with its bound in bytes. A new cache is a `BoundedMap`, or counts its own
+ * bytes, and has a line here. A module-level `Map` that functions write to is not allowed, unless its line gives the
+ * reason.
  */
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join, relative } from "node:path"
@@ -28,7 +28,7 @@ const sources = new Map(
     .map((path) => [relative(root, path), readFileSync(path, "utf8")] as const)
 )
 
-/** Of the process, unless it says "of each". */
+/** For the whole process, unless `each` says otherwise. */
 const MEGABYTE = 1_000_000
 const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: string }> = new Map([
   ["src/personalization/histories.ts", { bytes: 28 * MEGABYTE }],
@@ -48,10 +48,10 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
   ],
   ["engine-sdk/src/search/highlight/marks.ts", { bytes: MEGABYTE }],
   ["src/analytics/popular-documents.ts", { bytes: 32 * MEGABYTE }],
-  // What robots.txt say, and the pace of hosts that nobody asks.
   ["src/docs/guide/site.ts", { bytes: 4 * MEGABYTE }],
   ["src/demo/pictures.ts", { bytes: 12 * MEGABYTE }],
   ["src/embedding/lsa/trained-models.ts", { bytes: 14 * MEGABYTE }],
+  // The contents of robots.txt files, and the pace of hosts that are idle.
   ["src/ingest/crawl/hosts.ts", { bytes: 18 * MEGABYTE }],
   ["src/ports/embedder/pictures.ts", { bytes: 10 * MEGABYTE }],
   ["src/ports/outbound-http/node.ts", { bytes: 8 * MEGABYTE }],
@@ -63,11 +63,11 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
   ["src/ports/transcriber/local/transcriber-worker.ts", { bytes: 16 * MEGABYTE, each: "of its thread" }],
   ["src/voice/vocabularies.ts", { bytes: 4 * MEGABYTE }],
   ["src/understanding/language.ts", { bytes: 2 * MEGABYTE }],
-  // Indexes of values, and when each was read.
   ["src/nl-search/collection-facts.ts", { bytes: 8 * MEGABYTE }],
+  // Indexes of values, and the time when each was read.
   ["src/understanding/entity-indexes.ts", { bytes: 41 * MEGABYTE }],
 ])
-/** Maps that functions write to and that no outside text makes larger. */
+/** Maps that functions write to, but that no outside text makes larger. */
 const unbounded: ReadonlyMap<string, string> = new Map([
   ["engine-sdk/src/optional-package.ts: installed", "names of packages, ours"],
   ["engine-sdk/src/search/text/segment-matches.ts: spareBits", "rooms that are lent, 16 of each size"],
@@ -89,7 +89,7 @@ const unbounded: ReadonlyMap<string, string> = new Map([
 ])
 
 describe("caches", () => {
-  it("of outside text declare their bound in bytes, all of them here", () => {
+  it("of outside text declare their bound in bytes and are all listed here", () => {
     const found = [...sources]
       .filter(
         ([name, text]) => /new (BoundedMap|TextCache)\b/.test(text) && !/(bounded-map|text-cache)\.ts$/.test(name)
@@ -103,7 +103,7 @@ describe("caches", () => {
     expect(all).toBeLessThan(520 * MEGABYTE)
     expect([TEMPLATE_BYTES_MAX, CACHE_BYTES_MAX]).toEqual([16_000_000, 64_000_000])
   })
-  it("are no plain maps of a module", () => {
+  it("are not plain maps at module level", () => {
     const maps = [...sources].flatMap(([name, text]) =>
       [...text.matchAll(/^(?:export )?(?:const|let) (\w+)[^=\n]*= new (?:Map|Set)\b/gm)].map(
         ([, variable]) => [name, variable!, text] as const
@@ -118,7 +118,7 @@ describe("caches", () => {
 })
 
 describe("a bounded map", () => {
-  it("never holds more than its bytes, forgets what came first, and gives back what it forgets", () => {
+  it("never exceeds its bytes, evicts the oldest entry first, and frees what it evicts", () => {
     const map = new BoundedMap<string, string>({
       bytes_max: 10_000,
       bytesOf: (key, value) => 2 * (key.length + value.length)

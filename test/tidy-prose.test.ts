@@ -1,6 +1,6 @@
 /**
- * The rules of the house for prose: what a comment cites is in the repository, under the heading that it names, so that
- * a reader can look it up.
+ * The house rules for prose: a comment cites only what is in the repository, under an existing heading, so that a
+ * reader can look it up.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
@@ -22,7 +22,7 @@ const text = new Map(code.map((path) => [nameOf(path), readFileSync(path, "utf8"
 const comments = [...text].map(([name, source]) => [name, commentsOf(source)] as const)
 
 describe("citations in comments", () => {
-  /** A path of a Markdown file of this repository, with the fragment of one of its headings or without. */
+  /** The path of a Markdown file of this repository, with or without the fragment of one of its headings. */
   const cited = /(?<![\w/.])((?:[\w-]+\/)*[\w-]+\.md)(?!\w)(?:#([\w-]+))?/g
   const headings = new Map<string, ReadonlySet<string>>()
   const isThere = (page: string, heading: string | undefined): boolean => {
@@ -39,7 +39,7 @@ describe("citations in comments", () => {
   it("name pages and headings that exist", () => {
     expect(comments.flatMap(([name, all]) => all.flatMap((comment) => missing(name, comment)))).toEqual([])
   })
-  it("are noticed when they name a page or a heading that does not exist", () => {
+  it("are reported when they name a page or a heading that does not exist", () => {
     expect(missing("src/a.ts", "See `docs/contract/filters.md#strings` and README.md.")).toEqual([])
     expect(missing("src/a.ts", "See `docs/contract/filters.md#nothing`, docs/absent.md")).toEqual([
       "src/a.ts: docs/contract/filters.md#nothing",
@@ -64,7 +64,7 @@ describe("citations in comments", () => {
 })
 
 describe("constants", () => {
-  /** A number, or a product of numbers, under a name of its module. */
+  /** A number, or a product of numbers, that a module names. */
   const number = /^(?:export )?const (\w+)(?:: [^=\n]+)? = [-\d_.][-\d_.e*/ ]*$/gm
   const misspelt = (source: string): ReadonlyArray<string> =>
     [...source.matchAll(number)].flatMap(([, name]) => (/^[A-Z][A-Z0-9_]*$/.test(name!) ? [] : [name!]))
@@ -73,7 +73,7 @@ describe("constants", () => {
     const own = [...text].filter(([name]) => /^(src|streams|log|engine-sdk\/src)\//.test(name))
     expect(own.flatMap(([name, source]) => misspelt(source).map((found) => `${name}: ${found}`))).toEqual([])
   })
-  it("in another spelling are noticed", () => {
+  it("in another spelling are reported", () => {
     expect(
       misspelt("const WAIT_ms = 10_000\nexport const listMax = 2 * 1024\nconst WAIT_MS = 5\nconst x = f(1)")
     ).toEqual(["WAIT_ms", "listMax"])
@@ -88,14 +88,14 @@ describe("the glossary", () => {
     expect(words.length).toBeGreaterThanOrEqual(60)
     expect(words.filter((word, i) => words.indexOf(word) !== i)).toEqual([])
   })
-  /** Words that something else is called by now, each with the word of the glossary. */
+  /** Words that were replaced, each with the word of the glossary. */
   const retired = new Map([
     ["understudy", "shadow"],
     ["ReplayBoard", "replay requests"],
     ["holdSoon", "reserve or wait"],
     ["Contest", "top-k"]
   ])
-  it("has taken the place of older words", () => {
+  it("has replaced older words", () => {
     const found = [...text].flatMap(([name, source]) =>
       [...retired.keys()].flatMap((word) => (new RegExp(`\\b${word}\\b`).test(source) ? [`${name}: ${word}`] : []))
     )
@@ -104,7 +104,9 @@ describe("the glossary", () => {
 })
 
 describe("names of types", () => {
-  /** Participles say what was done and not what it is: as names of types they stood for a dozen things each. */
+  /**
+   * Participles say what was done to a thing and not what it is: as names of types, each was used for a dozen things.
+   */
   const vague = /^(?:export )?(?:interface|type|class) (Answered|Held|Waiting|Known|Told|Kept|Said)\b/gm
   it("that are bare participles are not used", () => {
     const own = [...text].filter(([name]) => /^(src\/(?!voice)|streams\/|log\/|engine-sdk\/src\/)/.test(name))
@@ -125,7 +127,7 @@ describe("sizes", () => {
     expect(lines.length).toBeGreaterThan(200_000)
     expect(long.length / lines.length).toBeLessThan(0.01)
   })
-  /** One idea each, as ARCHITECTURE says; they may only become shorter. */
+  /** Files of one idea each, as ARCHITECTURE says; they may only become shorter. */
   const owed = new Map([
     ["engine-sdk/src/memory/local-engine.ts", 820],
     ["engine-sdk/src/query/compile-search.ts", 751],

@@ -1,6 +1,6 @@
 /**
- * The rules of the house as a test: who may import whom, where clock and randomness may be read, that queues have a
- * bound, that no file is an orphan, and that nothing names this machine.
+ * The house rules as a test: who may import whom, where clock and randomness may be read, that queues are bounded, that
+ * no file is an orphan, and that nothing names this machine.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
@@ -27,14 +27,14 @@ const folders = ["src", "streams", "log", "engine-sdk", "fixtures", "bench", "te
 const files = folders.flatMap((folder) => walk(join(root, folder))).filter((path) => /\.(ts|mjs|js)$/.test(path))
 const nameOf = (path: string) => relative(root, path)
 const text = new Map(files.map((path) => [path, readFileSync(path, "utf8")]))
-/** Without comments and strings that only look like code. */
+/** The source without comments, which may contain what looks like code. */
 const codeOf = (path: string) => (text.get(path) ?? "").replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "")
 
 const referred = (path: string, pattern: RegExp): ReadonlyArray<string> =>
   [...codeOf(path).matchAll(pattern)].flatMap((match) => resolveModule(nameOf(path), match[1]!) ?? [])
 const importedBy = (path: string): ReadonlyArray<string> =>
   referred(path, /(?:from|import)\s*\(?\s*["']((?:\.{1,2}|@dowser)\/[^"']+)["']/g)
-/** Also the programs and threads that it starts. */
+/** Imports, including the programs and threads that the file starts. */
 const importsOf = (path: string): ReadonlyArray<string> => [
   ...importedBy(path),
   ...referred(path, /new URL\(\s*["'](\.{1,2}\/[^"']+\.(?:ts|mjs|js))["']/g)
@@ -48,7 +48,7 @@ const violations = (rule: (from: string, to: string) => boolean): ReadonlyArray<
   )
 
 describe("import directions", () => {
-  it("engine-sdk sees none of us", () => {
+  it("engine-sdk imports no other package of ours", () => {
     expect(violations((from, to) => inFolder(from, "engine-sdk/src") && !inFolder(to, "engine-sdk"))).toEqual([])
   })
   it("engine-sdk uses no Effect", () => {
@@ -77,7 +77,7 @@ describe("import directions", () => {
       violations((from, to) => inFolder(from, "src/ports") && inFolder(to, "src") && !/^src\/(ports|net)\//.test(to))
     ).toEqual([])
   })
-  it("the log knows nobody, the streams know the log alone", () => {
+  it("the log imports no other package of ours, and the streams nothing of the server", () => {
     expect(violations((from, to) => inFolder(from, "log") && /^(src|streams|test|bench|fixtures)\//.test(to))).toEqual(
       []
     )
@@ -130,7 +130,7 @@ describe("import directions", () => {
 })
 
 describe("time and chance", () => {
-  /** Places that are services, adapters of the machine, or programs of their own. */
+  /** Services, adapters of the machine, and programs of their own. */
   const allowed =
     /^(src\/ports\/|log\/event-log\/|log\/identifiers\.ts|src\/runtime\/|src\/access\/seal\.ts|src\/cli\/|src\/http\/edges\.ts|src\/demo\/page\/|src\/main\.ts|streams\/(host\/worker|main)\.ts|scripts\/|test\/|bench\/|fixtures\/random\.ts|engine-sdk\/src\/collection\/clock\.ts|engine-sdk\/(test|bench)\/)/
   it("are read through services only", () => {
@@ -175,7 +175,7 @@ describe("bounds", () => {
 })
 
 describe("names from outside", () => {
-  /** Asked by names of ours alone, or of no consequence; each with its reason. */
+  /** Lookups by names of our own, or without consequence; each with its reason. */
   const allowed = new Map([
     ["engine-sdk/src/documents/merge.ts: document[OPERATIONS_KEY]", "a constant"],
     ["engine-sdk/src/operations/import-export.ts: refusalOf[line]", "a symbolic verdict of ours, not a line's text"],
@@ -215,7 +215,7 @@ describe("names from outside", () => {
     ["streams/erasure/linking.ts: entries[topic]", "names of topics, of ours"],
     ["streams/replays/coordinator.ts: steps[run.phase]", "the phases of a run, of ours"]
   ])
-  it("are asked of maps, or behind `Object.hasOwn`", () => {
+  it("are looked up in maps, or after `Object.hasOwn`", () => {
     const modules = files
       .filter((path) => /^(src|streams|log|engine-sdk\/src)\//.test(nameOf(path)) && path.endsWith(".ts"))
       .map((path) => readModule(nameOf(path), text.get(path) ?? ""))
@@ -223,7 +223,7 @@ describe("names from outside", () => {
     expect(found.filter((lookup) => !allowed.has(lookup))).toEqual([])
     expect([...allowed.keys()].filter((lookup) => !found.includes(lookup))).toEqual([])
   })
-  it("are noticed: a table, an import of one, a JSON object, and not what is guarded", () => {
+  it("are reported: a table, an import of one, a JSON object, and not guarded lookups", () => {
     const modules = [
       readModule(
         "a.ts",
@@ -291,7 +291,7 @@ describe("files", () => {
   })
   it("export no value and no type that nobody imports", () => {
     const written = (from: string, to: string) => resolveModule(from, to) ?? to
-    // Programs that read the packed package are not of these files.
+    // Programs that read the packed package are not among these files.
     const modules = files
       .filter((path) => !inFolder(nameOf(path), "test/package/programs"))
       .map((path) => readExports(nameOf(path), text.get(path) ?? ""))
@@ -302,10 +302,10 @@ describe("files", () => {
         }
       ).exports
     ).map((path) => join("engine-sdk", path))
-    // A contract names the shapes of its wire, also those that only its own operations use.
+    // A contract exports all shapes of its wire format, including those that only its own operations use.
     expect(unusedExports(modules, entries, written).filter((found) => !/\/contract\.ts: /.test(found))).toEqual([])
   })
-  it("export nothing in vain: what is asked of a namespace, passed on, destructured", () => {
+  it("have their unused exports reported: by namespace, passed on, destructured", () => {
     const modules = [
       readExports(
         "a.ts",
@@ -345,7 +345,7 @@ describe("files", () => {
     }
     expect(circlesOf(new Map([...edges].map(([from, reached]) => [from, [...reached]])))).toEqual([])
   })
-  it("have no function of more than 80 lines but lists, which may only become shorter", () => {
+  it("have no function of more than 80 lines except those listed, which may only become shorter", () => {
     const handlers = "a list of handlers, one call each"
     const statements = "a list of one statement a name"
     const owed: ReadonlyMap<string, { readonly lines: number; readonly why: string }> = new Map([
@@ -369,7 +369,7 @@ describe("files", () => {
     expect([...found].filter(([place, lines]) => lines > (owed.get(place)?.lines ?? 80))).toEqual([])
     expect([...owed.keys()].filter((place) => !found.has(place))).toEqual([])
   })
-  it("form circles that are noticed", () => {
+  it("report circles", () => {
     expect(
       circlesOf(
         new Map([
@@ -410,7 +410,7 @@ describe("files", () => {
     )
     expect(found).toEqual([])
   })
-  it("are there where a document names them", () => {
+  it("exist where a document names them", () => {
     const documents = ["", "docs", "bench", "streams", "engine-sdk"].flatMap((folder) =>
       readdirSync(join(root, folder)).flatMap((name) => (name.endsWith(".md") ? [join(folder, name)] : []))
     )
@@ -423,7 +423,7 @@ describe("files", () => {
     expect(named.length).toBeGreaterThan(50)
     expect(named.filter(([, path]) => !names.some((name) => name === path || name.endsWith(`/${path}`)))).toEqual([])
   })
-  it("names no unit-less helper drawers", () => {
+  it("are not named like helper drawers", () => {
     expect(
       files.map(nameOf).filter((name) => /(^|\/)(utils?|helpers?|common|manager|data)(\.ts|\/)/.test(name))
     ).toEqual([])

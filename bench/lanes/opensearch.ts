@@ -28,7 +28,7 @@ import { type Inputs, type InputOptions, loadInputs } from "../inputs/inputs.ts"
 
 export interface OpensearchBenchOptions extends InputOptions {
   readonly out: string | undefined
-  /** That share the pool. */ readonly collections: number
+  /** Collections that share the pool. */ readonly collections: number
   readonly organizations: number
 }
 const HEAP_MB = 1_024

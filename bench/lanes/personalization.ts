@@ -63,7 +63,9 @@ const tasteOf = ({ brands, color, price }: Liking, product: Product): number =>
   0.2 * Math.max(0, 1 - Math.abs(Math.log(product.price) - price))
 
 type Random = ReturnType<typeof makeRandom>
-/** One of the hits, by place and taste: what is liked wholly is as likely as 55 of its place. */
+/**
+ * Draws one of the hits by rank and taste: a perfect match is 55 times as likely as a hit without a match at its rank.
+ */
 const drawn = (random: Random, liking: Liking, hits: ReadonlyArray<Product>): Product => {
   const weights = hits.map((product, rank) => Math.exp(4 * tasteOf(liking, product)) / Math.log2(rank + 2))
   let left = random.next() * weights.reduce((sum, weight) => sum + weight, 0)

@@ -7,7 +7,7 @@ import { openEngine } from "../src/mod.ts"
 import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
 
 describe("alter", () => {
-  it("is whole after a crash, with and without a snapshot before it", async () => {
+  it("is complete after a crash, with and without a snapshot before it", async () => {
     const path = await mkdtemp(join(tmpdir(), "engine-alter-"))
     const first = await openEngine({ path })
     await first.createCollection(
@@ -30,7 +30,7 @@ describe("alter", () => {
       add: [suiteField("colour", "string", { facet: true })]
     })
     expect(altered.ok).toBe(true)
-    // The folder as a crash would leave it.
+    // A copy of the folder is what a crash would leave.
     const copy = `${path}-copy`
     await cp(path, copy, { recursive: true })
     for (const [engine, folder] of [

@@ -1,4 +1,7 @@
-/** The account of one answer: what fits is taken, what is beyond the bound is refused, and the first refusal stays. */
+/**
+ * The memory account of one answer: what fits is accepted, what exceeds the bound is refused, and the first refusal
+ * stays.
+ */
 import { expect, it } from "vitest"
 import { AnswerBudget, AnswerRefused } from "../src/budget/answer-budget.ts"
 
@@ -11,7 +14,7 @@ const outcome = (run: () => void): string => {
   }
 }
 
-it("takes what is written up to its bound, and refuses the byte behind it", () => {
+it("accepts what is written up to its bound, and refuses the next byte", () => {
   const budget = new AnswerBudget(1_000)
   expect(outcome(() => budget.wrote(600))).toBe("taken")
   expect(outcome(() => budget.room(401, "facets"))).toMatch(/larger than 1000 bytes.*max_facet_values/)
@@ -20,7 +23,7 @@ it("takes what is written up to its bound, and refuses the byte behind it", () =
   expect(outcome(() => budget.wrote(1))).toMatch(/larger than 1000 bytes/)
   expect([budget.written, budget.refusal?.message]).toEqual([1_000, expect.stringContaining("max_facet_values")])
 })
-it("holds four answers on the way and refuses more", () => {
+it("allows four answers in progress and refuses more", () => {
   const budget = new AnswerBudget(1_000)
   expect(outcome(() => budget.hold(4_000, "documents"))).toBe("taken")
   expect(outcome(() => budget.hold(1, "highlights"))).toMatch(/larger than 1000 bytes.*highlight_fields/)
@@ -29,7 +32,7 @@ it("holds four answers on the way and refuses more", () => {
   expect(budget.held).toBe(3_000)
   expect(outcome(() => budget.settle(5_000, undefined))).toMatch(/larger than/)
 })
-it("asks the host for memory before it is used, in steps, and refuses where there is none", () => {
+it("requests memory from the host before it is used, in steps, and refuses if there is none", () => {
   const asked: Array<number> = []
   const budget = new AnswerBudget(10_000_000, (bytes) => {
     asked.push(bytes)

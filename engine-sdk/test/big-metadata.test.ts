@@ -1,6 +1,6 @@
 /**
- * Metadata with integers beyond 2^53, which are numbers there as in every JSON, through the writer's thread and through
- * a restart.
+ * Metadata with integers beyond 2^53, which are plain numbers there as in any JSON, through the writer's thread and
+ * through a restart.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,7 +9,7 @@ import { expect, it } from "vitest"
 import { openEngine } from "../src/mod.ts"
 import { createCollection, memoryResources, updateCollection, type OperationContext } from "../src/operations/mod.ts"
 
-it("stays what it was, and later changes go through", async () => {
+it("stays unchanged, and later changes still work", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-big-"))
   const metadata = '{"n":9223372036854775807}'
   const contextOf = async (): Promise<OperationContext & { readonly close: () => Promise<void> }> => {
@@ -31,7 +31,7 @@ it("stays what it was, and later changes go through", async () => {
     expect(
       (await updateCollection(second, "c", '{"fields":[{"name":"again","type":"string","optional":true}]}')).ok
     ).toBe(true)
-    // oxlint-disable-next-line no-loss-of-precision -- the number that is sent
+    // oxlint-disable-next-line no-loss-of-precision -- the number as it is sent
     expect(second.engine.describeCollection("a", "c")?.schema.metadata).toEqual({ m: 9223372036854775806 })
     await second.close()
   } finally {

@@ -1,4 +1,7 @@
-/** Collections open on first use, close by least recent use within a memory budget, and lose nothing by it. */
+/**
+ * Collections open on first use, the least recently used ones are closed to stay within a memory budget, and nothing is
+ * lost.
+ */
 import { mkdtemp, readdir, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -35,7 +38,7 @@ describe.each([false, true])("memory budget, worker %s", (worker) => {
             })
           ])
           expect(answer.ok ? answer.value.found : answer.error).toBe(1)
-          // A write reaches a collection whether it is open or not.
+          // A write reaches a collection whether or not it is open.
           const written = await engine.write("t", names[(names.indexOf(name) + 2) % 4], [
             putOf({ id: `x${round}`, name: "late", n: round })
           ])
@@ -62,7 +65,7 @@ describe.each([false, true])("memory budget, worker %s", (worker) => {
     ])
     expect(answer.ok ? answer.value.found : answer.error).toBe(3)
     await again.close()
-    // While it is open a snapshot may be in progress; once closed, none is left half written.
+    // While the engine is open, a snapshot may be in progress; once it is closed, none may be left half written.
     expect((await readdir(join(path, "segments"))).some((name) => name.endsWith(".new"))).toBe(false)
     await rm(path, { recursive: true, force: true })
   })

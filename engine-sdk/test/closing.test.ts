@@ -1,4 +1,6 @@
-/** A writer over a real journal whose collections close, drop and fail to be snapshot while others write to them. */
+/**
+ * A writer over a real journal: collections close, are dropped and fail to be snapshotted while others write to them.
+ */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -13,7 +15,7 @@ import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine
 const schema = suiteSchema("goods", [suiteField("name", "string")])
 const put = (id: string) => putOf({ id, name: `name ${id}` })
 
-/** The real journal, some of whose snapshots the disk refuses. */
+/** The real journal, but some of its snapshots are refused by the disk. */
 const refusing = (journal: LmdbJournal, refuses: () => boolean): Journal =>
   new Proxy<Journal>(journal, {
     get: (real, name) => {
@@ -59,10 +61,10 @@ const written = (answer: Awaited<ReturnType<Writer["write"]>>) =>
   answer.ok ? answer.value.map(({ id, result }) => (result.ok ? id : result.error.kind)) : answer.error
 
 describe("a write to a collection that closes meanwhile", () => {
-  it("goes to the one that is opened again, and survives", () =>
+  it("goes to the collection when it is opened again, and survives", () =>
     withWriter(async (writer, { events, key, path }) => {
       await writer.write("t", "goods", [put("1")], false)
-      // The write has found the open collection and waits for its turn; the release takes that collection away from it.
+      // The write has found the open collection and waits for its turn; the release closes that collection meanwhile.
       const write = writer.write("t", "goods", [put("2")], false)
       const release = writer.release(key)
       expect(written(await write)).toEqual(["2"])
@@ -75,7 +77,7 @@ describe("a write to a collection that closes meanwhile", () => {
       await writer.close()
       expect(await found(path)).toBe(2)
     }))
-  it("answers that the collection is gone when it was dropped", () =>
+  it("fails if the collection was dropped", () =>
     withWriter(async (writer) => {
       await writer.write("t", "goods", [put("1")], false)
       const write = writer.write("t", "goods", [put("2")], false)
@@ -84,7 +86,7 @@ describe("a write to a collection that closes meanwhile", () => {
       expect((await drop).ok).toBe(true)
       await writer.close()
     }))
-  it("answers that the engine is closed when all of it closes, and has written nothing", () =>
+  it("fails if the whole engine closes, and has written nothing", () =>
     withWriter(async (writer, { path }) => {
       await writer.write("t", "goods", [put("1")], false)
       const early = writer.write("t", "goods", [put("2")], false)
@@ -95,7 +97,7 @@ describe("a write to a collection that closes meanwhile", () => {
       await close
       expect(await found(path)).toBe(2)
     }))
-  it("answers the same where the collection was not open and the journal is gone", () =>
+  it("fails the same if the collection was not open and the journal is closed", () =>
     withWriter(async (writer, { key, path }) => {
       await writer.write("t", "goods", [put("1")], false)
       await writer.release(key)
@@ -104,7 +106,7 @@ describe("a write to a collection that closes meanwhile", () => {
       expect(written(await late)).toEqual({ kind: "Unavailable", message: "The engine is closed." })
       expect(await found(path)).toBe(1)
     }))
-  it("waits for the writes that were there before", () =>
+  it("waits for earlier writes", () =>
     withWriter(async (writer, { key, path }) => {
       const writes = Array.from({ length: 20 }, (_, i) =>
         writer.write(
@@ -125,7 +127,7 @@ describe("a write to a collection that closes meanwhile", () => {
 })
 
 describe.each([false, true])("an engine that closes in the middle of a long write, worker %s", (worker) => {
-  it("answers with verdicts or that it is unavailable, and keeps what it acknowledged", async () => {
+  it("returns verdicts or fails as unavailable, and keeps what it acknowledged", async () => {
     const path = await mkdtemp(join(tmpdir(), "engine-closing-"))
     try {
       const engine = await openEngine({ path, worker })
@@ -161,7 +163,7 @@ describe.each([false, true])("an engine that closes in the middle of a long writ
 })
 
 describe("a snapshot that fails", () => {
-  it("at the release of a collection is told, and costs the next opening time but no document", () => {
+  it("at the release of a collection is reported, and costs the next opening time but no document", () => {
     let isFull = false
     return withWriter(
       async (writer, { events, key, path }) => {
@@ -170,7 +172,7 @@ describe("a snapshot that fails", () => {
         await writer.write("t", "goods", [put("2"), put("1")], false)
         isFull = true
         await expect(writer.release(key)).rejects.toThrow("no space left on device")
-        // Readers are told, or they would search data that is no longer updated.
+        // Readers are notified, because they would otherwise search data that is no longer updated.
         expect(events.at(-1)).toEqual({ kind: "closed", key })
         expect(written(await writer.write("t", "goods", [put("3")], false))).toEqual(["3"])
         isFull = false
@@ -182,7 +184,7 @@ describe("a snapshot that fails", () => {
       () => isFull
     )
   })
-  it("in the middle of work is told as a warning and tried again after the next rest", () => {
+  it("during normal work is reported as a warning and retried after the next idle period", () => {
     let refused = 0
     let saved = 0
     return withWriter(

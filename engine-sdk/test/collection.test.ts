@@ -1,4 +1,6 @@
-/** The package's front: fields from documents or declared, searches, refusals, and what survives on disk. */
+/**
+ * The package's main entry: fields inferred from documents or declared, searches, refusals, and what survives on disk.
+ */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -43,7 +45,7 @@ describe("fields from documents", () => {
     ])
     await shoes.close()
   })
-  it("keeps fractions that come after whole numbers, in one batch and in a later one", async () => {
+  it("keeps fractions that follow whole numbers, in the same batch and in a later one", async () => {
     const shoes = createSearch()
     await shoes.add(SHOES)
     expect(
@@ -72,13 +74,13 @@ describe("fields from documents", () => {
     expect((await shoes.search("boot")).found).toBe(1)
     await shoes.close()
   })
-  it("corrects a word that only one of few documents has", async () => {
+  it("corrects a word that only one document has, in a small collection", async () => {
     const shoes = createSearch()
     await shoes.add(SHOES)
     expect((await shoes.search("hikin bot")).hits.map(({ document }) => document.id)).toEqual(["3"])
     await shoes.close()
   })
-  it("ranks by relevance, or as the reference engine does; raw parameters go over both", async () => {
+  it("ranks by relevance, or like the reference engine; raw parameters override both", async () => {
     const shoes = createSearch()
     await shoes.add(SHOES)
     const [relevance] = (await shoes.search("running")).hits,
@@ -189,7 +191,7 @@ describe("rules", () => {
     expect(await shoes.search("returns")).toMatchObject({ redirect: { url: "/returns" }, found: 0, hits: [] })
     await shoes.close()
   })
-  it("are for some visitors, and for some time", async () => {
+  it("apply to certain visitors, and for a limited time", async () => {
     let now_ms = Date.parse("2026-05-01T00:00:00Z")
     const shoes = createSearch({
       now_ms: () => now_ms,
@@ -202,7 +204,7 @@ describe("rules", () => {
     expect((await shoes.search("shoe", { device: "mobile", country: "CH" })).found).toBe(2)
     await shoes.close()
   })
-  it("diversify, rerank by a model of the program, and run its own stage", async () => {
+  it("diversify, rerank by a model of the program, and run a custom stage", async () => {
     const shoes = createSearch({
       rules: {
         diversity: [{ field: "brand", max: 1 }],
@@ -223,7 +225,7 @@ describe("rules", () => {
     })
     await shoes.add([...SHOES, { id: 4, title: "Track shoe", brand: "Peak", price: 60, rating: 3 }])
     const page = await shoes.search("", { explain: true })
-    // Cheapest first, reversed by the program's stage, then one of each brand before the second.
+    // Cheapest first, reversed by the custom stage, then one document of each brand before a second one.
     expect(titles(page)).toEqual(["Hiking boot", "Road running shoe", "Trail running shoe", "Track shoe"])
     expect(
       page.trace?.stages
@@ -232,7 +234,7 @@ describe("rules", () => {
     ).toEqual(["rerank applied", "reverse applied", "max_min applied"])
     await shoes.close()
   })
-  it("are refused whole, with everything that is wrong", async () => {
+  it("are refused completely, with every problem in them", async () => {
     const shoes = createSearch()
     await shoes.add(SHOES)
     await shoes.setRules({ exclusion_filter_by: "brand:Peak" })
@@ -260,7 +262,7 @@ describe("rules", () => {
 })
 
 describe("failures", () => {
-  it("are one closed union", async () => {
+  it("belong to one closed union", async () => {
     const text = (failure: SearchFailure): string => {
       switch (failure.kind) {
         case "Invalid":
@@ -304,7 +306,7 @@ describe("failures", () => {
   })
 })
 
-describe("where it lives", () => {
+describe("storage", () => {
   it("survives in a folder, and takes changed fields", async () => {
     const path = await mkdtemp(join(tmpdir(), "engine-sdk-collection-"))
     try {

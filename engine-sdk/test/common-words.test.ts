@@ -1,6 +1,6 @@
 /**
- * Words that most documents hold, in one large segment: what is done to sets of documents must answer what a look at
- * each document answers, for two organizations side by side with different documents.
+ * Words that most documents contain, in one large segment: operations on sets of documents must give the same answers
+ * as a check of each document, for two organizations side by side with different documents.
  */
 import { expect, it } from "vitest"
 import { createEngine } from "../src/mod.ts"
@@ -30,7 +30,7 @@ const documentOf = (random: Random, i: number): Document => ({
   title: words(random, 5, 0.2),
   text: words(random, 14, 0.5),
   ...(random.chance(0.8) ? { brand: random.pick(BRANDS) } : {}),
-  // Values repeat within a document.
+  // Values may repeat within a document.
   tags: Array.from({ length: random.below(4) }, () => random.pick(BRANDS)),
   price: random.below(500) / 4
 })
@@ -60,7 +60,7 @@ const SORTS: ReadonlyArray<ReadonlyArray<SortKey>> = [
     { kind: "text_match", order: "desc" }
   ]
 ]
-/** Every word occurs in some field. */
+/** Whether every word occurs in some field. */
 const holds = (own: ReadonlySet<string>, tokens: ReadonlyArray<string>): boolean =>
   tokens.every((token) => own.has(token))
 const countsOf = (found: ReadonlyArray<Document>, field: "brand" | "tags" | "price"): Map<string, number> => {
@@ -73,7 +73,7 @@ const countsOf = (found: ReadonlyArray<Document>, field: "brand" | "tags" | "pri
   return counts
 }
 
-it("finds, counts and ranks common words as a look at every document does", async () => {
+it("finds, counts and ranks common words as a check of every document does", async () => {
   const engine = createEngine()
   const kept = new Map<string, ReadonlyArray<{ readonly document: Document; readonly own: ReadonlySet<string> }>>()
   for (const [at, namespace] of ["acme", "other"].entries()) {
@@ -96,7 +96,7 @@ it("finds, counts and ranks common words as a look at every document does", asyn
       documents.map((document) => putOf(document as unknown as Parameters<typeof putOf>[0]))
     )
     await expect.poll(() => engine.usage(namespace, "c")?.segments, { timeout: 60_000 }).toBe(1)
-    // Some are deleted in the large segment, and written again outside of it.
+    // Some are deleted from the large segment and written again into another one.
     const changed = Array.from({ length: 300 }, () => documentOf(random, random.below(DOCUMENTS)))
     await engine.write(
       namespace,
@@ -115,7 +115,7 @@ it("finds, counts and ranks common words as a look at every document does", asyn
   const random = randomOf(99)
   for (let n = 0; n < 90; n++) {
     const namespace = n % 2 === 0 ? "acme" : "other"
-    // In every fifth query a word is dropped: its list of results is part of a set computed later.
+    // In every fifth query a word is dropped: its list of results is part of a set that is computed later.
     const isDropping = n % 5 === 0
     const tokens = isDropping
       ? [random.pick(COMMON), random.pick(RARE)]

@@ -1,4 +1,4 @@
-/** Writes to an engine until it is killed, and says each write that was acknowledged. Run by `crash.test.ts` only. */
+/** Writes to an engine until it is killed, and prints each acknowledged write. Run only by `crash.test.ts`. */
 import { openEngine } from "../src/mod.ts"
 import { putOf, suiteField, suiteSchema } from "../src/testing/engine-suite.ts"
 
@@ -9,7 +9,7 @@ if (engine.describeCollection("t", "c") === undefined)
 process.stdout.write("ready\n")
 for (let i = 0; ; i++) {
   const id = `r${round}-${i}`
-  // Singles, batches, updates of one document and deletes take turns.
+  // Single writes, batches, updates of one document and deletes alternate.
   const written = await engine.write("t", "c", [
     putOf({ id, name: `name${id.replace("-", "x")}`, n: i }),
     putOf({ id: `r${round}-last`, name: "last", n: i }),

@@ -1,6 +1,6 @@
 /**
  * Imports repeatedly, with single writes in between, until it is killed; prints each acknowledged import and single
- * write. Run by `crash.test.ts` only.
+ * write. Run only by `crash.test.ts`.
  */
 import { openEngine } from "../src/mod.ts"
 import { putOf, suiteField, suiteSchema } from "../src/testing/engine-suite.ts"
@@ -22,7 +22,7 @@ const importing = async (): Promise<void> => {
 }
 const singles = async (): Promise<void> => {
   for (let i = 0; ; i++) {
-    // One id of its own, and one that the import writes as well.
+    // One id that only single writes use, and one that the import writes as well.
     const written = await engine.write("t", "c", [
       putOf({ id: `s${round}-${i % 50}`, name: `single${round}x${i}`, n: i }),
       putOf({ id: `m${(i * 37) % 3_000}`, name: `beside${round}x${i}`, n: i })

@@ -1,6 +1,6 @@
 /**
- * Imports documents with vectors again and again until it is killed; says each acknowledged import. Run by
- * `crash-vectors.test.ts` only.
+ * Imports documents with vectors repeatedly until it is killed; prints each acknowledged import. Run only by
+ * `crash-vectors.test.ts`.
  */
 import { openEngine } from "../src/mod.ts"
 import { putOf, suiteField, suiteSchema } from "../src/testing/engine-suite.ts"

@@ -1,4 +1,7 @@
-/** kill -9 while segments with vectors are laid out, merged and let go of: each document is found by its own vector. */
+/**
+ * kill -9 while segments with vectors are written, merged and removed: each document can still be found by its own
+ * vector.
+ */
 import { mkdtemp, readdir, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -9,7 +12,7 @@ import { COUNT, vectorOf } from "./crash-vectors.ts"
 import { linesUntilKilled } from "./killed.ts"
 
 describe.each(["same thread", "worker"])("crash with vectors in files, writer in the %s", (worker) => {
-  it("leaves every document with its vector, and no file that nobody reads", async () => {
+  it("leaves every document with its vector, and no unused file", async () => {
     const path = await mkdtemp(join(tmpdir(), "engine-crash-vectors-"))
     try {
       let imports = 0

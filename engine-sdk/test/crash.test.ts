@@ -1,6 +1,6 @@
 /**
- * kill -9 at random moments: every acknowledged write must be there after reopening, found by search, and nothing
- * twice.
+ * kill -9 at random moments: after reopening, every acknowledged write is present and found by search, and nothing is
+ * present twice.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -11,7 +11,7 @@ import type { Filter } from "../src/filter.ts"
 import { suitePlan } from "../src/testing/engine-suite.ts"
 import { linesUntilKilled } from "./killed.ts"
 
-/** The last acknowledged number. */
+/** Runs the child and kills it; returns the last acknowledged number. */
 const runAndKill = async (path: string, worker: string, round: number, life_ms: number): Promise<number> => {
   const lines = (await linesUntilKilled("crash-child.ts", path, worker, round, life_ms)).filter((line) =>
     /^\d+$/.test(line)
@@ -32,7 +32,7 @@ describe.each(["same thread", "worker"])("crash, writer in the %s", (worker) => 
           values: [{ tokens: [`namer${round}x${last}`], match: "equals", prefix: false }],
           prefixCandidates: 4
         }
-        // The write in progress may have deleted the fifth from the end.
+        // The write in progress may have deleted the fifth-last document.
         const wanted = Array.from({ length: Math.min(4, last + 1) }, (_id, i) => `r${round}-${last - i}`)
         const found = await engine.get("t", "c", wanted)
         expect(found.ok ? found.value.map((document) => document?.id) : found.error).toEqual(wanted)
@@ -81,7 +81,7 @@ describe.each(["same thread", "worker"])("crash, writer in the %s", (worker) => 
         expect(new Set(ids).size).toBe(ids.length)
         expect(engine.describeCollection("t", "c")?.num_documents).toBe(ids.length)
         if (imports > 0) expect(ids.filter((id) => id.startsWith("m")).length).toBe(3_000)
-        // Index and documents are of one version: what is stored is what is found.
+        // Index and documents have the same version: each stored document is found by its content.
         const sample = page.ok ? page.value.documents.filter((_document, i) => i % 97 === 0) : []
         for (const document of sample) {
           const byName: Filter = {

@@ -1,6 +1,6 @@
 /**
- * `search_cutoff_ms` inside of filters, ordering and facets: incomplete answers are marked, and no document passes that
- * a filter excludes.
+ * `search_cutoff_ms` during filters, ordering and facets: incomplete answers are marked, and no document passes that a
+ * filter excludes.
  */
 import { describe, expect, it } from "vitest"
 import { SegmentBuilder } from "../src/index/builders.ts"
@@ -14,7 +14,7 @@ import { allowedBits } from "../src/search/filter/filters.ts"
 import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
 import { randomOf, type Random } from "./random.ts"
 
-/** Past at the n-th look at the clock. */
+/** A cutoff that is over at the n-th check of the clock. */
 class Counted extends Cutoff {
   private left: number
   constructor(looks: number) {
@@ -105,8 +105,8 @@ const passing = (
       .map((doc) => `${s}-${doc}`)
   )
 
-describe("a filter for which the time was too short", () => {
-  it("lets through only what the whole filter would, under negations too, and leaves no half of it behind", () => {
+describe("a filter that ran out of time", () => {
+  it("passes only what the whole filter would, also under negations, and leaves no partial result behind", () => {
     const random = randomOf(31)
     let given = 0
     for (let round = 0; round < 150; round++) {
@@ -122,12 +122,12 @@ describe("a filter for which the time was too short", () => {
     }
     expect(given).toBeGreaterThan(30)
   })
-  /** A reader that remembers nothing, now and then. */
+  /** A reader with an empty cache in every third round, and the same reader in the others. */
   let kept = readerOf()
   const readerOfRound = (round: number): CollectionReader => (round % 3 === 0 ? (kept = readerOf()) : kept)
 })
 
-describe("a search for which the time was too short", () => {
+describe("a search that ran out of time", () => {
   const withEngine = async (body: (engine: ReturnType<typeof createEngine>) => Promise<void>): Promise<void> => {
     const engine = createEngine()
     try {
@@ -145,7 +145,7 @@ describe("a search for which the time was too short", () => {
       await engine.close()
     }
   }
-  it("says so, finds nothing that the filter or a key's restriction keeps out, and the next one finds everything", () =>
+  it("says so, finds nothing that the filter or a key's restriction excludes, and the next one finds everything", () =>
     withEngine(async (engine) => {
       const plans = [
         suitePlan("c", { filter: { kind: "not", filter: geo(0, 4_000_000) }, cutoff_ms: -1 }),
@@ -163,7 +163,7 @@ describe("a search for which the time was too short", () => {
         expect(whole.ok && [whole.value.search_cutoff, whole.value.found > 1_000]).toEqual([false, true])
       }
     }))
-  it("orders and counts what it has, where that takes no time", () =>
+  it("orders and counts what it has if that takes no time", () =>
     withEngine(async (engine) => {
       const [answer] = await engine.search("t", [
         suitePlan("c", {

@@ -1,4 +1,7 @@
-/** Diversity against naive definitions: near-duplicates, caps, least values, MMR by vectors and by text. */
+/**
+ * Diversity compared with naive definitions: near duplicates, caps, minimum numbers of values, MMR by vectors and by
+ * text.
+ */
 import { describe, expect, it } from "vitest"
 import {
   capPerValue,
@@ -26,7 +29,7 @@ const jaccard = <A>(a: Set<A>, b: Set<A>): number => {
 }
 
 describe("near duplicates", () => {
-  it("are those the naive definition finds", () => {
+  it("are those that the naive definition finds", () => {
     const random = randomOf(3)
     for (let round = 0; round < 60; round++) {
       const texts = Array.from({ length: 30 }, () =>
@@ -49,24 +52,24 @@ describe("near duplicates", () => {
       expect(separateDuplicates(texts, threshold).order).toEqual([...different, ...similar])
     }
   })
-  it("say what they are like, and how much", () => {
+  it("name what they resemble, and how closely", () => {
     const { like } = separateDuplicates(["red desk lamp", "oak table", "Red desk lamp", "red desk lamp blue"], 0.5)
     expect([...like]).toEqual([
       [2, { earlier: 0, similarity: 1 }],
       [3, { earlier: 0, similarity: 0.5 }]
     ])
   })
-  it("stop when time is up, and leave the rest alone", () => {
+  it("stop when the time is up, and leave the rest unchanged", () => {
     expect(separateDuplicates(["a", "a", "a"], 1, () => true).order).toEqual([0, 1, 2])
   })
 })
 
 describe("caps", () => {
-  it("move what is over behind what is within, from a rank on", () => {
+  it("move hits beyond the cap behind those within it, from a given rank on", () => {
     expect(capPerValue([["a"], ["a"], ["b"], ["a"], [], ["c"], ["b", "c"]], 1, 1)).toEqual([0, 2, 4, 5, 1, 3, 6])
     expect(capPerValue([["a"], ["a"], ["a"], ["b"]], 1, 2)).toEqual([0, 1, 3, 2])
   })
-  it("bring new values to the first page, as far as there are any", () => {
+  it("bring new values to the first page, as far as they exist", () => {
     const values = [["a"], ["a"], ["b"], ["a"], ["a"], ["c"], ["d"]]
     expect(ensureValues(values, 3, 1, 3)).toEqual([0, 2, 5, 1, 3, 4, 6])
     expect(ensureValues(values, 2, 1, 3)).toEqual([0, 1, 2, 3, 4, 5, 6])
@@ -74,7 +77,7 @@ describe("caps", () => {
     expect(ensureValues(values, 2, 3, 4)).toEqual([0, 1, 2, 3, 4, 5, 6])
     expect(ensureValues(values, 3, 3, 5)).toEqual([0, 1, 2, 3, 5, 4, 6])
   })
-  it("hold what they promise on random lists", () => {
+  it("keep their guarantees on random lists", () => {
     const random = randomOf(8)
     for (let round = 0; round < 200; round++) {
       const values = Array.from({ length: 1 + random.below(30) }, () =>
@@ -147,13 +150,13 @@ describe("MMR", () => {
         }
     }
   })
-  it("keeps the order where only relevance counts", () => {
+  it("keeps the order when only relevance counts", () => {
     const vectors = vectorsOf(1, 60, 16)
     expect(
       greedyMmr({ size: 60, lambda: 1, relevance: (i) => -i, similarity: vectorSimilarity(vectors) }).order
     ).toEqual(vectors.map((_vector, i) => i))
   })
-  it("stops when time is up with what it has", () => {
+  it("stops with what it has when the time is up", () => {
     let asked = 0
     const { order, picked } = greedyMmr({
       size: 4,
@@ -164,7 +167,7 @@ describe("MMR", () => {
     })
     expect([order, picked]).toEqual([[0, 1, 2, 3], 2])
   })
-  it("multiplies in lanes what plain loops multiply", () => {
+  it("multiplies in lanes with the results of plain loops", () => {
     for (const dimensions of [1, 7, 8, 9, 384]) {
       const vectors = vectorsOf(dimensions, 20, dimensions),
         lanes = productTable(vectors, dimensions),
@@ -172,7 +175,7 @@ describe("MMR", () => {
       for (let i = 0; i < 20; i++) for (let j = 0; j < 20; j++) expect(lanes(i, j)).toBeCloseTo(plain(i, j), 4)
     }
   })
-  it("is like its words: shared of all", () => {
+  it("compares texts by the share of words in common", () => {
     expect(textSimilarity(["red lamp", "Lamp, blue", "", "red lamp"])(0, 1)).toBeCloseTo(1 / 3)
   })
 })

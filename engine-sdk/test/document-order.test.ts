@@ -1,6 +1,6 @@
 /**
- * Documents of large segments are ordered by similarity: nothing may be lost or found elsewhere because of it, and
- * common words' sets must equal their lists.
+ * Documents of large segments are ordered by similarity: this must not change any search result, and the sets of common
+ * words must equal their lists.
  */
 import { describe, expect, it } from "vitest"
 import { hasBit, setBit, bitsOf } from "../src/index/bits.ts"
@@ -31,7 +31,7 @@ describe("sorting in steps", () => {
       const distinct = [...new Set(Array.from({ length: size }, () => random.below(most)))]
       const values = distinct.map(() => random.below(0xffffffff))
       const plain = distinct.map((key, i) => [key, values[i]]).sort((a, b) => a[0] - b[0])
-      // The bytes around it must stay.
+      // The elements around the sorted range must stay unchanged.
       const keys = Uint32Array.from([7, ...distinct, 8]),
         with_ = Uint32Array.from([9, ...values, 10])
       drive(sortPairs(keys, with_, 1, keys.length - 1))
@@ -39,14 +39,14 @@ describe("sorting in steps", () => {
       expect([...with_]).toEqual([9, ...plain.map(([, value]) => value), 10])
     }
   })
-  it("keeps equals in their order", () => {
+  it("keeps equal elements in their order", () => {
     const random = randomOf(3),
       keys = Uint32Array.from({ length: 20_000 }, () => random.below(50) * 90_000_000)
     expect([...drive(radixOrder(keys))]).toEqual([...keys.keys()].sort((a, b) => keys[a] - keys[b] || a - b))
   })
 })
 
-it("sets of common words say what the lists say, also after others took their room", () => {
+it("sets of common words equal their lists, also after others replaced them", () => {
   const random = randomOf(21),
     docs = 200_000,
     sets = new ListSets(docs)
@@ -82,7 +82,7 @@ const schema = suiteSchema("c", [
   suiteField("place", "geopoint")
 ])
 const WORDS = ["oak", "table", "lamp", "red", "kettle", "set", "steel", "tea", "copper", "a", "b", "c"]
-/** Everything a segment says of each document, by id. */
+/** Everything that a segment stores about each document, by id. */
 const contents = (segment: Segment): Map<string, string[]> => {
   const lines: string[][] = Array.from({ length: segment.docs }, (_lines, doc) => [`seq ${segment.seqs[doc]}`])
   for (const { name } of schema.fields) {
@@ -134,7 +134,7 @@ const contents = (segment: Segment): Map<string, string[]> => {
   return byId
 }
 
-it("a large merged segment holds its documents by category and brand, and of each what the sources held", () => {
+it("a large merged segment orders documents by category and brand, and keeps everything that its sources had", () => {
   const random = randomOf(4)
   const sourceOf = (id: number, docs: number): { segment: Segment; deleted: Uint32Array | undefined } => {
     const builder = new SegmentBuilder(schema, undefined)
@@ -185,16 +185,16 @@ it("a large merged segment holds its documents by category and brand, and of eac
   let runs = 0
   for (let doc = 1; doc < merged.docs; doc++)
     if (single![doc] !== single![doc - 1] || brands[doc] !== brands[doc - 1]) runs++
-  // Categories times their brands and none; unordered it would be nearly every document. Further fields may split what
-  // is equal in both.
+  // Runs of categories times their brands, or none; without the order, nearly every document would be a run. Further
+  // fields may split documents that are equal in both.
   expect(runs).toBeLessThan(CATEGORIES * 6 * 8)
-  // A small one keeps the order of its sources.
+  // A small segment keeps the order of its sources.
   expect(
     drive(documentOrder(schema, [sources[2].segment], [Uint32Array.from({ length: 900 }, (_place, i) => i)], 900))
   ).toBe(undefined)
 })
 
-it("sums of a numeric facet do not depend on how documents lie", async () => {
+it("sums of a numeric facet do not depend on the order of documents", async () => {
   const random = randomOf(6),
     size = ORDERED_DOCS_MIN + 2_000
   const rows = Array.from({ length: size }, (_row, i) => ({

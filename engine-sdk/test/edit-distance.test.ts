@@ -1,4 +1,4 @@
-/** The banded table against a slow, obvious one. */
+/** The banded algorithm, compared with a slow and obvious one. */
 import { expect, it } from "vitest"
 import { makeRandom } from "../../fixtures/random.ts"
 import { editDistance } from "../src/analysis/edit-distance.ts"
@@ -22,7 +22,7 @@ const slow = (a: string, b: string): number => {
   return cell[a.length]![b.length]!
 }
 
-it("is the distance up to what is asked for, and more than that beyond", () => {
+it("is exact up to the requested distance, and larger than it beyond", () => {
   const random = makeRandom("edit distance")
   const word = (length: number): string => Array.from({ length }, () => random.pick(["a", "b", "c"])).join("")
   const pairs: Array<readonly [string, string]> = [
@@ -35,7 +35,7 @@ it("is the distance up to what is asked for, and more than that beyond", () => {
   ]
   for (let i = 0; i < 20_000; i++) {
     const a = word(random.below(9))
-    // Often near each other.
+    // The second word is often close to the first.
     const at = random.below(a.length + 1),
       b = random.chance(0.5)
         ? word(random.below(9))

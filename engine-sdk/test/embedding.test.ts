@@ -1,4 +1,6 @@
-/** Fields with `embed`: which writes need a vector, whose text fails alone, and what two writers at once leave. */
+/**
+ * Fields with `embed`: which writes need a vector, failures of single texts, and the result of two concurrent writers.
+ */
 import { describe, expect, it } from "vitest"
 import type { SearchEngine, WriteVerdict } from "../src/engine.ts"
 import { embeddingEngine, type Embedder, OWN_VECTORS } from "../src/embedding/mod.ts"
@@ -13,7 +15,7 @@ import {
 } from "../src/operations/mod.ts"
 
 const DIMENSIONS = 64
-/** Words by their hash: texts with words in common are near. */
+/** Embeds words by their hash, so that texts with words in common are close. */
 const vectorOf = (text: string): number[] => {
   const vector = new Array<number>(DIMENSIONS).fill(0)
   for (const word of text
@@ -120,7 +122,7 @@ const searched = async ({ context }: Opened, parameters: Record<string, string>)
 }
 
 describe("embedding fields", () => {
-  it("take their dimensions from the model, pin its weights, and refuse a model that is not there", async () => {
+  it("take their dimensions from the model, pin its weights, and refuse a missing model", async () => {
     const { context, created } = await open()
     expect(created.ok && created.value.body).toMatchObject({
       fields: [{}, {}, {}, { num_dim: DIMENSIONS, embed: { model_hash: "weights-1" } }]
@@ -132,7 +134,7 @@ describe("embedding fields", () => {
     expect(refused.ok ? "" : refused.error.message).toContain("names no available model")
   })
 
-  it("are made of the sources with the model's prefix, once while those stay the same", async () => {
+  it("are computed from the sources with the model's prefix, and only once while these stay the same", async () => {
     const opened = await open()
     const { engine, taken } = opened
     await put(engine, "create", { id: "1", title: "red lamp", tags: ["light", "desk"], price: 1 })
@@ -146,7 +148,7 @@ describe("embedding fields", () => {
     await put(engine, "emplace", { id: "1", tags: null }, { id: "2", title: "green chair" })
     expect(taken()).toEqual(["passage: blue lamp light desk", "passage: blue lamp", "passage: green chair"])
     expect(near(await stored(opened, "1"), "passage: blue lamp")).toBeCloseTo(1, 3)
-    // Later lines of a batch see what earlier ones leave.
+    // Later lines of a batch see the result of earlier ones.
     await put(engine, "emplace", { id: "3", title: "table" }, { id: "3", tags: ["oak"] })
     expect(taken()).toEqual(["passage: table", "passage: table oak"])
     expect(near(await stored(opened, "3"), "passage: table oak")).toBeCloseTo(1, 3)
@@ -174,14 +176,14 @@ describe("embedding fields", () => {
     ])
     expect(taken()).toEqual(["passage: unreadable", "passage: fine"])
     expect((await stored(opened, "1"))?.meaning).toEqual(own)
-    // Kept with the same sources, made again with others.
+    // Kept while the sources stay the same, recomputed when they change.
     await put(engine, "upsert", { id: "1", title: "lamp", price: 1 })
     expect((await stored(opened, "1"))?.meaning).toEqual(own)
     await put(engine, "upsert", { id: "1", title: "chair" })
     expect(near(await stored(opened, "1"), "passage: chair")).toBeCloseTo(1, 3)
   })
 
-  it("are of what is stored in the end when two writers change different sources at once", async () => {
+  it("match what is stored in the end when two writers change different sources at once", async () => {
     const opened = await open()
     const { engine, hold } = opened
     await put(engine, "create", { id: "1", title: "lamp", tags: ["old"] })
@@ -203,7 +205,7 @@ describe("embedding fields", () => {
     expect(near(document, "passage: chair new")).toBeCloseTo(1, 3)
   })
 
-  it("are found by meaning, by texts with weights, and fused with words; other weights of the model are refused", async () => {
+  it("are found by meaning, weighted texts, and fused with words; other weights of the model are refused", async () => {
     const opened = await open()
     const { change, engine } = opened
     await put(
@@ -234,7 +236,7 @@ describe("embedding fields", () => {
     )
   })
 
-  it("index again makes every vector anew, and only that changes", async () => {
+  it("reindexing recomputes every vector and changes nothing else", async () => {
     const opened = await open()
     const { engine, taken } = opened
     await put(engine, "create", { id: "1", title: "lamp", meaning: vectorOf("nothing") })
@@ -247,7 +249,7 @@ describe("embedding fields", () => {
     expect(near(await stored(opened, "1"), "passage: lamp")).toBeCloseTo(1, 3)
   })
 
-  it("beside the schema are in no answer", async () => {
+  it("outside the schema appear in no answer", async () => {
     const opened = await open({ name: "shop", fields: [{ name: "title", type: "string" }] })
     const { context, engine, taken } = opened
     await put(engine, "create", { id: "1", title: "red lamp" })

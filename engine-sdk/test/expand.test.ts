@@ -12,7 +12,7 @@ const seeded = (seed: number) => (): number => {
   t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
   return ((t ^ (t >>> 14)) >>> 0) / 4294967296
 }
-/** Optimal string alignment, without a swap of the first two letters: the rule the engine follows. */
+/** Optimal string alignment without a swap of the first two letters, which is the engine's rule. */
 const distance = (a: string, b: string): number => {
   const rows = Array.from({ length: a.length + 1 }, (_row, i) =>
     Array.from({ length: b.length + 1 }, (_cell, j) => (i === 0 ? j : j === 0 ? i : 0))
@@ -63,7 +63,7 @@ describe("expandTerm", () => {
         )
     }
   })
-  it("takes the nearest prefix that is not shorter than the token", () => {
+  it("uses the nearest prefix that is not shorter than the token", () => {
     const nearest = (candidate: string, token: string): number => {
       if (candidate.length < token.length) return distance(candidate, token)
       let best = Infinity

@@ -1,4 +1,4 @@
-/** Which of the searches waiting for workers runs next: by what each namespace used, over its weight. */
+/** Which of the searches waiting for workers runs next depends on what each namespace used, divided by its weight. */
 import { expect, it } from "vitest"
 import { FairLines } from "../src/lane/fair-lines.ts"
 
@@ -8,7 +8,7 @@ interface One {
   readonly weight: number
 }
 const one = (namespace: string, expected_ms = 1, weight = 1): One => ({ namespace, expected_ms, weight })
-/** Takes this many, each with its expected duration; returns their namespaces in order. */
+/** Takes this many searches, each of which lasts as expected; returns their namespaces in order. */
 const taken = (lines: FairLines<One>, count: number): string =>
   Array.from({ length: count }, () => {
     const next = lines.take()
@@ -17,7 +17,7 @@ const taken = (lines: FairLines<One>, count: number): string =>
     return next.namespace
   }).join("")
 
-it("one that comes behind two thousand of another tenant is next", () => {
+it("a search that comes after two thousand of another tenant is next", () => {
   const lines = new FairLines<One>()
   for (let i = 0; i < 2_000; i++) lines.put(one("a"))
   expect(taken(lines, 100)).toBe("a".repeat(100))
@@ -25,7 +25,7 @@ it("one that comes behind two thousand of another tenant is next", () => {
   expect(taken(lines, 3)).toContain("b")
   expect([lines.size, lines.sizeOf("a"), lines.sizeOf("b")]).toEqual([1_898, 1_898, 0])
 })
-it("shares are of time, not of searches, by weight, and equals stay in their order", () => {
+it("shares are measured in time, not searches, by weight, and equals keep their order", () => {
   const lines = new FairLines<One>()
   for (let i = 0; i < 300; i++) {
     lines.put(one("a", 10))
@@ -40,7 +40,7 @@ it("shares are of time, not of searches, by weight, and equals stay in their ord
   for (let at = 0; at < 5; at++) own.put({ ...one("a"), at })
   expect(Array.from({ length: 5 }, () => own.take()?.at)).toEqual([0, 1, 2, 3, 4])
 })
-it("who took longer than was expected waits for it, and who was away has saved nothing up", () => {
+it("a search that took longer than expected is charged afterwards, and an idle namespace saves nothing up", () => {
   const lines = new FairLines<One>()
   for (let i = 0; i < 50; i++) {
     lines.put(one("a"))
@@ -51,11 +51,11 @@ it("who took longer than was expected waits for it, and who was away has saved n
   const other = first.namespace === "a" ? "b" : "a"
   expect(taken(lines, 20)).toBe(other.repeat(20))
   taken(lines, 20)
-  // `c` has used nothing all the while, and gets its share from now on, not all of it.
+  // Namespace `c` has used nothing meanwhile; it gets its share from now on, not everything.
   for (let i = 0; i < 50; i++) lines.put(one("c"))
   expect(taken(lines, 9).split("c").length - 1).toBeLessThanOrEqual(4)
 })
-it("all that wait are told when nobody takes them any more", () => {
+it("all waiting searches are notified when nobody will take them any more", () => {
   const lines = new FairLines<One>()
   for (const name of ["a", "b", "a"]) lines.put(one(name))
   expect(lines.clear().length).toBe(3)

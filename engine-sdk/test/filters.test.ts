@@ -1,6 +1,4 @@
-/**
- * Filters over columns against the plainest evaluation there is: document by document, after random writes and merges.
- */
+/** Filters over columns, compared with a plain evaluation document by document, after random writes and merges. */
 import { describe, expect, it } from "vitest"
 import { createEngine } from "../src/mod.ts"
 import type { SearchPlan } from "../src/plan.ts"
@@ -145,7 +143,7 @@ describe("filters", () => {
   })
 })
 
-it("keeps what it remembers of a filter, whatever a search takes out of it", async () => {
+it("keeps its cached result of a filter, whatever a search removes from its own copy", async () => {
   const engine = createEngine()
   await engine.createCollection(
     "t",
@@ -189,10 +187,10 @@ it("keeps what it remembers of a filter, whatever a search takes out of it", asy
   await engine.close()
 })
 
-it("ranges over an evenly split column agree with a look at every document, whatever the ends", async () => {
+it("ranges over an evenly split column match a check of every document, whatever the bounds", async () => {
   const random = seeded(31),
     size = 12_000
-  // Many of a few values, many values, and some documents without any.
+  // Many documents with few values, many values, and some documents without any.
   const rows = Array.from({ length: size }, (_row, i) => ({
     id: String(i),
     ...(random() < 0.1
@@ -244,10 +242,10 @@ it("ranges over an evenly split column agree with a look at every document, what
   await engine.close()
 })
 
-it("remembers of each field and each value its own, in a large segment and beside equal values of another field", async () => {
+it("caches results by field and value, in a large segment and beside equal values of another field", async () => {
   const size = 1_500,
     engine = createEngine()
-  // Two fields of every kind that hold the same values, in other documents.
+  // Two fields of every kind with the same values, but in different documents.
   const rows = Array.from({ length: size }, (_row, i) => ({
     id: `d${i}`,
     inside: `c${i % 3}`,
@@ -297,7 +295,7 @@ it("remembers of each field and each value its own, in a large segment and besid
     values: values.map((value) => ({ tokens: [value], match: "equals" as const, prefix: false })),
     prefixCandidates: 4
   })
-  // Lists whose first forty values are alike.
+  // Lists whose first forty values are equal.
   const long = Array.from({ length: 40 }, (_value, i) => `absent${i}`)
   const asked: ReadonlyArray<readonly [Filter, (row: (typeof rows)[number]) => boolean]> = [
     [text("inside", ["c1"]), ({ inside }) => inside === "c1"],
@@ -317,7 +315,7 @@ it("remembers of each field and each value its own, in a large segment and besid
     [half("right"), ({ right }) => right >= 0.5 && right <= 1]
   ]
   const gone = new Set<string>()
-  // Asked, kept at the second time, remembered at the third; and then after documents have left.
+  // Computed at first, kept the second time, cached the third; and then again after deletions.
   for (let round = 0; round < 5; round++) {
     for (const [filter, holds] of asked) {
       const expected = rows

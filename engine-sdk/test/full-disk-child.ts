@@ -1,6 +1,6 @@
 /**
- * A program whose files may not grow for a while: the results of its writes, and what it finds afterwards, as JSON on
- * one line.
+ * A program whose files cannot grow for a while; prints the results of its writes, and what it finds afterwards, as
+ * JSON on one line.
  */
 import { execFileSync } from "node:child_process"
 import { statSync } from "node:fs"
@@ -31,7 +31,7 @@ allow(String(statSync(join(path, "documents.mdb")).size + 8_192))
 told.large = [await put(1_000, 2_000), await found()]
 told.small = [await put(5_000, 400), await found()]
 allow("unlimited")
-// Longer than between two questions to the disk.
+// Longer than the interval between two probes of the disk.
 await new Promise((resolve) => setTimeout(resolve, 200))
 told.after = [await put(9_000, 1), await put(9_001, 1_000), await found()]
 told.health = engine.health().ok

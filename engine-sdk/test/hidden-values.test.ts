@@ -26,7 +26,7 @@ const found = async (engine: SearchEngine, field: string, token: string): Promis
 }
 
 describe.each([false, true])("values that are not stored, worker %s", (worker) => {
-  it("are replaced, kept by a partial update, forgotten with a replacement, and so after a start", async () => {
+  it("are replaced, kept by a partial update, removed by a replacement, and the same after a restart", async () => {
     const path = await mkdtemp(join(tmpdir(), "engine-hidden-"))
     try {
       let engine = await openEngine({ path, worker })
@@ -48,7 +48,7 @@ describe.each([false, true])("values that are not stored, worker %s", (worker) =
         expect(await found(engine, "secret", "lost")).toEqual([])
       }
       await check()
-      // Without a snapshot everything is indexed again from the stored values.
+      // Without a snapshot, everything is indexed again from the stored values.
       const copy = `${path}-copy`
       await cp(path, copy, { recursive: true })
       await engine.close()
@@ -63,7 +63,7 @@ describe.each([false, true])("values that are not stored, worker %s", (worker) =
     }
   })
 
-  it("an index made again takes what is stored now, and brings nothing back", async () => {
+  it("a rebuilt index contains what is stored now, and brings nothing back", async () => {
     const path = await mkdtemp(join(tmpdir(), "engine-rewrite-"))
     try {
       const engine = await openEngine({ path, worker })
@@ -87,14 +87,14 @@ describe.each([false, true])("values that are not stored, worker %s", (worker) =
 })
 
 describe("leftovers", () => {
-  it("of a drop that a crash cut short are swept at the next start", async () => {
+  it("of a drop that a crash interrupted are removed at the next start", async () => {
     const path = await mkdtemp(join(tmpdir(), "engine-sweep-"))
     try {
       const first = await openEngine({ path })
       await first.createCollection("other", suiteSchema("c", [suiteField("name", "string")]), 1)
       await first.write("other", "c", [putOf({ id: "1", name: "theirs" })])
       await first.close()
-      // As a crash between the record and the documents leaves it.
+      // The state after a crash between the record and the documents.
       const { LmdbJournal } = await import("../src/store/lmdb-journal.ts")
       const journal = await LmdbJournal.open(path)
       await (
@@ -113,7 +113,7 @@ describe("leftovers", () => {
       await rm(path, { recursive: true, force: true })
     }
   })
-  it("a segment file that a crash left is written over, not taken for a new segment of its number", async () => {
+  it("a segment file left by a crash is overwritten, not taken for a new segment of that number", async () => {
     const path = await mkdtemp(join(tmpdir(), "engine-stale-"))
     try {
       const first = await openEngine({ path })

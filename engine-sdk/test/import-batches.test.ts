@@ -1,4 +1,4 @@
-/** Batches of one import: the next is begun while the disk takes the last, and what a later line says wins. */
+/** Batches of one import: the next one starts while the disk stores the previous one, and later lines win. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -21,7 +21,7 @@ const contextOf = async (engine: SearchEngine): Promise<OperationContext> => {
   await createCollection(context, JSON.stringify({ name: "goods", fields: [{ name: "n", type: "int32" }] }))
   return context
 }
-/** At once, so that one batch follows the other without a pause. */
+/** All lines at once, so that one batch follows the other without a pause. */
 async function* lines(count: number, line: (i: number) => object): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(Array.from({ length: count }, (_, i) => JSON.stringify(line(i))).join("\n"))
 }
@@ -37,7 +37,7 @@ const textOf = async (pieces: AsyncIterable<string>): Promise<string> => {
 }
 const soon = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5))
 
-/** An engine whose writes are answered when the test says so, in any order. */
+/** An engine whose writes are answered when the test decides, in any order. */
 const held = async (tells: boolean) => {
   const context = await contextOf(createEngine())
   const calls: Array<{ readonly ids: ReadonlyArray<string>; readonly answer: (ok: boolean) => void }> = []
@@ -61,7 +61,7 @@ const held = async (tells: boolean) => {
   return { calls, context: { ...context, engine } }
 }
 
-it("one batch is ahead of the answers, no more; results come in order, those of a batch that failed among them", async () => {
+it("only one batch is ahead of the answers; results come in order, including those of a failed batch", async () => {
   const { calls, context } = await held(true)
   const text = textOf(
     started(
@@ -82,7 +82,7 @@ it("one batch is ahead of the answers, no more; results come in order, those of 
   expect(results.map(({ id }) => id)).toEqual(Array.from({ length: 3 * BATCH }, (_, i) => String(i)))
   expect(results.map(({ success }) => success)).toEqual(Array.from({ length: 3 * BATCH }, (_, i) => i >= BATCH))
 })
-it("an engine that does not say when it has taken a batch gets the next one after its answer", async () => {
+it("an engine that does not report when it has taken a batch gets the next one after its answer", async () => {
   const { calls, context } = await held(false)
   const text = textOf(
     started(
@@ -98,7 +98,7 @@ it("an engine that does not say when it has taken a batch gets the next one afte
   calls[1]!.answer(true)
   expect((await text).split("\n")).toHaveLength(2 * BATCH)
 })
-it("who stops reading leaves nothing under way", async () => {
+it("a reader that stops leaves nothing running", async () => {
   const { calls, context } = await held(true)
   const pieces = started(
     context,
@@ -124,7 +124,7 @@ it.each([false, true])(
     const engine = await openEngine({ path, worker })
     try {
       const context = await contextOf(engine)
-      // Every id comes once in each of two batches: what is first in one is last in the other.
+      // Every id is once in each of two batches, in reverse order.
       const count = 2 * BATCH
       const idOf = (i: number) => String((i / BATCH) & 1 ? BATCH - 1 - (i % BATCH) : i % BATCH)
       await textOf(

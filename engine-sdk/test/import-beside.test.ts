@@ -1,7 +1,4 @@
-/**
- * Single writes during an import: they overtake it, in an order that both can rely on, and are found before they are on
- * disk.
- */
+/** Single writes during an import: they overtake it in a well-defined order, and are found before they are on disk. */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -60,7 +57,7 @@ const foundBy = async (engine: SearchEngine, word: string, namespace = "t"): Pro
 }
 
 describe.each(kinds)("beside an import (%s)", (kind) => {
-  /** Starts an import whose first line is applied before any later request, and most of whose other lines are not. */
+  /** Starts an import whose first line is applied before any later request, while most of its other lines are not. */
   const importOf = (engine: SearchEngine, first: Document, last: ReadonlyArray<Document> = []) => {
     const state = { isDone: false, done: Promise.resolve() }
     state.done = engine
@@ -80,7 +77,7 @@ describe.each(kinds)("beside an import (%s)", (kind) => {
     if (!written.ok) throw new Error(written.error.message)
     return written.value[0].result
   }
-  it("a single write is found while the import goes on, and what comes later wins on both sides", () =>
+  it("a single write is found while the import continues, and what comes later wins on both sides", () =>
     withEngine(kind, async (engine) => {
       const state = importOf(engine, { id: "x", name: "import", n: 1 }, [{ id: "y", name: "importlast", n: 3 }])
       expect(await single(engine, putOf({ id: "x", name: "singleword", n: 2 }))).toMatchObject({ ok: true })
@@ -129,7 +126,7 @@ describe.each(kinds)("beside an import (%s)", (kind) => {
       expect(engine.describeCollection("t", "c")?.num_documents).toBe(kept === undefined ? 20_000 : 20_001)
     })
   )
-  it("keeps every document once, whatever two imports and single writes do to the same ids", () =>
+  it("keeps every document exactly once, whatever two imports and single writes do to the same ids", () =>
     withEngine(kind, async (engine) => {
       for (let seed = 1; seed <= 3; seed++) {
         const random = randomOf(seed * 77)
@@ -148,7 +145,7 @@ describe.each(kinds)("beside an import (%s)", (kind) => {
           const document = line(2, n++)
           const written = await engine.write("t", "c", [putOf(document)])
           expect(written.ok && written.value[0].result.ok).toBe(true)
-          // Nothing was lost: this version is there, or one that an import brought after it.
+          // Nothing was lost: the document has this version, or one that an import wrote later.
           const page = await engine.scan("t", { collection: "c", filter: undefined, limit: 100_000 })
           const ids = page.ok ? page.value.ids : []
           expect([ids.includes(document.id as string), new Set(ids).size]).toEqual([true, ids.length])
@@ -156,7 +153,7 @@ describe.each(kinds)("beside an import (%s)", (kind) => {
         await Promise.all(imports)
         const ids = [...versions.keys()]
         const kept = await get(engine, ids)
-        // The last of one of the three that wrote it: none of an own earlier version came back.
+        // Each document has the last version of one of its three writers: no earlier version of a writer came back.
         ids.forEach((id, i) =>
           expect(
             versions.get(id)!.map((own) => own[own.length - 1]),
@@ -171,7 +168,7 @@ describe.each(kinds)("beside an import (%s)", (kind) => {
         ])
       }
     }))
-  it("gives ids of its own to lines without one, and never the id of another write's line", () =>
+  it("gives lines without an id their own, and never the id of another write's line", () =>
     withEngine(kind, async (engine) => {
       const numbers = Array.from({ length: 300 }, (_id, i) =>
         putOf({ id: String(i * 2), name: "named", n: i }, "create")
@@ -189,7 +186,7 @@ describe.each(kinds)("beside an import (%s)", (kind) => {
       expect(new Set([...named, ...made, ...one]).size).toBe(named.length + 301)
       expect(engine.describeCollection("t", "c")?.num_documents).toBe(named.length + 301)
     }))
-  it("brings detected fields to whoever uses them first", () =>
+  it("gives detected fields to whichever write uses them first", () =>
     withEngine(kind, async (engine) => {
       await engine.createCollection("t", suiteSchema("auto", [suiteField(".*", "auto")]), 1)
       const importing = engine.write(
@@ -220,7 +217,7 @@ describe.each(kinds)("beside an import (%s)", (kind) => {
 // ---- before the disk has it
 // ------------------------------------------------------------------------------------------
 
-/** The real journal whose commits become readable when the test says so. */
+/** The real journal, but its commits become readable only when the test decides. */
 const held = (journal: LmdbJournal, gate: { wait: Promise<void> | undefined }): Journal =>
   new Proxy<Journal>(journal, {
     get: (real, name) => {
@@ -236,7 +233,7 @@ const held = (journal: LmdbJournal, gate: { wait: Promise<void> | undefined }): 
   })
 
 describe("a commit that is not readable yet", () => {
-  it("holds up the answer, not the document; what it would confuse waits for its turn", async () => {
+  it("delays the answer, not the document; writes that would conflict with it wait for their turn", async () => {
     const path = await mkdtemp(join(tmpdir(), "engine-early-"))
     try {
       const gate: { wait: Promise<void> | undefined } = { wait: undefined }
@@ -301,7 +298,7 @@ describe("a commit that is not readable yet", () => {
       await rm(path, { recursive: true, force: true })
     }
   })
-  it("keeps a text elsewhere until its own batch or a later one can be read", () => {
+  it("keeps a text elsewhere until its own batch or a later one is readable", () => {
     const disk = new Map<number, string>()
     const reads = new EarlyReads({ text: (_key, seq) => disk.get(seq), bytes: () => 0, refresh: () => {} })
     reads.keep(1, {

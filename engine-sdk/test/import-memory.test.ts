@@ -1,5 +1,5 @@
 /**
- * An import whose host gives it little memory: every line keeps its verdict, in order, and no more is held than was
+ * An import whose host grants little memory: every line gets its verdict, in order, and no more memory is held than
  * granted.
  */
 import { describe, expect, it } from "vitest"
@@ -15,7 +15,7 @@ import { randomOf } from "./random.ts"
 
 const line = (id: number, padding: number) =>
   JSON.stringify({ id: String(id), title: `Title ${id}`, padding: "é".repeat(padding) })
-/** Cuts where no line and no character ends. */
+/** Splits the text at places where no line and no character ends. */
 async function* chunksOf(text: string, size: number): AsyncGenerator<Uint8Array> {
   const bytes = new TextEncoder().encode(text)
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
@@ -51,7 +51,7 @@ const importing = async (text: string, memory: ImportMemory | undefined, size = 
   }
 }
 
-describe("an import in little memory", () => {
+describe("an import with little memory", () => {
   it("writes its lines as they come, and holds no more than it was granted", async () => {
     const text = Array.from({ length: 400 }, (_, i) => line(i, 20)).join("\n")
     const whole = await importing(text, undefined)
@@ -69,7 +69,7 @@ describe("an import in little memory", () => {
     expect(little.stored).toEqual(whole.stored)
     expect([little.batches.length > 10, peak <= 2_000]).toEqual([true, true])
   })
-  it("waits for a long line, refuses it alone where there is no room, and reads on behind it", async () => {
+  it("waits for a long line, refuses only that line if there is no room, and continues after it", async () => {
     for (const grants of [true, false]) {
       let asked = 0
       const text = [line(1, 5), line(2, 5_000), line(3, 5), line(4, 6_000), line(5, 5)].join("\n")
@@ -88,7 +88,7 @@ describe("an import in little memory", () => {
       if (!grants) expect(verdicts[1]!.error).toContain("memory")
     }
   })
-  it("gives each line its verdict whatever is granted when", async () => {
+  it("gives each line its verdict, whatever is granted when", async () => {
     for (let seed = 1; seed <= 30; seed++) {
       const random = randomOf(seed)
       const lengths = Array.from({ length: 60 }, () => Math.floor(random.next() * random.pick([5, 400, 3_000])))

@@ -1,6 +1,6 @@
 /**
- * What an import computes without strings must be what the plain way computes: byte order, sort keys, numbers of words
- * and of values, merged tables.
+ * Whatever an import computes without strings must equal the plain computation: byte order, sort keys, numbers of words
+ * and values, merged tables.
  */
 import { describe, expect, it } from "vitest"
 import { asciiSortKey, sortKeyOfString } from "../src/analysis/sort-key.ts"
@@ -21,7 +21,7 @@ const tableOf = (texts: ReadonlyArray<Uint8Array>): { bytes: Uint8Array; starts:
   })
   return { bytes, starts }
 }
-/** Distinct texts with long shared beginnings, zero bytes, and texts that are the beginning of others. */
+/** Distinct texts with long common prefixes, zero bytes, and texts that are prefixes of others. */
 const textsOf = (seed: number, count: number): Uint8Array[] => {
   const random = randomOf(seed),
     seen = new Map<string, Uint8Array>()
@@ -38,7 +38,7 @@ const textsOf = (seed: number, count: number): Uint8Array[] => {
 }
 
 describe("byte order", () => {
-  it("is that of a comparison byte by byte, for any sizes", () => {
+  it("is the same as byte by byte, for any sizes", () => {
     for (let seed = 1; seed <= 60; seed++) {
       const texts = textsOf(seed, [0, 1, 5, 11, 13, 400, 3_000][seed % 7])
       const { bytes, starts } = tableOf(texts)
@@ -48,7 +48,7 @@ describe("byte order", () => {
       expect([...byteOrder(bytes, starts, texts.length)]).toEqual(wanted)
     }
   })
-  it("orders more texts than fit into one round", () => {
+  it("sorts more texts than fit into one round", () => {
     const texts = Array.from({ length: 270_000 }, (_text, i) =>
       new TextEncoder().encode(((i * 7_919) % 270_000).toString(36))
     )
@@ -70,7 +70,7 @@ describe("byte order", () => {
 })
 
 describe("merged tables", () => {
-  it("hold what any source keeps, once, and tell where each entry went", () => {
+  it("contain every key of any source once, and map each source's entries", () => {
     for (let seed = 1; seed <= 30; seed++) {
       const random = randomOf(seed)
       const sources = Array.from({ length: Math.floor(random.next() * 5) }, (_source, s) => {
@@ -111,7 +111,7 @@ describe("merged tables", () => {
 })
 
 describe("what an import computes", () => {
-  it("makes the sort keys of ASCII texts that the reader makes", () => {
+  it("includes the sort keys of ASCII texts that the reader computes", () => {
     const into = new AsciiTokens()
     for (let seed = 1; seed <= 2_000; seed++) {
       const random = randomOf(seed)
@@ -127,13 +127,13 @@ describe("what an import computes", () => {
       )
     }
   })
-  it("hashes an id as its bytes are hashed", () => {
+  it("hashes an id like its bytes", () => {
     for (const id of ["", "p1", "日本", "a\u0000", "é", "\ud800", "x".repeat(300)]) {
       const bytes = encodeUtf8(id)
       expect(hashText(id)).toBe(hashBytes(bytes, 0, bytes.length))
     }
   })
-  it("writes kept numbers as the shortest decimal of single precision", () => {
+  it("writes stored numbers as the shortest decimals of single precision", () => {
     const slow = (value: number): string => {
       const kept = Math.fround(value)
       for (let digits = 6; digits < 9; digits++) {
@@ -158,7 +158,7 @@ describe("what an import computes", () => {
       expect(floatText(value)).toBe(slow(value))
     }
   })
-  it("reads every integer of a document exactly, wherever it stands", () => {
+  it("reads every integer of a document exactly, wherever it is", () => {
     for (const text of [
       '{"a":9007199254740993}',
       '{"a":{"b":[1,[-9223372036854775808]]}}',

@@ -1,4 +1,6 @@
-/** Storage limits of a namespace, as the writer counts: in memory, on disk behind a worker, and after a restart. */
+/**
+ * Storage limits of a namespace, as its writer counts them: in memory, on disk behind a worker, and after a restart.
+ */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -47,7 +49,7 @@ for (const [name, open] of [
   ["on disk", () => openEngine({ path: folder(), worker: true })]
 ] as const)
   describe(`limits of a namespace ${name}`, () => {
-    it("bytes: what grows beyond them is refused, what replaces or shrinks is not, and deletes give room", async () => {
+    it("bytes: growth beyond them is refused, replacing and shrinking are not, and deletes make room", async () => {
       const engine = await open()
       await engine.createCollection(
         "a",
@@ -69,7 +71,7 @@ for (const [name, open] of [
         )
       ).toEqual(["ok", "ok", "stored_bytes", "ok"])
       expect(engine.usage("a", "c")!.document_bytes).toBe(1_000)
-      // At the cap: the same size passes, a byte more does not; less makes room for that.
+      // At the limit: the same size passes, one more byte does not, and a smaller document makes room for it.
       expect(
         await outcome(
           engine,
@@ -86,7 +88,7 @@ for (const [name, open] of [
         "ok",
         "ok"
       ])
-      // Values that are indexed and not shown are kept too.
+      // Values that are indexed but not shown count as well.
       expect(await outcome(engine, "c", [put({ id: "6", title: "x", hidden: "h".repeat(200) })], keeps)).toEqual([
         "stored_bytes"
       ])
@@ -101,7 +103,7 @@ for (const [name, open] of [
       expect(await outcome(engine, "c", [put(document("7", 200))], keeps)).toEqual(["stored_bytes"])
       await engine.close()
     })
-    it("documents: of many writes at once as many pass as there is room, each namespace for itself", async () => {
+    it("documents: as many concurrent writes pass as there is room for, in each namespace separately", async () => {
       const engine = await open()
       for (const namespace of ["a", "b"])
         for (const name of ["c", "d"]) await engine.createCollection(namespace, schemaOf(name), 1)
@@ -119,7 +121,7 @@ for (const [name, open] of [
       expect(all.flat().filter((each) => each === "ok")).toHaveLength(10)
       const other = await engine.write("b", "c", [put({ title: "x" })], { keeps })
       expect(other.ok && other.value[0]!.result.ok).toBe(true)
-      // An index that is made again is no growth.
+      // Reindexing is not growth.
       const kept = all.flatMap((each, i) =>
         each.flatMap((one, j) =>
           one === "ok" ? [[i % 2 === 0 ? "c" : "d", j === 0 ? `${i}` : `${i}-2`] as const] : []
@@ -187,7 +189,7 @@ for (const [name, open] of [
     })
   })
 
-it("a restart counts what is there, also after writes that came at the same time", async () => {
+it("a restart counts what is stored, also after concurrent writes", async () => {
   const path = folder()
   const first = await openEngine({ path, worker: true })
   await first.createCollection("a", schemaOf("c"), 1)

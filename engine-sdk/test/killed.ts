@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const project = fileURLToPath(new URL("../..", import.meta.url))
-/** Runs a child until `life_ms` after its first acknowledged write; answers the lines it wrote. */
+/** Runs a child until `life_ms` after its first acknowledged write; returns the lines that it printed. */
 export const linesUntilKilled = (
   program: string,
   path: string,

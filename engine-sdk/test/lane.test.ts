@@ -1,6 +1,6 @@
 /**
- * Searches that use up the quantum of their thread are answered all the same, by another thread over the same segments,
- * and as if nothing had happened.
+ * Searches that exceed the quantum of their thread are answered by another thread over the same segments, with the same
+ * result.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -33,7 +33,7 @@ const schema = suiteSchema("c", [
   suiteField("place", "geopoint"),
   suiteField("float", "float", { facet: true })
 ])
-/** Slow for any thread: every document's angle to thousands of corners. */
+/** Slow on any thread: the angle of every document to thousands of corners. */
 const slow: Filter = {
   kind: "not",
   filter: {
@@ -166,7 +166,7 @@ const ofWindow = ({ window }: SearchAnswer) =>
 const shown = ({ search_time_ms: _time, window, ...answer }: SearchAnswer) => answerToJson(answer)
 
 describe("the lane", () => {
-  it("answers what the searching thread would have: pages, parts of documents, groups, facets, windows", async () => {
+  it("gives the same answers as the searching thread: pages, parts of documents, groups, facets, windows", async () => {
     const here: SearchAnswer[] = []
     for (const plan of plans(cheap)) {
       const [answer] = await engine.search("a", [plan])
@@ -184,7 +184,7 @@ describe("the lane", () => {
     expect(there.map(ofWindow)).toEqual(here.map(ofWindow))
     expect(there.map(({ search_cutoff }) => search_cutoff)).toEqual([false, false, false, false])
   })
-  it("gives others the thread after its quantum, and each namespace one place", async () => {
+  it("frees the thread for others after a quantum, and gives each namespace one place", async () => {
     const order: string[] = []
     const small = suitePlan("c", { filter: { kind: "ids", ids: ["d7"] }, limit: 3 })
     await engine.search("b", [small])
@@ -197,13 +197,14 @@ describe("the lane", () => {
     )
     const other = Promise.resolve(engine.search("b", plans(slow).slice(0, 2))).then(told("b"))
     const quick = await engine.search("b", [small])
-    // Before the second of those that wait in one place, however seldom a busy machine lets this thread run.
+    // It must finish before the second search that waits for the same place, however seldom a busy machine runs this
+    // thread.
     expect([quick[0].ok, order.includes("a2")]).toEqual([true, false])
     await Promise.all([...slowOnes, other])
     expect(order.indexOf("b")).toBeLessThan(order.indexOf("a3"))
     expect(order.filter((name) => name !== "b")).toEqual(["a1", "a2", "a3"])
   })
-  it("sees what was written before the search, deletions too, and lets no merge take away what it reads", async () => {
+  it("sees what was written before the search, including deletions, and no merge removes what it reads", async () => {
     await engine.write("a", "c", [
       { kind: "delete", id: "d1" },
       putOf({ ...documentOf(2), title: "changed" }),
@@ -235,7 +236,7 @@ describe("the lane", () => {
     }
     await importing
   })
-  it("cuts off where the time is over, shared by all plans of a call, and says so", async () => {
+  it("stops when the time is over, which all plans of a call share, and says so", async () => {
     const late = suitePlan("c", { filter: slow, cutoff_ms: 60 })
     const answers = await engine.search("a", [late, late, late, late])
     expect(answers.map((answer) => answer.ok && answer.value.search_cutoff)).toEqual([true, true, true, true])
@@ -247,10 +248,10 @@ describe("the lane", () => {
     ).toEqual([[true, 0]])
     const counted = { limit_ms: 60, used_ms: 0 }
     await engine.search("a", [late, late, late, late], counted)
-    // Four times what comes after the time is over, at most.
+    // At most four times the work that follows the end of the time.
     expect(counted.used_ms).toBeLessThan(60 + 4 * 15 + 100)
   })
-  it("runs unions and pages of a list too", async () => {
+  it("also runs unions and pages of a list", async () => {
     const union = await engine.union("a", {
       plans: plans(slow).slice(0, 1),
       removeDuplicates: true,
@@ -262,7 +263,7 @@ describe("the lane", () => {
     const page = await engine.scan("a", { collection: "c", filter: slow, limit: 7 })
     expect(page.ok && page.value.ids.length).toBe(7)
   })
-  it("builds what a named ranking reads, there too", async () => {
+  it("also builds what a named ranking reads", async () => {
     const relevance = {
       ranking: "relevance",
       text: "w7919 w0",

@@ -1,4 +1,4 @@
-/** Work on hits after their search has a quantum of the thread too; beyond it the search runs elsewhere. */
+/** Work on hits after their search also has a quantum of the thread; beyond it, the search runs elsewhere. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -24,7 +24,7 @@ const thrownBy = (run: () => unknown): unknown => {
   }
 }
 
-it("gives way once all parts together have had theirs", () => {
+it("yields once all parts together have used a quantum", () => {
   const late = new LateQuantum(new Cutoff(new Allowance(15), 1_000))
   expect(thrownBy(() => late.run(() => late.run(() => busy(1))))).toBeUndefined()
   expect(
@@ -34,12 +34,12 @@ it("gives way once all parts together have had theirs", () => {
   ).toBe(GIVE_WAY)
   expect(thrownBy(() => late.run(() => busy(1)))).toBe(GIVE_WAY)
 })
-it("gives way to nobody where the search had the thread to itself", () => {
+it("does not yield if the search had the thread to itself", () => {
   const late = new LateQuantum(new Cutoff(new Allowance(), 1_000))
   expect(thrownBy(() => late.run(() => busy(40)))).toBeUndefined()
 })
 
-it("runs the searches once more as long ones, with the account as it was, now and later", async () => {
+it("repeats the searches as long ones, with the account restored, synchronously and asynchronously", async () => {
   for (const isLater of [false, true]) {
     const budget = new AnswerBudget(1_000_000),
       seen: boolean[] = []
@@ -63,7 +63,7 @@ it("runs the searches once more as long ones, with the account as it was, now an
     expect([answer, seen]).toEqual([[{ ok: true, value: 110 }], [false, true]])
   }
 })
-it("passes every other failure on", async () => {
+it("passes on every other failure", async () => {
   expect(
     thrownBy(() =>
       tellingTooLong(() => {
@@ -74,8 +74,8 @@ it("passes every other failure on", async () => {
   await expect(tellingTooLong(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken")
 })
 
-/** 30,000 words: highlighting them takes longer than the rest of a quantum. */
-it("makes hits that take long in the lane, of several searches too, and leaves no promise to nobody", async () => {
+/** A text of 30,000 words: highlighting it takes longer than the rest of a quantum. */
+it("computes slow hits in the lane, also for several searches, and leaves no rejected promise unhandled", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-late-"))
   const engine = await openEngine({ path: folder, worker: true })
   const rerank = {
@@ -87,7 +87,7 @@ it("makes hits that take long in the lane, of several searches too, and leaves n
     min_hits: 1,
     fallback: "engine_order" as const
   }
-  // One by one, as a host asks, so that others have their turns in between.
+  // One plan at a time, as a host asks, so that others have their turns in between.
   const capabilities = () => {
     const own = engine.capabilities()
     return { ...own, limits: { ...own.limits, plans_per_trip_max: 1 } }

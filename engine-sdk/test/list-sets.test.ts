@@ -1,4 +1,6 @@
-/** Which sets of common words stay with a segment: those used last, and of the rest the most expensive to make. */
+/**
+ * Which sets of common words a segment keeps: the most recently used ones, and of the rest the most expensive to build.
+ */
 import { describe, expect, it } from "vitest"
 import { ListSets, postingIn } from "../src/index/list-sets.ts"
 
@@ -7,16 +9,16 @@ const evens = Uint32Array.from({ length: DOCS / 2 }, (_, i) => i * 2)
 const make = (sets: ListSets, key: number, postings: number) => sets.make(key, evens, 0, postings)
 
 describe("sets of common words", () => {
-  it("keeps what costs much while cheap ones come and go, but not for ever", () => {
+  it("keeps an expensive set while cheap ones come and go, but not for ever", () => {
     const sets = new ListSets(DOCS)
     make(sets, 0, 20_000)
     for (let key = 1; key <= 1_000; key++) make(sets, key, 1_000)
     expect(sets.get(0)).toBeDefined()
-    // As often as its cost, and unused since.
+    // As many sets as its cost is worth, without a use in between.
     for (let key = 1_001; key <= 8_000; key++) make(sets, key, 1_000)
     expect(sets.get(0)).toBeUndefined()
   })
-  it("keeps what was asked for last, whatever it costs", () => {
+  it("keeps the most recently used sets, whatever they cost", () => {
     const sets = new ListSets(DOCS)
     for (let key = 0; key < 400; key++) make(sets, key, 20_000)
     const cheap = make(sets, 1_000, 700)

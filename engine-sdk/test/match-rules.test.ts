@@ -1,6 +1,4 @@
-/**
- * Matching through indexes against the plainest matcher there is, over random rules and queries; the gate; priorities.
- */
+/** Matching through indexes, compared with the plainest matcher over random rules and queries; gates; priorities. */
 import { describe, expect, it } from "vitest"
 import { ok } from "../src/errors.ts"
 import {
@@ -29,7 +27,7 @@ const holds = ({ query, match, filter_contains }: Pin, { q, filter_by = "" }: Ru
 }
 
 describe("matchRules", () => {
-  it("fires what a brute-force matcher fires", () => {
+  it("fires the rules that a brute-force matcher fires", () => {
     const random = randomOf(5)
     const words = ["red", "Shoe", "shoes", "LED", "lamp", "café", "x", "42"],
       filters = ["", "", "brand:=Acme", "brand:=Ac", "a", "price:<10 && brand:=Acme", "in_stock:true"]
@@ -63,7 +61,7 @@ describe("matchRules", () => {
     }
   })
 
-  it("is for its window, device, language and country; unknown matches only what is not gated", () => {
+  it("respects window, device, language and country; an unknown one matches only rules without that gate", () => {
     const rules = compile({
       starts_at: "1970-01-01T00:00:01Z",
       ends_at: "1970-01-01T00:00:02Z",
@@ -87,7 +85,7 @@ describe("matchRules", () => {
     ]).toEqual([true, false, true, false, false, false, false, true, false])
   })
 
-  it("takes the redirect of the lowest priority, banners by priority, suggestions once", () => {
+  it("takes the redirect with the lowest priority number, banners by priority, suggestions once", () => {
     const any = { query: "", match: "any" as const }
     const matched = matchRules(
       compile({

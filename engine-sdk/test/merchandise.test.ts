@@ -93,13 +93,13 @@ const ids = ({
 }): string => (answer.hits ?? []).map(({ document }) => document.id).join(" ")
 
 describe("merchandise", () => {
-  it("leaves a search without rules as the engine answered it", () =>
+  it("leaves the answer to a search without rules unchanged", () =>
     using(async (environment, engine) => {
       const [plain] = await engine.search("t", [lamps()])
       const { answer, extras } = await one(environment, search(undefined))
       expect([answer, extras]).toEqual([plain.ok ? plain.value : undefined, {}])
     }))
-  it("answers a redirect without asking the engine", () =>
+  it("answers a redirect without calling the engine", () =>
     using(async (environment) => {
       const silent: MerchandiseEnvironment = {
         ...environment,
@@ -118,7 +118,7 @@ describe("merchandise", () => {
       )
       expect([answer.found, answer.hits, extras, asked]).toEqual([0, [], { redirect: { url: "/lamps" } }, false])
     }))
-  it("marks what rules inject, and says where it stands", () =>
+  it("marks what rules inject, with its position", () =>
     using(async (environment) => {
       const { answer, trace } = await one(
         environment,
@@ -145,7 +145,7 @@ describe("merchandise", () => {
         ["sponsored", "s"]
       ])
     }))
-  it("adds banners, suggestions and facet suggestions, and keeps the request's facets as they were", () =>
+  it("adds banners, suggestions and facet suggestions, and keeps the request's facets unchanged", () =>
     using(async (environment) => {
       const { answer, extras } = await one(
         environment,
@@ -164,7 +164,7 @@ describe("merchandise", () => {
       })
       expect(answer.facet_counts).toEqual([])
     }))
-  it("explains boosts, and never lets them onto the wire", () =>
+  it("explains boosts, and never sends them to clients", () =>
     using(async (environment) => {
       const { answer, trace } = await one(
         environment,
@@ -187,7 +187,7 @@ describe("merchandise", () => {
   describe("that finds nothing", () => {
     const holm = brandIs("holm")
     const nothing = { plan: lamps({ filter: holm }), request: { q: "lamp", filter_by: "brand:=holm", now_ms: 0 } }
-    it("drops the caller's filter, never the restrictions and exclusions; pins still pass the caller's", () =>
+    it("drops the caller's filter, never restrictions and exclusions; pins must still pass the caller's", () =>
       using(async (environment) => {
         const rules = rulesOf({
           zero_hits_fallback: "drop_filters",
@@ -234,7 +234,7 @@ describe("merchandise", () => {
           ids(await one({ ...environment, popular: () => ["4", "1", "0"] }, { ...unknown, filterCuratedHits: false }))
         ).toBe("4 1 0")
       }))
-    it("shows what a model recommends to the visitor, else what is popular; filters and exclusions hold", () =>
+    it("shows what a model recommends to the visitor, else popular documents; filters and exclusions apply", () =>
       using(async (environment) => {
         const asked: Array<RecommendedAsked> = []
         const advised = (ids: ReadonlyArray<string>, later = false): MerchandiseEnvironment => ({
@@ -263,7 +263,7 @@ describe("merchandise", () => {
         expect(ids(await one(advised(["4", "1", "0"]), excluding))).toBe("1 0")
         const pinned = { ...unknown, plan: { ...unknown.plan, filter: brandIs("acme"), pinnedFilter: brandIs("acme") } }
         expect(ids(await one(advised(["4", "1", "0"]), { ...pinned, filterCuratedHits: false }))).toBe("1 0")
-        // A request for one hit gets the same count as one for ten.
+        // A request for one hit gets the same count as a request for ten.
         const short = { ...unknown, plan: { ...unknown.plan, limit: 1 } }
         expect((await one(advised(["4", "1", "0"]), short)).answer.found).toBe(3)
       }))
@@ -287,7 +287,7 @@ describe("merchandise", () => {
       }))
   })
 
-  it("runs its stages in the contract's order, a tenant's own between rerank and diversity", () =>
+  it("runs its stages in the contract's order, a tenant's own stage between rerank and diversity", () =>
     using(async (environment) => {
       const own: Stage = { name: "own", budget_ms: 5, fallback: "keep_order", run: (given) => given }
       const rules = rulesOf({
@@ -310,7 +310,7 @@ describe("merchandise", () => {
         "render"
       ])
     }))
-  it("diversifies by stored vectors, whatever of the document is shown", () =>
+  it("diversifies by stored vectors, whichever fields of the documents are shown", () =>
     using(async (environment) => {
       const mmr = (lambda: number) =>
         rulesOf({
@@ -323,7 +323,7 @@ describe("merchandise", () => {
       expect(titles(await one(environment, search(mmr(1), { plan })))).toBe(plain)
       expect(titles(await one(environment, search(mmr(0.3), { plan })))).not.toBe(plain)
     }))
-  it("keeps the engine's order where no model is known, and fails where the rules say so", () =>
+  it("keeps the engine's order if no model is known, and fails if the rules say so", () =>
     using(async (environment) => {
       const rerank = { ...emptyRuleSet.rerank, enabled: true, model: "nobody" }
       expect((await one(environment, search(rulesOf({ rerank })))).trace.stages[2]).toMatchObject({
@@ -331,8 +331,7 @@ describe("merchandise", () => {
         outcome: "failed",
         note: "no model `nobody`"
       })
-      // A rerank without fields of its own reads the searched ones; a request's own rerank applies where no rule has
-      // any.
+      // A rerank without its own fields reads the searched ones; a request's own rerank applies if no rule has any.
       const seen: Array<ReadonlyArray<string>> = []
       const spy: Reranker = {
         name: "spy",
@@ -352,7 +351,7 @@ describe("merchandise", () => {
       const [failed] = await merchandise(environment, [search(rulesOf({ rerank: { ...rerank, fallback: "error" } }))])
       expect(failed).toMatchObject({ ok: false, error: { kind: "Unavailable" } })
     }))
-  it("shows what was there when the engine answered, however long a stage waits", () =>
+  it("shows the documents as of the engine's answer, however long a stage waits", () =>
     using(async (environment, engine) => {
       const waiting: Stage = {
         name: "waiting",
@@ -379,7 +378,7 @@ describe("merchandise", () => {
       )
       expect((await one(environment, search(undefined))).answer.found).toBe(0)
     }))
-  it("gives up with its request", () =>
+  it("stops when its request is cancelled", () =>
     using(async (environment) => {
       const gone = new AbortController()
       gone.abort()
@@ -388,7 +387,7 @@ describe("merchandise", () => {
         error: { kind: "TimedOut" }
       })
     }))
-  it("asks the engine once for several searches, each with its own rules", () =>
+  it("calls the engine once for several searches, each with its own rules", () =>
     using(async (environment) => {
       let calls = 0
       const counting: MerchandiseEnvironment = {
@@ -521,7 +520,7 @@ describe("merchandise", () => {
         }
       ]
     })
-    it("tells the same trace byte for byte", () =>
+    it("gives the same trace byte for byte", () =>
       using(async (environment, engine) => {
         const searches = [
           search(rules),
@@ -551,7 +550,7 @@ describe("merchandise", () => {
         expect(told[1]).toContain('"fallback":"popular"')
         expect(told[2]).toContain('"fallback":"recommendations"')
       }))
-    it("is refused where it belongs to other searches", () =>
+    it("is refused if it belongs to other searches", () =>
       using(async (environment, engine) => {
         const recorded = recordRun(environment)
         await merchandise(recorded.environment, [search(undefined)])
@@ -560,7 +559,7 @@ describe("merchandise", () => {
           "belongs to other searches"
         )
       }))
-    it("tells a union, too", () =>
+    it("also replays a union", () =>
       using(async (environment, engine) => {
         const searches = [
           search(rulesOf({ diversity: [{ field: "brand", max: 1, from: 1 }] })),

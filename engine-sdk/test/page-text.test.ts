@@ -1,4 +1,4 @@
-/** The text of a page is what writing its hits gives, and hits that somebody has read are written as they are then. */
+/** The text of a page equals the text of its hits, and hits that were read are written in their current state. */
 import { describe, expect, it } from "vitest"
 import { createEngine } from "../src/memory/mod.ts"
 import {
@@ -117,7 +117,7 @@ const world = async (seed: number) => {
 }
 
 describe("the text of a page", () => {
-  it("is that of its hits", async () => {
+  it("equals that of its hits", async () => {
     let marked = 0,
       listed = 0
     for (let seed = 1; seed <= 12; seed++) {
@@ -132,7 +132,7 @@ describe("the text of a page", () => {
         }
         expect(answerToJson(read), JSON.stringify(asked)).toBe(text)
         expect(Object.keys(JSON.parse(text) as object), "one order of members").toEqual(Object.keys(read))
-        // A document that was read is written again: none of it changes.
+        // Reading a document makes the writer serialize it again, but changes nothing.
         for (const hit of read.hits ?? []) void hit.document
         expect(answerToJson(read), JSON.stringify(asked)).toBe(text)
       }
@@ -141,7 +141,7 @@ describe("the text of a page", () => {
     expect(marked).toBeGreaterThan(500)
     expect(listed).toBeGreaterThan(200)
   })
-  it("tells what was changed in its hits, and is kept when the collection changes", async () => {
+  it("includes changes to its hits, and stays the same when the collection changes", async () => {
     const { engine, find } = await world(1)
     const asked = { q: "shoe", query_by: "title", per_page: "2" }
     const answer = await find(asked),

@@ -1,6 +1,6 @@
 /**
- * Rules, filters and pages over the real engine against the slow, obvious definition: take what the engine finds
- * without rules, leave out what is excluded, order by sums of boosts, put injected documents at their positions, cut
+ * Rules, filters and pages over the real engine, compared with a slow and obvious definition: take what the engine
+ * finds without rules, remove what is excluded, order by sums of boosts, put injected documents at their positions, cut
  * pages.
  */
 import { describe, expect, it } from "vitest"
@@ -99,7 +99,7 @@ interface Asked {
   readonly sort: ReadonlyArray<SortKey>
   readonly hidden: ReadonlyArray<string>
 }
-/** Everything that is shown, in order, and the organic ones among it before placing. */
+/** All hits in order, and the organic ones among them before injected ones are placed. */
 const obvious = (
   rows: ReadonlyArray<Row>,
   matching: ReadonlyArray<Row>,
@@ -121,7 +121,7 @@ const obvious = (
     )
   const organic = ordered(matching.filter(allowed))
   const eligible = rows.filter((row) => allowed(row) && (free || filter?.holds(row) !== false))
-  // A hidden document is no best hit, but one named in a rule is placed all the same.
+  // A hidden document is not chosen as a best hit, but one that a rule names is placed anyway.
   const placeable = rows.filter((row) => permitted(row) && (free || filter?.holds(row) !== false))
   const newest = [...eligible].reverse()
   const chosen: Array<{ readonly row: Row; readonly position: number }> = []
@@ -135,7 +135,7 @@ const obvious = (
       placeable.find(({ id }) => id === pin.doc_id),
       pin.position
     )
-  // A named slot is settled before the best hit of another is looked for, but keeps its turn at a contested position.
+  // A named slot is resolved before the best hit for another one is chosen, but keeps its turn at a contested position.
   const namedRows = named
     .filter(({ filter_by }) => filter_by === "")
     .flatMap(({ id }) => placeable.find((row) => row.id === id) ?? [])
@@ -198,7 +198,7 @@ const obvious = (
 }
 
 describe("a merchandised search", () => {
-  it("is what the obvious definition says, page by page", async () => {
+  it("equals the obvious definition, page by page", async () => {
     const random = randomOf(77)
     for (let round = 0; round < 12; round++) {
       const rows = rowsOf(random)
@@ -292,7 +292,7 @@ describe("a merchandised search", () => {
     }
   })
 
-  it("reorders the first 250 and leaves what is behind them; no hit is shown twice or lost", async () => {
+  it("reorders the first 250 and leaves later ones alone; no hit is shown twice or lost", async () => {
     const engine = createEngine()
     await engine.createCollection("t", suiteSchema("c", [suiteField("brand", "string", { facet: true })]), 1)
     const rows = Array.from({ length: 320 }, (_row, i) => ({

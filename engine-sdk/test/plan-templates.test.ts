@@ -1,4 +1,4 @@
-/** A plan out of a template is the plan that compiling makes. */
+/** A plan built from a template equals the compiled plan. */
 import { describe, expect, it } from "vitest"
 import { compileSearch } from "../src/query/mod.ts"
 import { TemplateCache, templateKey } from "../src/query/plan-templates.ts"
@@ -69,7 +69,7 @@ describe("templates of plans", () => {
       }
       for (const q of ["shoe", 'red "dark shoe" -blue', "*", "", "-only", "Ünï code", "shoe"]) {
         const more = random() < 0.3 ? { forcedFilter: forced } : {}
-        // Another object is another schema: nothing is known of it.
+        // A different object is a different schema, for which nothing is cached.
         expect(
           compileSearch({ ...parameters, q }, contextOf(schema, more)),
           JSON.stringify({ ...parameters, q })
@@ -77,15 +77,15 @@ describe("templates of plans", () => {
       }
     }
   })
-  it("cannot be taken for each other by what stands in a value", () => {
+  it("cannot be confused by the content of a value", () => {
     const context = contextOf({ ...schema })
-    // A line break and a name inside one value, where the other request has two parameters.
+    // A line break and a parameter name inside one value, where the other request has two parameters.
     const odd = { q: "shoe", query_by: "title", highlight_start_tag: "<b>\nsort_by\tprice:asc" }
     expect(compileSearch(odd, context).ok).toBe(true)
     const plain = { q: "shoe", query_by: "title", highlight_start_tag: "<b>", sort_by: "price:asc" }
     expect(compileSearch(plain, context)).toEqual(compileSearch(plain, contextOf({ ...schema })))
   })
-  it("know nothing of another caller's limits", () => {
+  it("do not apply another caller's limits", () => {
     const parameters = { q: "shoe", query_by: "title", per_page: "200" }
     expect(compileSearch(parameters, contextOf(schema)).ok).toBe(true)
     expect(compileSearch(parameters, contextOf(schema, { limits: { per_page_max: 100 } }))).toMatchObject({
@@ -93,7 +93,7 @@ describe("templates of plans", () => {
       error: { parameter: "per_page" }
     })
   })
-  it("hold at most 16,000,000 bytes, and nothing of what no plan is made of", () => {
+  it("take at most 16,000,000 bytes, and store nothing that does not compile", () => {
     const cache = new TemplateCache<number>()
     for (let i = 0; i < 10_000; i++) cache.put(`${i}${"k".repeat(2_000)}`, i)
     expect([

@@ -1,6 +1,4 @@
-/**
- * An answer that was found in another thread is the one that would have been found here, its members in their places.
- */
+/** An answer from another thread equals the one that would have been found here, including the order of its members. */
 import { expect, it } from "vitest"
 import { packed, unpacked } from "../src/lane/portable.ts"
 import { StoredDocument } from "../src/documents/mod.ts"
@@ -8,7 +6,7 @@ import type { FacetCount, SearchAnswer } from "../src/plan.ts"
 import { answerToJson, idOfHit, partialHit, storedHit } from "../src/search/answer/answer-json.ts"
 import { countsLength, leadingCounts, writtenText } from "../src/search/answer/written.ts"
 
-it("keeps the places of an answer's members", () => {
+it("keeps the order of an answer's members", () => {
   const answer = {
     facet_counts: [],
     found: 1,
@@ -43,7 +41,7 @@ const through = (answer: SearchAnswer): SearchAnswer => {
   return there.value
 }
 
-it("is written as it came, and read as it was, whichever comes first", () => {
+it("is written as it was received, and read as it was found, whichever comes first", () => {
   const stored = storedHit(new StoredDocument('{"id":"1", "big":9007199254740993}'), {
     title: { matched_tokens: ["a"], snippet: "<mark>a</mark>" }
   })
@@ -64,7 +62,7 @@ it("is written as it came, and read as it was, whichever comes first", () => {
     read.hits![0]!.document.big
   ]).toEqual([{ matched_tokens: ["a"], snippet: "<mark>a</mark>" }, { title: "b" }, "2", 5_000, 9007199254740993n])
   expect(answerToJson(read).replace('"id":"1","big"', '"id":"1", "big"')).toBe(text)
-  // A changed document is written as changed.
+  // A changed document is written with its changes.
   const changed = through(answer)
   changed.hits![1]!.document = { title: "c" }
   changed.hits![0]!.distance_m = 5
@@ -81,7 +79,7 @@ it("is written as it came, and read as it was, whichever comes first", () => {
   ]).toEqual([{ title: "c" }, 5, [], 3])
 })
 
-it("has the first values of a long facet at hand, and does not parse the rest for them", () => {
+it("has the first values of a long facet ready, and does not parse the rest for them", () => {
   const there = through(answerWith({ facet_counts: [facet(3), facet(5_000)] })),
     [short, long] = there.facet_counts as [FacetCount, FacetCount]
   expect([

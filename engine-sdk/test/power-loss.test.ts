@@ -1,6 +1,6 @@
 /**
- * A disk that drops unsynced data, under the durable engine: after a power cut at any moment every acknowledged
- * document is there in its acknowledged version or a later one, found by search, and the engine opens by itself.
+ * A disk that loses unsynced data, under the durable engine: after a power failure at any moment, every acknowledged
+ * document is present in its acknowledged version or a later one, found by search, and the engine opens without help.
  */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -14,7 +14,7 @@ import { openEngine } from "../src/mod.ts"
 const writes = 250
 const cuts = 40
 
-it("loses no acknowledged document to a power cut", async (context) => {
+it("loses no acknowledged document in a power failure", async (context) => {
   const missing = simulatedDiskMissing()
   if (missing !== undefined) return context.skip(missing)
   const work = await mkdtemp(join(tmpdir(), "dowser-power-"))

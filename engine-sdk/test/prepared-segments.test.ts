@@ -1,6 +1,6 @@
 /**
- * Data of segments that searches share (numbers of facet values, orders, ages): correct for any segments, and ready
- * before a merged one is searched.
+ * Data derived from segments that searches share (numbers of facet values, orders, ages): correct for any segments, and
+ * ready before a merged one is searched.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -43,7 +43,7 @@ const randomSegment = (random: Random, id: number, from: number): PublishedSegme
   )
 
 describe("numbers of facet values", () => {
-  it("are one per text over all segments, whichever is the base and in whatever order they are asked", () => {
+  it("are one for each text over all segments, whichever is the base and in whatever order they are requested", () => {
     const random = randomOf(5)
     for (let round = 0; round < 40; round++) {
       const segments = Array.from({ length: 1 + random.below(5) }, (_segment, i) =>
@@ -70,7 +70,7 @@ describe("numbers of facet values", () => {
   })
 })
 
-it("documents in the order of insertion: as a plain sort has it, for numbers of up to 32 bits and repeated ones", () => {
+it("documents in insertion order: equals a plain sort, for numbers of up to 32 bits and repeated ones", () => {
   const random = randomOf(8)
   for (const most of [1, 5, 300, 3_000, 5_000_000, 0xffffffff]) {
     const seqs = Array.from({ length: 2_000 }, () => Math.floor(random.next() * most))
@@ -85,7 +85,7 @@ it("documents in the order of insertion: as a plain sort has it, for numbers of 
   }
 })
 
-describe("a segment that comes instead of others", () => {
+describe("a segment that replaces others", () => {
   const texts = { text: () => undefined }
   const parts = (random: Random) => [
     randomSegment(random, 1, 0),
@@ -97,7 +97,7 @@ describe("a segment that comes instead of others", () => {
     while (work.next().done !== true) steps++
     return steps
   }
-  it("has its values numbered when it comes, whether it becomes the base or not", () => {
+  it("has its values numbered when it is published, whether it becomes the base or not", () => {
     const random = randomOf(13)
     for (let round = 0; round < 20; round++) {
       const reader = new CollectionReader(schema, texts)
@@ -114,7 +114,7 @@ describe("a segment that comes instead of others", () => {
         Array.from({ length: 500 }, (_document, i) => ({ seq: 5_000 + i, tag: tagOf(random) }))
       )
       drive(prepareSuccessor(reader, merged, replaced))
-      // Until it is published nothing has changed for searches.
+      // Until it is published, nothing changes for searches.
       expect(reader.dictionary("tag")).toBe(before)
       expect(reader.views.map(({ segment }) => segment.id)).toEqual([1, 2, 3])
       reader.apply({ added: [{ ...merged, deleted: [3] }], removed: replaced, deletions: [] })
@@ -126,7 +126,7 @@ describe("a segment that comes instead of others", () => {
       expect([view.deletedCount, [...view.segment.derived.keys()]]).toEqual([1, ["ages:tag"]])
     }
   })
-  it("leaves nothing behind when it does not come", () => {
+  it("leaves nothing behind if it is not published", () => {
     const random = randomOf(14)
     const reader = new CollectionReader(schema, texts)
     reader.apply({ added: parts(random), removed: [], deletions: [] })
@@ -144,7 +144,7 @@ describe("a segment that comes instead of others", () => {
 })
 
 describe.each(["memory", "worker"])("facets beside an import and its merges (%s)", (kind) => {
-  it("count what a plain count finds, at every moment and in both tenants", async () => {
+  it("equal a plain count, at every moment and for both tenants", async () => {
     const path = kind === "memory" ? undefined : await mkdtemp(join(tmpdir(), "engine-prepared-"))
     const engine = path === undefined ? createEngine() : await openEngine({ path, worker: true })
     const facet = (): FacetRequest => ({
@@ -197,7 +197,7 @@ describe.each(["memory", "worker"])("facets beside an import and its merges (%s)
   })
 })
 
-it("work between searches that fails is told, ends nothing, and is done by the search that needs it", async () => {
+it("background work that fails is reported, ends nothing, and is done by the search that needs it", async () => {
   const warnings: Array<string> = []
   const listen = (warning: Error) => warnings.push(warning.message)
   const { mappingPublished } = CollectionReader.prototype

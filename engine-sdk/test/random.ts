@@ -1,6 +1,6 @@
-/** Cases from a seed: the same numbers on every machine. */
+/** Random cases from a seed: the same numbers on every machine. */
 export interface Random {
-  /** 0 <= x < 1. */ next(): number
+  /** A number with 0 <= x < 1. */ next(): number
   below(n: number): number
   pick<A>(list: ReadonlyArray<A>): A
   chance(share: number): boolean

@@ -12,14 +12,14 @@ const happened = (
   at: number,
   more: Partial<ModelEvent> = {}
 ): ModelEvent => ({ kind: 0, documents, visitor, person: "", at, ...more })
-/** Each visit's items a minute apart. */
+/** Adds visits whose documents are one minute apart. */
 const visited = (model: CollectionModel, visits: ReadonlyArray<ReadonlyArray<string>>, at = NOON) =>
   visits.forEach((items, v) =>
     items.forEach((id, i) => model.add(happened(`visitor ${v} ${at}`, [id], at + i * MINUTE)))
   )
 const ids = (found: ReadonlyArray<{ readonly id: string }>) => found.map(({ id }) => id)
 
-describe("what comes next", () => {
+describe("the next document", () => {
   it("is what followed, before what preceded, and never what was seen", () => {
     const model = new CollectionModel()
     visited(model, [
@@ -31,13 +31,13 @@ describe("what comes next", () => {
     expect(ids(model.next(["lamp", "bulb"], "", NOON, 10))).not.toContain("lamp")
     expect(model.next(["unknown"], "", NOON, 10)).toEqual([])
   })
-  it("leaves the visitor's own visit out of what it learns from", () => {
+  it("is not learned from the visitor's own visit", () => {
     const model = new CollectionModel()
     for (const [i, id] of ["lamp", "bulb"].entries()) model.add(happened("me", [id], NOON + i))
     expect(model.next(["lamp"], "me", NOON, 10)).toEqual([])
     expect(ids(model.next(["lamp"], "somebody", NOON, 10))).toEqual(["bulb"])
   })
-  it("knows a click in the very next answer", () => {
+  it("reflects a click in the very next answer", () => {
     const model = new CollectionModel()
     visited(model, [["lamp", "bulb"]])
     model.add(happened("me", ["lamp"], NOON))
@@ -54,7 +54,7 @@ describe("what comes next", () => {
   })
 })
 
-describe("visits at the same time", () => {
+describe("concurrent visits", () => {
   const [first, second] = [
     ["a", "b", "a"],
     ["a", "c"]
@@ -73,7 +73,7 @@ describe("visits at the same time", () => {
     ["v1", "a"],
     ["v2", "c"]
   ])
-  it("teach what they teach one after the other: who comes back to a document saw it once", () => {
+  it("teach the same as one after the other: a visitor who returns to a document saw it once", () => {
     const scores = (found: ReadonlyArray<{ readonly id: string; readonly score: number }>) =>
       found.map(({ id, score }) => `${id} ${score.toFixed(9)}`).sort()
     for (const now of [NOON, NOON + DAY]) {
@@ -89,7 +89,7 @@ describe("visits at the same time", () => {
 })
 
 describe("visits", () => {
-  it("end after half an hour without an event, and after four hours with them", () => {
+  it("end after half an hour without an event, and after four hours with events", () => {
     const model = new CollectionModel()
     model.add(happened("slow", ["a"], NOON))
     model.add(happened("slow", ["b"], NOON + 31 * MINUTE))
@@ -97,7 +97,7 @@ describe("visits", () => {
     for (let i = 0; i <= 13; i++) model.add(happened("long", [`x${i}`], NOON + i * 20 * MINUTE))
     expect(model.visit("long", NOON + 13 * 20 * MINUTE)).toEqual(["x13"])
   })
-  it("of more than forty events are a robot's and teach nothing, nor did their beginning", () => {
+  it("of more than forty events are a robot's and teach nothing, not even their beginning", () => {
     const model = new CollectionModel()
     for (let i = 0; i < 40; i++) model.add(happened("bot", [`i${i}`], NOON + i))
     expect(model.next(["i0"], "", NOON, 5)).not.toEqual([])
@@ -107,7 +107,7 @@ describe("visits", () => {
     for (let i = 0; i < 9; i++) model.add(happened("bot", [`i${i}`], NOON + 41 + i))
     expect(model.popular(NOON + 5_000, 10)).toEqual([])
   })
-  it("of one person are one history, over sessions", () => {
+  it("of one person are one history, across sessions", () => {
     const model = new CollectionModel()
     model.add(happened("monday", ["a"], NOON, { person: "ann" }))
     model.add(happened("tuesday", ["b"], NOON + DAY, { person: "ann" }))
@@ -118,7 +118,7 @@ describe("visits", () => {
 })
 
 describe("bought together", () => {
-  it("puts what passes the gate before what only happened, and says how often", () => {
+  it("puts significant pairs before accidental ones, with their frequency", () => {
     const model = new CollectionModel()
     for (let b = 0; b < 40; b++) {
       const documents =
@@ -131,7 +131,7 @@ describe("bought together", () => {
     expect(ids(others)).toEqual(["rare6", "rare7"])
     expect(model.together(["milk"], 5)).toMatchObject([{ id: "bread", support: 22 }])
   })
-  it("does not let what lies in every basket stand first", () => {
+  it("does not put what is in every basket first", () => {
     const model = new CollectionModel()
     for (let b = 0; b < 40; b++) {
       const documents = [
@@ -143,11 +143,11 @@ describe("bought together", () => {
     }
     const found = model.together(["pasta"], 5)
     expect(ids(found)).toEqual(["sauce", "milk"])
-    // By its score alone milk would be the first.
+    // By its score alone, milk would be first.
     expect(found[1]!.score).toBeGreaterThan(found[0]!.score)
     expect(found[1]!.lift).toBe(1)
   })
-  it("joins the purchases of one visit, and only those of half an hour", () => {
+  it("joins the purchases of one visit, and only within half an hour", () => {
     const model = new CollectionModel()
     for (const [id, at] of [
       ["a", 0],
@@ -159,8 +159,8 @@ describe("bought together", () => {
   })
 })
 
-describe("what everybody takes", () => {
-  it("halves with its age, by kind where asked", () => {
+describe("popular documents", () => {
+  it("lose half of their weight with age, by kind if requested", () => {
     const model = new CollectionModel()
     for (let i = 0; i < 3; i++) model.add(happened(`old ${i}`, ["old"], NOON - 14 * DAY))
     model.add(happened("new", ["new"], NOON))
@@ -169,7 +169,7 @@ describe("what everybody takes", () => {
     expect(ids(model.popular(NOON, 5, { ...POPULAR, kind: 3 }))).toEqual(["sold"])
     expect(ids(model.popular(NOON + 1, 5, { ...POPULAR, halfLifeDays: 1_000 }))).toEqual(["sold", "old", "new"])
   })
-  it("is trending when it is more than the days before let expect, from three events on", () => {
+  it("are trending from three events on, if there are more than earlier days suggest", () => {
     const model = new CollectionModel()
     for (let d = 1; d <= 7; d++)
       for (let i = 0; i < 8; i++) model.add(happened(`always ${d} ${i}`, ["always"], NOON - d * DAY))
@@ -185,7 +185,7 @@ describe("what everybody takes", () => {
 })
 
 describe("bounds", () => {
-  /** A fixed sequence of visits over more items, sessions and events than there is room for. */
+  /** A fixed sequence of visits with more items, sessions and events than there is room for. */
   const busy = (from: number, to: number, model: CollectionModel) => {
     for (let v = from; v < to; v++)
       for (let i = 0; i < 3 + (v % 4); i++)
@@ -193,7 +193,7 @@ describe("bounds", () => {
           happened(`v${v}`, [`i${(v * 7 + i * 3) % 60}`], NOON + v * MINUTE + i, { kind: v % 4, person: `p${v % 90}` })
         )
   }
-  it("hold while rings turn over, and answers stay those of the newest sessions", () => {
+  it("hold while ring buffers wrap around, and answers remain those of the newest sessions", () => {
     const turned = new CollectionModel(small),
       fresh = new CollectionModel(small)
     busy(0, 2_000, turned)
@@ -213,12 +213,12 @@ describe("bounds", () => {
           .sort()
       )
   })
-  it("numbers of forgotten items are given out again", () => {
+  it("numbers of forgotten items are reused", () => {
     const model = new CollectionModel({ ...small, items: 16 })
     for (let i = 0; i < 3_000; i++) model.add(happened(`v${i}`, [`item ${i % 1_500}`], NOON + i * MINUTE))
     expect(model.items).toBeLessThanOrEqual(16)
   })
-  it("a snapshot answers as the state that it is of, and goes on as that does", () => {
+  it("a snapshot gives the same answers as its state, and continues in the same way", () => {
     const live = new CollectionModel(small)
     busy(0, 700, live)
     const restored = CollectionModel.of(structuredClone(live.image()), small)

@@ -1,6 +1,6 @@
 /**
- * A disk that refuses writes for a while: nothing that was not stored stays to be found, and writes are taken again
- * when the disk takes them.
+ * A disk that refuses writes for a while: nothing that was not stored can be found afterwards, and writes are accepted
+ * again as soon as the disk accepts them.
  */
 import { spawnSync } from "node:child_process"
 import { mkdtemp, rm } from "node:fs/promises"
@@ -19,7 +19,7 @@ import { randomOf } from "./random.ts"
 
 const schema = suiteSchema("c", [suiteField("name", "string"), suiteField("n", "int32")])
 const full = (): Error => Object.assign(new Error("no space left on device"), { code: "ENOSPC" })
-/** The real journal; while the disk is full commits are taken, fail later, and leave nothing on it. */
+/** The real journal; while the disk is full, commits are accepted, fail later, and store nothing. */
 const refusing = (
   journal: LmdbJournal,
   disk: { isFull: boolean; probes: number; fails: Promise<void> | undefined }
@@ -109,7 +109,7 @@ const outcome = async (engine: LocalEngine, documents: ReadonlyArray<object>, na
 }
 const freed = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 120))
 
-it("takes back what was found early, keeps what it replaced, and goes on", () =>
+it("takes back what was found early, keeps what it replaced, and continues", () =>
   withDisk(async ({ disk, engine, path }) => {
     expect(
       await outcome(engine, [
@@ -126,7 +126,7 @@ it("takes back what was found early, keeps what it replaced, and goes on", () =>
       { id: "a", name: "replaced", n: 9 },
       { id: "c", name: "unstored", n: 3 }
     ])
-    // Found before the disk has said anything.
+    // The document is found before the disk has reported anything.
     while ((await found(engine, "unstored")) === 0) await new Promise((resolve) => setImmediate(resolve))
     expect(await found(engine, "first")).toBe(0)
     fail()
@@ -136,7 +136,7 @@ it("takes back what was found early, keeps what it replaced, and goes on", () =>
     ])
     expect(await idsIn(engine)).toEqual(["a", "b"])
     expect(engine.describeCollection("t", "c")?.num_documents).toBe(2)
-    // Refused without another try, however many ask at once.
+    // Writes are refused without another attempt, however many arrive at once.
     disk.fails = undefined
     const before = disk.probes
     expect(
@@ -144,7 +144,7 @@ it("takes back what was found early, keeps what it replaced, and goes on", () =>
     ).toEqual(Array(20).fill("Unavailable"))
     expect(disk.probes - before).toBeLessThanOrEqual(1)
     expect(await idsIn(engine)).toEqual(["a", "b"])
-    // Another tenant's collection has not failed yet; its own next write tells it, and nothing of ours changes.
+    // Another tenant's collection has not failed yet; its own next write notices it, and nothing changes for the first.
     expect(await outcome(engine, [{ id: "other", name: "other" }], "u")).toBe("Unavailable")
     disk.isFull = false
     await freed()
@@ -165,7 +165,7 @@ it("takes back what was found early, keeps what it replaced, and goes on", () =>
     await again.close()
   }))
 
-it("holds exactly what it acknowledged, whenever the disk is full", () =>
+it("contains exactly what it acknowledged, whenever the disk is full", () =>
   withDisk(async ({ disk, engine, path }) => {
     const random = randomOf(21)
     const kept = new Map<string, string>()
@@ -202,7 +202,7 @@ it("holds exactly what it acknowledged, whenever the disk is full", () =>
     await again.close()
   }))
 
-it("refuses a collection that it cannot store, and makes it when it can", () =>
+it("refuses a collection that it cannot store, and creates it as soon as it can", () =>
   withDisk(async ({ disk, engine }) => {
     disk.isFull = true
     const refused = await engine.createCollection("t", suiteSchema("late", [suiteField("name", "string")]), 1)
@@ -212,7 +212,7 @@ it("refuses a collection that it cannot store, and makes it when it can", () =>
     expect((await engine.createCollection("t", suiteSchema("late", [suiteField("name", "string")]), 1)).ok).toBe(true)
   }))
 
-/** Files that may not grow stand for a full disk; the writes fail in the library below. */
+/** A limit on file size stands in for a full disk; the writes fail in the library below. */
 const limitMissing = (): string | undefined =>
   process.platform === "linux" && spawnSync("prlimit", ["--version"]).status === 0
     ? undefined
@@ -230,7 +230,7 @@ it.skipIf(limitMissing() !== undefined).each(["same thread", "worker"])(
         path,
         worker
       ]
-      // Without the signal the write itself fails, as on a full disk.
+      // With the signal ignored, the write itself fails, as on a full disk.
       const ran = spawnSync("sh", ["-c", "trap '' XFSZ; exec \"$@\"", "sh", ...child], {
         cwd: fileURLToPath(new URL("../..", import.meta.url)),
         encoding: "utf8",

@@ -1,4 +1,4 @@
-/** Memory of segments is lent: whatever happens to a segment, what it was built in is given back exactly once. */
+/** Memory for segments is lent: whatever happens to a segment, its memory is returned exactly once. */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -13,7 +13,7 @@ const schema = suiteSchema("goods", [suiteField("name", "string", { facet: true 
 const put = (id: string, i: number) => putOf({ id, name: `name ${i}` })
 
 describe("memory of segments", () => {
-  it("is what the published segments need, through writes of one document, merges, deletions, a drop", async () => {
+  it("equals the need of the published segments, through single writes, merges, deletions and a drop", async () => {
     const path = await mkdtemp(join(tmpdir(), "engine-regions-"))
     const lent = new Set<Region>()
     const live = new Map<number, Region>()

@@ -61,7 +61,7 @@ describe("rerank", () => {
       { id: "0", from: 0, to: 2, why: "score 1.0000" }
     ])
   })
-  it("keeps equal scores in order, and none keeps everything", async () => {
+  it("keeps equal scores in order, and changes nothing without scores", async () => {
     expect(order(await rerank(four, {}, scoring([1, 1, 1, 1])))).toBe("0123")
     expect(order(await rerank(four, {}, noneReranker))).toBe("0123")
   })
@@ -71,7 +71,7 @@ describe("rerank", () => {
       note: "4 hits, fewer than min_hits"
     })
   })
-  it("exchanges only what was scored in time", async () => {
+  it("moves only what was scored in time", async () => {
     const slow: Reranker = {
       name: "slow",
       score: ({ scores }) => {
@@ -94,7 +94,7 @@ describe("rerank", () => {
 })
 
 describe("linear", () => {
-  it("prefers hits whose fields hold the query", async () => {
+  it("prefers hits whose fields contain the query", async () => {
     const others = Array.from({ length: 20 }, (_title, i) => `oak table ${i}`)
     const run = await rerank(candidatesOf([...others, "blue desk", "red lamp"]), {}, linearReranker())
     const place = (id: string): number => run.candidates.findIndex((candidate) => candidate.id === id)
@@ -115,7 +115,7 @@ describe("linear", () => {
     expect([...table.values].every((value) => value >= 0 && value <= 1)).toBe(true)
     expect([...table.values.slice(8, 14)]).toEqual([1, 1, 1, 1, 1, 0.5])
   })
-  it("learns from clicks what was preferred, the same from the same seed", () => {
+  it("learns preferences from clicks, the same from the same seed", () => {
     const random = randomOf(4)
     const searches = Array.from({ length: 60 }, () => {
       const prices = Array.from({ length: 8 }, () => random.below(100))
@@ -173,7 +173,7 @@ describe("cross-encoder", () => {
       ])
     }
   })
-  it("keeps the chunks that came in time", async () => {
+  it("keeps the chunks that arrived in time", async () => {
     const { model } = encoder((documents, call, signal) =>
       call === 1
         ? Promise.resolve({ scores: documents.map(({ length }) => length) })

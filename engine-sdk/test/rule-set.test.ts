@@ -128,7 +128,7 @@ describe("checkRuleSet", () => {
     ])
   })
 
-  it("refuses a window that ends before it starts, and bodies that are no objects", () => {
+  it("refuses a window that ends before it starts, and bodies that are not objects", () => {
     expect(issuesOf({ starts_at: "2026-05-01T00:00:00Z", ends_at: "2026-05-01T00:00:00Z" })).toEqual([
       "ends_at must be later than `starts_at`"
     ])

@@ -1,4 +1,4 @@
-/** Budgets, fallbacks, traces: what a stage may do wrong and what happens then. */
+/** Budgets, fallbacks, traces: the faults of a stage and their consequences. */
 import { describe, expect, it, vi } from "vitest"
 import {
   runStages,
@@ -31,7 +31,7 @@ const never = new Promise<ReadonlyArray<Candidate>>(() => {})
 
 describe("runStages", () => {
   it("is synchronous for as long as its stages are", async () => {
-    // A thread held up between two stages would give way.
+    // The clock is fixed, because a thread delayed between two stages would yield.
     const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now())
     const sync = runStages(candidates, [reverse(), reverse()], environment())
     clock.mockRestore()
@@ -45,7 +45,7 @@ describe("runStages", () => {
     expect(later).toBeInstanceOf(Promise)
     expect(ids(await later)).toBe("cba")
   })
-  it("notes who moved, from where to where, and how long it took", async () => {
+  it("records which hits moved, from where to where, and how long it took", async () => {
     const run = await runStages(
       candidates,
       [
@@ -80,7 +80,7 @@ describe("runStages", () => {
     ])
     expect((await runStages(candidates, [reverse()], environment({ explain: false }))).stages[0].moved).toEqual([])
   })
-  it("keeps the order when a stage throws, loses a candidate, doubles one, or invents one", async () => {
+  it("keeps the order when a stage throws, loses a candidate, duplicates one, or invents one", async () => {
     const faults: Array<Stage["run"]> = [
       () => {
         throw new Error("broken")
@@ -98,7 +98,7 @@ describe("runStages", () => {
       expect(result.stages[0].outcome).toBe("failed")
     }
   })
-  it("gives up a stage that is late, and aborts its signal", async () => {
+  it("abandons a late stage, and aborts its signal", async () => {
     let aborted = false
     const result = await runStages(
       candidates,
@@ -117,7 +117,7 @@ describe("runStages", () => {
     )
     expect([ids(result), result.stages[0].outcome, aborted]).toEqual(["abc", "late", true])
   })
-  it("fails the search where the stage's fallback says so", async () => {
+  it("fails the search if the stage's fallback says so", async () => {
     expect(
       (
         await runStages(
@@ -151,7 +151,7 @@ describe("runStages", () => {
       ).failure
     ).toEqual({ kind: "Unavailable", message: "The stage `reverse` failed: no model." })
   })
-  it("stops when the request is given up: before a stage and within one", async () => {
+  it("stops when the request is cancelled: before a stage and within one", async () => {
     const gone = new AbortController()
     gone.abort()
     expect((await runStages(candidates, [reverse()], environment({ signal: gone.signal }))).failure?.kind).toBe(
@@ -166,7 +166,7 @@ describe("runStages", () => {
     going.abort()
     expect((await running).failure?.kind).toBe("TimedOut")
   })
-  it("tells a stage how much of its budget is left", () => {
+  it("passes a stage the rest of its budget", () => {
     let left = 0
     void runStages(
       candidates,

@@ -49,7 +49,7 @@ describe("scores", () => {
   ])("%s", async (_name, value, tokens, score, best) => {
     expect(await scored([value], tokens)).toEqual([[score, best]])
   })
-  it("counts a repeated word as often as it is asked", async () => {
+  it("counts a repeated word as often as it is in the query", async () => {
     expect(await scored(["lark pip pip"], ["pip", "pip"], 3)).toEqual([["1157451471575320601", "2211897933825"]])
     expect(await scored(["pip pip"], ["pip", "pip"], 3)).toEqual([["1157451471583709209", "2211897937921"]])
   })

@@ -1,6 +1,6 @@
 /**
- * Workers that search: what they answer is what the thread would have answered where the search arrived, of two tenants
- * side by side, after every write, when one of them ends and when the engine closes.
+ * Workers that search: their answers are those of the thread that receives searches, for two tenants side by side,
+ * after every write, when one of them ends and when the engine closes.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -30,7 +30,7 @@ const documentOf = (namespace: string, i: number) => ({
   big: 9_007_199_254_740_000n + BigInt(i % 1_000),
   place: [i % 90, i % 180]
 })
-/** Long for any thread: every document's angle to thousands of corners. */
+/** Slow on any thread: the angle of every document to thousands of corners. */
 const heavy = suitePlan("c", {
   filter: {
     kind: "not",
@@ -138,7 +138,7 @@ const fill = async (engine: LocalEngine): Promise<void> => {
 }
 const ready = (engine: LocalEngine, count: number): Promise<void> =>
   vi.waitFor(() => expect(engine.searchWorkers().ready).toBe(count), { timeout: 60_000, interval: 20 })
-/** Internals of an engine. */
+/** Internals of an engine that the tests observe. */
 interface Inside {
   readonly threads: Pick<OtherThreads, "long" | "unread"> & {
     readonly pool: {
@@ -156,7 +156,7 @@ interface Inside {
   }
 }
 const insideOf = (engine: LocalEngine): Inside => engine as unknown as Inside
-/** For a message to a thread that searches; undefined for any other. */
+/** The task of a message to a searching thread; empty for any other message. */
 const taskOf = (message: unknown): object => {
   if (typeof message === "string") return JSON.parse(message) as object
   const task = (message as { readonly task?: { readonly text?: string; readonly value?: object } }).task
@@ -179,14 +179,14 @@ describe("search workers", () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it("answer what the thread would have where the search arrived, each tenant its own", async () => {
+  it("answer like the receiving thread, each tenant separately", async () => {
     const plain = await openEngine({ path: join(folder, "plain") })
     await fill(plain)
     const here = new Map<string, ReadonlyArray<string>>()
     for (const namespace of ["a", "b"]) here.set(namespace, await answersOf(plain, namespace))
     await plain.close()
     const sent = engine.searchWorkers().searches
-    // Forty at a time, so that both workers have both tenants.
+    // Forty at a time, so that both workers serve both tenants.
     await Promise.all(
       Array.from({ length: 40 }, async (_search, i) => {
         const namespace = i % 2 === 0 ? "a" : "b"
@@ -196,13 +196,13 @@ describe("search workers", () => {
     expect(engine.searchWorkers().searches).toBe(sent + 40)
     const [answer] = await engine.search("b", [plans[1]])
     if (!answer.ok) throw new Error(answer.error.message)
-    // Read as objects, not only written.
+    // Read as objects, not only serialized.
     expect(answer.value.hits?.every(({ document }) => String(document.title).startsWith("b lamp"))).toBe(true)
     expect(answer.value.hits?.[0].highlights?.length).toBe(1)
     expect(typeof answer.value.hits?.[0].text_match).toBe("bigint")
   })
 
-  it("see at once what was written, at every worker, and what was deleted no more", async () => {
+  it("see writes at once, at every worker, and deleted documents no more", async () => {
     for (let round = 0; round < 30; round++) {
       const id = `new${round}`
       await engine.write("a", "c", [putOf({ ...documentOf("a", 0), id, title: `fresh${round}` })])
@@ -214,7 +214,7 @@ describe("search workers", () => {
       await engine.write("a", "c", [{ kind: "delete", id }])
       expect(await Promise.all(Array.from({ length: 4 }, () => foundOf(engine, "a", one)))).toEqual([0, 0, 0, 0])
     }
-    // One after another of the same segment.
+    // One after another, from the same segment.
     const ids = Array.from({ length: 6 }, (_document, i) => `one${i}`)
     await engine.write(
       "a",
@@ -229,7 +229,7 @@ describe("search workers", () => {
     }
   })
 
-  it("give a search up that uses its quantum, which the lane ends, while cheap ones go on", async () => {
+  it("hand over a search that exceeds its quantum to the lane, while cheap ones continue", async () => {
     const order: string[] = []
     const slow = Promise.resolve(engine.search("a", [heavy])).then(([answer]) => {
       order.push("slow")
@@ -242,7 +242,7 @@ describe("search workers", () => {
     expect(answer.ok && [answer.value.found > 0, answer.value.search_cutoff]).toEqual([true, false])
   })
 
-  it("count a facet of many values while they come, each tenant its own, and cheap ones meanwhile", async () => {
+  it("count a facet of many values while cheap searches continue, for each tenant separately", async () => {
     const many = 20_000
     const importing = (["a", "b"] as const).map(async (namespace, tenant) => {
       await engine.createCollection(namespace, { ...schema, name: "many" }, 1)
@@ -287,7 +287,7 @@ describe("search workers", () => {
     for (const namespace of ["a", "b"]) await engine.dropCollection(namespace, "many")
   })
 
-  it("have a facet of many values ready before anybody asks for it", async () => {
+  it("prepare a facet of many values before the first search", async () => {
     const many = 12_000
     await engine.createCollection("a", { ...schema, name: "ready" }, 1)
     const real = Worker.prototype.postMessage
@@ -311,7 +311,7 @@ describe("search workers", () => {
       timeout: 20_000,
       interval: 20
     })
-    // Nobody has searched it, and each worker was told to prepare it.
+    // Nobody has searched the collection, and each worker was ordered to prepare it.
     await vi.waitFor(() => expect(prepared.size).toBe(2), { timeout: 20_000, interval: 20 })
     post.mockRestore()
     const plan = suitePlan("ready", { limit: 1, facets: [facet("title")], facetValuesMax: 5 })
@@ -321,14 +321,14 @@ describe("search workers", () => {
     await threads.unread()
   })
 
-  it("are waited for by whoever wants to use memory again that they read", async () => {
+  it("are waited for before memory that they read is reused", async () => {
     const { threads } = insideOf(engine)
     const running = (): ReadonlyArray<object> => threads.pool.workers.flatMap((worker) => [...worker.running.values()])
     const asked = Array.from({ length: 12 }, () => foundOf(engine, "a", plans[0]))
     const before = running()
     expect(before.length).toBeGreaterThan(0)
     const unread = threads.unread()
-    // Later ones need not be waited for.
+    // Later searches need not be waited for.
     const later = Array.from({ length: 200 }, () => foundOf(engine, "b", plans[0]))
     await unread
     expect(running().filter((one) => before.includes(one))).toEqual([])
@@ -337,13 +337,13 @@ describe("search workers", () => {
     expect(threads.unread()).toBe(undefined)
   })
 
-  it("are told the time that is left, and cut off when it is over", async () => {
+  it("receive the remaining time, and stop when it is over", async () => {
     const cut = suitePlan("c", { filter: heavy.filter, cutoff_ms: 10_000 })
     const [answer] = await engine.search("a", [cut], { limit_ms: 60_000, used_ms: 59_999 })
     expect(answer.ok && answer.value.search_cutoff).toBe(true)
   })
 
-  it("know the stemming dictionary of the moment, none when it is gone", async () => {
+  it("use the current stemming dictionary, and none when it is deleted", async () => {
     const stems = suiteSchema("stems", [suiteField("title", "string", { stem_dictionary: "d" })])
     const words = new Map([["mice", "mouse"]])
     await engine.setDictionary("a", "d", words)
@@ -372,7 +372,7 @@ describe("search workers", () => {
     await engine.dropCollection("a", "stems")
   })
 
-  it("charge the request for what its answers hold, each of them once, and refuse beyond its bound", async () => {
+  it("charge the request for the memory of its answers, each once, and refuse beyond its bound", async () => {
     const budget = new AnswerBudget(10_000_000)
     const sent = engine.searchWorkers().searches
     await answersOf(engine, "a", [{ ...plans[1], budget }])
@@ -386,7 +386,7 @@ describe("search workers", () => {
     expect(engine.searchWorkers().searches).toBeGreaterThanOrEqual(sent + 3)
   })
 
-  it("keep memory of a dropped collection from the writer as long as one of them searches it", async () => {
+  it("keep the memory of a dropped collection from the writer while one of them searches it", async () => {
     await engine.createCollection("a", { ...schema, name: "gone" }, 1)
     await engine.write(
       "a",
@@ -419,7 +419,7 @@ describe("search workers", () => {
     }
   })
 
-  it("know a collection that was dropped and made again as the new one", async () => {
+  it("treat a collection that was dropped and created again as new", async () => {
     await engine.createCollection("a", { ...schema, name: "again" }, 1)
     const puts = (title: string) =>
       Array.from({ length: 1_200 }, (_document, i) => putOf({ ...documentOf("a", i), title }))
@@ -439,18 +439,18 @@ describe("search workers", () => {
     const found = await Promise.all(Array.from({ length: 6 }, () => foundOf(engine, "a", plan)))
     post.mockRestore()
     expect(found).toEqual([0, 0, 0, 0, 0, 0])
-    // Nor keep what they derived from the old one.
+    // They also drop what they derived from the old one.
     expect(forgotten.length).toBeGreaterThan(0)
     await engine.dropCollection("a", "again")
   })
 })
 
 describe("search workers that end", () => {
-  it("are replaced, and their searches are asked again", async () => {
+  it("are replaced, and their searches are sent again", async () => {
     const folder = mkdtempSync(join(tmpdir(), "dowser-workers-"))
     const started: Worker[] = []
     const real = Worker.prototype.postMessage
-    // Threads that the engine starts, so that they can be ended from here.
+    // Records the threads that the engine starts, so that the test can end them.
     const post = vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, ...given) {
       if (typeof given[0] === "object" && given[0] !== null && "task" in given[0] && !started.includes(this))
         started.push(this)
@@ -474,9 +474,9 @@ describe("search workers that end", () => {
         })
         await ready(engine, 2)
       }
-      // Their searches were lost, not slow: nobody's quantum is reduced for it.
+      // Their searches were lost, not slow, so no quantum is reduced.
       expect(long.mock.calls.some(([, , , isSlow]) => isSlow === false)).toBe(true)
-      // A worker that misses an update must not continue: its searches would see the old collection.
+      // A worker that missed an update must end, because its searches would see the old collection.
       post.mockImplementation(function (this: Worker, ...given) {
         const [message] = given as [{ readonly shared?: { readonly collections: ReadonlyArray<object> } }]
         const told = message.shared?.collections
@@ -492,7 +492,7 @@ describe("search workers that end", () => {
       })
       for (let i = 0; i < 6; i++) expect(await foundOf(engine, "a", fresh)).toBe(1)
       await ready(engine, 2)
-      // Neither what cannot be told.
+      // The same holds if a message cannot be sent.
       await engine.write("a", "c", [putOf({ ...documentOf("a", 1), id: "fresh2", title: "fresh" })])
       const untellable = { ...fresh, metadata: () => 1 } as unknown as SearchPlan
       await expect(Promise.all([engine.search("a", [untellable]), engine.search("a", [untellable])])).rejects.toThrow()
@@ -504,7 +504,7 @@ describe("search workers that end", () => {
     }
   })
 
-  it("hand what waits to the thread where it arrived one a turn, when the last of them ends", async () => {
+  it("leave waiting searches to the receiving thread, one in each turn, when the last of them ends", async () => {
     const folder = mkdtempSync(join(tmpdir(), "dowser-workers-"))
     const engine = await openEngine({
       path: folder,
@@ -545,7 +545,7 @@ describe("search workers that end", () => {
     }
   })
 
-  it("are not asked to make ready what is closed: what else is wanted would wait for it", () => {
+  it("are not ordered to prepare what is closed, for which other orders would wait", () => {
     const threads = new OtherThreads("nowhere", { count: 1 })
     const open = new Set(["a"])
     threads.attach({
@@ -559,12 +559,12 @@ describe("search workers that end", () => {
     expect([1, 2, 3].map((key) => preparing.call(threads, key) !== undefined)).toEqual([true, false, false])
   })
 
-  it("know a collection that was closed for room and opened again as the new one", async () => {
+  it("treat a collection that was closed for memory and reopened as new", async () => {
     const folder = mkdtempSync(join(tmpdir(), "dowser-workers-"))
     const first = await opened(folder)
     await fill(first)
     await first.close()
-    // Room for one of the two: whichever is searched, the other is closed, and its memory is used again.
+    // There is room for one of the two: when one is searched, the other is closed and its memory is reused.
     const engine = await openEngine({
       path: folder,
       worker: true,
@@ -589,7 +589,7 @@ describe("search workers that end", () => {
     }
   })
 
-  it("answer that the engine is closed where it closes while they search", async () => {
+  it("answer that the engine is closed if it closes while they search", async () => {
     const folder = mkdtempSync(join(tmpdir(), "dowser-workers-"))
     const engine = await opened(folder)
     try {
@@ -604,7 +604,7 @@ describe("search workers that end", () => {
       await engine.close()
       for (const [answer] of await Promise.all(asked))
         if (!answer.ok) expect(answer.error).toEqual({ kind: "Unavailable", message: "The engine is closed." })
-      // The folder is free.
+      // The folder can be opened again.
       const next = await opened(folder)
       expect(next.describeCollection("a", "c")?.num_documents).toBe(DOCS)
       await next.close()
@@ -626,7 +626,7 @@ describe("the option", () => {
       message
     )
   })
-  it("wants a writer in another thread", async () => {
+  it("requires a writer in another thread", async () => {
     await expect(openEngine({ path: join(tmpdir(), "never-made"), searchWorkers: 1 })).rejects.toThrow(
       "searchWorkers: workers need `worker: true`."
     )

@@ -1,6 +1,6 @@
 /**
- * What the writing thread derives for all threads that search: indexes of relevance rankings, there before anybody
- * searches what was opened or merged, kept with the snapshot, and gone with their segments.
+ * Data that the writing thread derives for all searching threads: indexes of relevance rankings, which are ready before
+ * the first search of an opened or merged segment, stored with the snapshot, and removed with their segments.
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -56,7 +56,7 @@ const planOf = (asked: string): SearchPlan =>
     limit: 30
   })
 const PLANS = ["oak desk", "stel shelf", "running chair", "round ketle lam", "n17 glass"].map(planOf)
-/** The answers to all plans, as sent but for their times. */
+/** The answers to all plans, as sent, without their times. */
 const shown = async (engine: LocalEngine, namespace = "a", budget?: SearchBudget): Promise<string> =>
   (await engine.search(namespace, PLANS, budget))
     .map((answer) => {
@@ -83,19 +83,19 @@ afterEach(async () => {
   await rm(path, { recursive: true, force: true })
 })
 const opened = (more = {}): Promise<LocalEngine> => openEngine({ path, worker: true, ...more })
-/** Documents whose words were read, or taken over, on this thread. */
+/** Counts documents whose words were read or taken over on this thread. */
 const readHere = () => vi.spyOn(UnitBuilder.prototype, "closeDocument")
 const sectionFiles = async (): Promise<string[]> =>
   (await readdir(join(path, "segments"))).filter((name) => name.endsWith(".sec"))
 
 describe("the index of a relevance ranking", () => {
-  it("is there after a start and after a merge before anybody searches, and answers as before", async () => {
+  it("is ready after a start and after a merge before the first search, and gives the same answers", async () => {
     let engine = await opened()
     await engine.createCollection("a", schema, 1)
     await add(engine, documentsOf(1, 3_000))
     const here = readHere()
     const before = await shown(engine)
-    // The first search that asks for it waits, and does not read documents either.
+    // The first search that needs it waits, and does not read documents either.
     expect(here).not.toHaveBeenCalled()
     await engine.close()
     expect((await sectionFiles()).length).toBeGreaterThan(0)
@@ -115,7 +115,7 @@ describe("the index of a relevance ranking", () => {
     await engine.close()
   })
 
-  it("is read of the snapshot at a start, not made, on whatever thread", async () => {
+  it("is read from the snapshot at a start, not computed, on any thread", async () => {
     let engine = await openEngine({ path })
     await engine.createCollection("a", schema, 1)
     await add(engine, documentsOf(9, 2_000))
@@ -130,7 +130,7 @@ describe("the index of a relevance ranking", () => {
     await engine.close()
   })
 
-  it("is made after a start of what is written, for those who asked before it, without their asking again", async () => {
+  it("is computed after a start for new writes, for rankings requested before it, without a new request", async () => {
     let engine = await openEngine({ path })
     await engine.createCollection("a", schema, 1)
     await add(engine, documentsOf(9, 600))
@@ -147,7 +147,7 @@ describe("the index of a relevance ranking", () => {
     await engine.close()
   })
 
-  it("answers after deletions and upserts as before a start, and follows what was written since", async () => {
+  it("answers the same after deletions, upserts and a restart, and follows later writes", async () => {
     let engine = await opened()
     await engine.createCollection("a", schema, 1)
     await add(engine, documentsOf(2, 2_000))
@@ -167,7 +167,7 @@ describe("the index of a relevance ranking", () => {
     await engine.close()
   })
 
-  it("is made anew where it is not what was written, and nothing else is", async () => {
+  it("is recomputed if its stored form is damaged, and nothing else is", async () => {
     let engine = await opened()
     await engine.createCollection("a", schema, 1)
     await add(engine, documentsOf(3, 2_000))
@@ -195,7 +195,7 @@ describe("the index of a relevance ranking", () => {
     await engine.close()
   })
 
-  it("is read by every search worker and by the lane, each tenant's own, also after writes and merges", async () => {
+  it("is read by every search worker and the lane, separately for each tenant, also after writes and merges", async () => {
     const engine = await opened({ searchWorkers: { count: 2, documents_min: 0, cost_min_ms: 0, here_share: 0 } })
     const alone = await openEngine({ path: await mkdtemp(join(path, "alone-")) })
     const namespaces = ["a", "b"]
@@ -228,7 +228,7 @@ describe("the index of a relevance ranking", () => {
     await engine.close()
   })
 
-  it("costs only who asks: of two tenants with the same documents one has it", async () => {
+  it("costs only the tenant that requests it: of two with the same documents, one has it", async () => {
     const engine = await opened()
     for (const namespace of ["a", "b"]) {
       await engine.createCollection(namespace, schema, 1)
@@ -244,7 +244,7 @@ describe("the index of a relevance ranking", () => {
     await engine.close()
   })
 
-  it("is of the units that were asked for last", async () => {
+  it("covers the most recently requested fields", async () => {
     const engine = await opened()
     await engine.createCollection("a", schema, 1)
     await add(engine, documentsOf(6, 1_500))
@@ -253,7 +253,7 @@ describe("the index of a relevance ranking", () => {
       ...plan,
       text: { ...plan.text!, relevance: { ...plan.text!.relevance!, units: [{ name, locale: "", weight: 1 }] } }
     })
-    // Neither a field nor anything: a name that is asked for, as long as it is asked for.
+    // Units are kept by the names in requests, whether or not a field has them, and only as long as they are requested.
     for (const name of ["title", "body"]) await engine.search("a", [asking(name)])
     const both = bytesOf(engine, "a")
     for (let i = 0; i < 4; i++)
@@ -300,7 +300,7 @@ describe("counts of facets", () => {
         return JSON.stringify([answer.value.found, answer.value.facet_counts])
       })
       .join("\n")
-  it("are there after a start and after a merge, and are what the searching thread would count itself", async () => {
+  it("are ready after a start and after a merge, and equal the searching thread's own counts", async () => {
     let engine = await opened()
     await engine.createCollection("a", faceted, 1)
     await add(engine, taggedOf(1, 6_000))
@@ -331,7 +331,7 @@ describe("counts of facets", () => {
     const last = await counted(engine)
     await engine.close()
     for (const name of await sectionFiles()) await rm(join(path, "segments", name))
-    // Counted here before the other thread gets to it.
+    // They are counted here before the other thread gets to it.
     engine = await openEngine({ path })
     expect(await counted(engine)).toBe(last)
     expect(sorted).toHaveBeenCalled()
@@ -339,7 +339,7 @@ describe("counts of facets", () => {
     expect(merged.length).toBeGreaterThan(0)
     await engine.close()
   })
-  it("are ordered as far as somebody looks, as a sort would", () => {
+  it("are sorted as far as they are read, like a full sort", () => {
     const random = randomOf(4)
     for (const most of [1, 3, 300, 70_000, 3_000_000]) {
       const totals = Uint32Array.from({ length: 9_000 }, () => random.below(random.chance(0.01) ? 3_000_000 : most))
@@ -382,18 +382,18 @@ describe("sections of the writing thread", () => {
         false
       )
     const sections = (): DerivedSection[] => [...live.values()].flatMap(({ sections: own = [] }) => own)
-    /** Bytes that searches may read. */
+    /** The number of bytes that searches may read. */
     const published = (): number =>
       [...live.values(), ...sections()].reduce((sum, { region }) => sum + region.buffer.byteLength, 0)
     return { pool, writer, write, sections, published, live, merged }
   }
-  it("are lent memory while their segments are there, and come with segments that replace others", async () => {
+  it("have memory while their segments exist, and come with segments that replace others", async () => {
     const { live, merged, pool, published, sections, write, writer } = writing()
     await writer.create("a", { ...schema, fields: [{ ...schema.fields[0], facet: true }, schema.fields[1]] }, 1)
     await write(documentsOf(8, 2_000))
     expect([sections().length, pool.lentBytes]).toEqual([0, published()])
     await writer.makeUnits(1, units)
-    // Words of two names, counts of a facet, and the order that those go by.
+    // Words of two fields, counts of a facet, and the order that the counts use.
     expect(sections().length).toBe(4 * live.size)
     expect(pool.lentBytes).toBe(published())
     for (let from = 2_000; from < 6_000; from += 1_000) await write(documentsOf(from, 1_000, from))
@@ -405,7 +405,7 @@ describe("sections of the writing thread", () => {
     expect(pool.lentBytes).toBe(0)
     await writer.close()
   })
-  it("are told to other threads with their segment, and again only where they changed", async () => {
+  it("are sent to other threads with their segment, and again only when they change", async () => {
     const { live, write, writer } = writing()
     await writer.create("a", schema, 1)
     await write(documentsOf(8, 2_000))
@@ -436,7 +436,7 @@ describe("sections of the writing thread", () => {
     expect(told()).toEqual([2])
     await writer.close()
   })
-  it("count a document that was replaced once", async () => {
+  it("count a replaced document once", async () => {
     const { sections, write, writer } = writing()
     await writer.create("a", schema, 1)
     await write(documentsOf(8, 2_000))

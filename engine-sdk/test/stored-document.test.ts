@@ -1,4 +1,6 @@
-/** Fields picked out of stored text are what a whole parse answers, and spans for few words are the spans for all. */
+/**
+ * Fields extracted from stored text equal those of a complete parse, and spans for few words equal the spans for all.
+ */
 import { describe, expect, it } from "vitest"
 import { analyzerOf } from "../src/analysis/analyzer.ts"
 import { FewTokens, wantedTokens } from "../src/analysis/tokens.ts"
@@ -13,7 +15,7 @@ import { bestWindow, isShownWhole, markWhole, snippetOf } from "../src/search/hi
 import { answerToJson, storedHit } from "../src/search/answer/answer-json.ts"
 import { suiteField, suiteSchema } from "../src/testing/engine-suite.ts"
 
-/** mulberry32 */
+/** The mulberry32 generator. */
 const randomOf = (seed: number) => () => {
   seed = (seed + 0x6d2b79f5) | 0
   let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
@@ -56,7 +58,7 @@ const valueOf = (random: () => number, depth = 0): unknown => {
 }
 
 describe("fields of a stored document", () => {
-  it("are those of a whole parse, whatever the text looks like", () => {
+  it("equal those of a complete parse, whatever the text looks like", () => {
     let walked = 0
     for (let seed = 1; seed <= 3000; seed++) {
       const random = randomOf(seed)
@@ -77,7 +79,7 @@ describe("fields of a stored document", () => {
     }
     expect(walked).toBeGreaterThan(1000)
   })
-  it("are keys of the document itself; escaped keys are left to the parser", () => {
+  it("are the document's own keys; escaped keys are left to the parser", () => {
     const tricky = { inner: { title: "no" }, list: [{ title: "no" }], title: "yes", last: 2.5 }
     expect(pickFields(JSON.stringify(tricky), ["title", "last", "inner"])).toEqual(["yes", 2.5, { title: "no" }])
     expect(pickFields('{"title":"a, title: b","tags":["title","x"],"x":null}', ["x", "tags", "title", "tag"])).toEqual([
@@ -91,7 +93,7 @@ describe("fields of a stored document", () => {
     expect(new StoredDocument('{"\\u0061":1}').pick(["a"])).toEqual([1])
     expect(pickFields("{}", ["a"])).toEqual([undefined])
   })
-  it("are written as stored until somebody has had the document in hand", () => {
+  it("are written as stored until the document has been read", () => {
     const answerOf = (change: (hit: ReturnType<typeof storedHit>) => void): string => {
       const hit = storedHit(new StoredDocument('{ "id": "1" }'), {})
       change(hit)
@@ -116,7 +118,7 @@ describe("fields of a stored document", () => {
 })
 
 describe("spans for few words", () => {
-  it("mark what the spans of every word mark", () => {
+  it("mark the same as the spans of every word", () => {
     const schema = suiteSchema("c", [suiteField("v", "string")])
     const analyzer = analyzerOf(schema, schema.fields[0])
     const vocabulary = [
@@ -172,8 +174,8 @@ describe("spans for few words", () => {
   })
 })
 
-describe("a text that is shown whole", () => {
-  it("is marked as any other", () => {
+describe("a text that is shown completely", () => {
+  it("is marked like any other", () => {
     const schemas = [
       suiteSchema("c", [suiteField("v", "string")]),
       suiteSchema("c", [suiteField("v", "string")], { token_separators: ["-", "/"], symbols_to_index: ["+", "#"] }),
@@ -246,7 +248,7 @@ describe("a text that is shown whole", () => {
 })
 
 describe("tokens as bytes", () => {
-  it("are the tokens, wherever they can be had", () => {
+  it("are the same tokens wherever they are available", () => {
     const pieces = [
       "Wool",
       "v-neck",
@@ -292,7 +294,7 @@ describe("tokens as bytes", () => {
     }
     expect(asBytes).toBeGreaterThan(1000)
   })
-  it("are numbered alike whether they come as bytes or as text", () => {
+  it("have the same numbers whether they come as bytes or as text", () => {
     const table = new TokenTable(),
       numbers = new Map<string, number>()
     const analyzer = analyzerOf(suiteSchema("c", [suiteField("v", "string")]), suiteField("v", "string"))
@@ -313,7 +315,7 @@ describe("tokens as bytes", () => {
     for (const [word, number] of numbers) expect(sorted.text(rank[number])).toBe(word)
     expect(sorted.size).toBe(numbers.size)
   })
-  it("keep their numbers while a large table moves into more room, whatever room it began with", () => {
+  it("keep their numbers while a large table grows, whatever its initial size", () => {
     for (const room of [0, 31, 40_000, 90_000]) {
       const table = new TokenTable(room),
         random = randomOf(room + 1),
@@ -341,7 +343,7 @@ describe("tokens as bytes", () => {
 })
 
 describe("the filter of ids", () => {
-  it("never denies an id that is there, and rarely lets through one that is not", () => {
+  it("never denies an existing id, and rarely passes a missing one", () => {
     const hashOf = (id: string): number => {
       const key = encodeUtf8(id)
       return hashBytes(key, 0, key.length)

@@ -1,6 +1,7 @@
 /**
- * Scoring only what can be shown must answer what scoring everything answers: a page of ten against the first ten of a
- * page so long that every match is scored, and ranges over evenly split columns against a look at every document.
+ * Scoring only what can be shown must give the same answers as scoring everything: a page of ten is compared with the
+ * first ten of a page so long that every match is scored, and ranges over evenly split columns with a check of every
+ * document.
  */
 import { expect, it } from "vitest"
 import { createEngine } from "../src/mod.ts"
@@ -8,7 +9,7 @@ import type { SearchPlan, SortKey } from "../src/plan.ts"
 import type { Filter } from "../src/filter.ts"
 import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../src/testing/engine-suite.ts"
 
-/** Beyond what is scored selectively. */
+/** A page size beyond which nothing is scored selectively. */
 const EVERYTHING = 5_000
 const mulberry = (seed: number) => (): number => {
   seed = (seed + 0x6d2b79f5) | 0
@@ -63,8 +64,8 @@ const SORTS: ReadonlyArray<ReadonlyArray<SortKey>> = [
 /** Few enough values to be looked up one by one. */
 const FEW_RANKS = 50
 /**
- * The last is one large segment with many values: sets of bits, classes of what decides ties, postings looked up one by
- * one.
+ * The last case is one large segment with many values: it uses sets of bits, classes for breaking ties, and single
+ * look-ups of postings.
  */
 it.each([
   [1, 700, 60, FEW_RANKS, 120],
@@ -86,7 +87,7 @@ it.each([
     ]),
     1
   )
-  // Batches become segments of their own; some documents are written again, so that segments have deletions.
+  // Batches become segments of their own; some documents are rewritten, so that segments have deletions.
   const document = (i: number) =>
     putOf({
       id: String(i),
@@ -119,10 +120,10 @@ it.each([
     }
   }
   for (let n = 0; n < queries; n++) {
-    // Some have more pairs of word and field than a mark can have and be its own number.
+    // Some queries have more pairs of word and field than a mark can represent as its own number.
     const tokens = words(n % 6 === 0 ? 9 : 3).split(" ")
     const last = tokens[tokens.length - 1]
-    // oxlint-disable-next-line no-dupe-else-if -- asked anew, chance says something else
+    // oxlint-disable-next-line no-dupe-else-if -- the second call gives another random number
     if (random() < 0.3) tokens[tokens.length - 1] = last.slice(0, 2)
     else if (random() < 0.3) tokens[tokens.length - 1] = `${last.slice(0, 2)}x${last.slice(2)}`
     const low = Math.floor(random() * ranks)
@@ -160,7 +161,7 @@ it.each([
     )
     if (filter?.kind === "number" && ranks === FEW_RANKS) {
       const all = await ask({ ...plan, text: undefined, sort: [], pinned: [] })
-      // The same condition value by value.
+      // The same condition, value by value.
       const { max, min, minOpen } = filter.ranges[0]
       let sum = 0
       for (let value = Number(min) + (minOpen === true ? 1 : 0); value <= Number(max); value++)
@@ -179,7 +180,7 @@ it.each([
   await engine.close()
 })
 
-it("ranks words that stand together in one field before more of them far apart in another", async () => {
+it("ranks adjacent words in one field before more words far apart in another", async () => {
   const engine = createEngine()
   await engine.createCollection(
     "t",
@@ -199,7 +200,7 @@ it("ranks words that stand together in one field before more of them far apart i
   expect(few.value.hits?.map(({ document: { id } }) => id)).toEqual(["3", "1", "2"])
   const scores = few.value.hits?.map(({ text_match }) => text_match) ?? []
   expect(scores).toEqual(all.value.hits?.map(({ text_match }) => text_match))
-  // Two words in one window, and one alone: not just one more field.
+  // The first has two words in one window, the second a single word: the difference is more than one field.
   expect(Number(scores[1]) - Number(scores[2])).toBeGreaterThan(2 ** 32)
   await engine.close()
 })

@@ -1,8 +1,8 @@
-/** Work in pieces on one thread, under a clock and timers of the test's own. */
+/** Work in pieces on one thread, under the test's own clock and timers. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest"
 import { giveWayTo, givingWay, nextTurn } from "../src/turns.ts"
 
-/** Far behind whatever ran before. */
+/** Later than the clock of any earlier test. */
 let now = 1e12
 let timers: Array<() => void> = []
 beforeEach(() => {
@@ -16,13 +16,16 @@ beforeEach(() => {
 afterEach(() => {
   vi.restoreAllMocks()
 })
-/** Timers that are due, then everything that they set going. */
+/** Runs the timers that are due, and then everything that they start. */
 const turn = async (): Promise<void> => {
   now++
   for (const run of timers.splice(0)) run()
   for (let i = 0; i < 1_000; i++) await Promise.resolve()
 }
-/** This many pieces that arrived in one turn and had to yield; each works `ms` when it resumes. `done` by turn. */
+/**
+ * Runs this many pieces that arrived in one turn and had to yield; each works `ms` when it resumes. Returns how many
+ * were done in each turn.
+ */
 const waiting = async (pieces: number, ms: number): Promise<ReadonlyArray<number>> => {
   const gives = Array.from({ length: pieces }, () => givingWay())
   now += 2
@@ -41,18 +44,18 @@ const waiting = async (pieces: number, ms: number): Promise<ReadonlyArray<number
     byTurn.push(ran - before)
   }
   await all
-  // The timer set for a turn in which nothing waits.
+  // The timer that was set for a turn in which nothing waits.
   await turn()
   return byTurn
 }
 
-it("as many go on in a turn as fit into two milliseconds, so that quick ones do not wait a turn each", async () => {
+it("as many resume in a turn as fit into two milliseconds, so that quick ones do not wait a turn each", async () => {
   expect(await waiting(20, 0.25)).toEqual([8, 8, 4])
 })
-it("what takes longer has a turn of its own, and everything that arrived comes between", async () => {
+it("what takes longer has a turn of its own, and everything that arrived runs in between", async () => {
   expect(await waiting(3, 5)).toEqual([1, 1, 1])
 })
-it("work that gives way to a message goes on when it has come, not when a timer ends", async () => {
+it("work that yields to a message resumes when it has arrived, not when a timer ends", async () => {
   let isUnderWay = true
   const messageCame = giveWayTo(() => isUnderWay)
   try {
@@ -65,7 +68,7 @@ it("work that gives way to a message goes on when it has come, not when a timer 
     messageCame()
     await on
     isUnderWay = false
-    // A timer that has nothing left to do, and a message that never comes.
+    // A timer without remaining work, and a message that never arrives.
     await turn()
     isUnderWay = true
     const late = nextTurn()

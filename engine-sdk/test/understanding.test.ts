@@ -1,5 +1,5 @@
 /**
- * Readings of a query, and the values it names: pure decisions, and the engine's knowledge of its words, on the
+ * Readings of a query, and the values that it names: pure decisions, and the engine's knowledge of its words, on the
  * searching thread and on another.
  */
 import { mkdtempSync, rmSync } from "node:fs"
@@ -25,14 +25,14 @@ import {
 import { layouts } from "../src/understanding/layouts.ts"
 
 describe("layouts", () => {
-  it("name every key twice, and no letter on two keys", () => {
+  it("list every key in both states, and no letter on two keys", () => {
     for (const { name, plain, shifted } of layouts) {
       expect([name, plain.length, shifted.length]).toEqual([name, 47, 47])
       const letters = plain.filter((key) => /\p{L}/u.test(key) && !(name === "azerty" && key.length > 1))
       expect([name, new Set(letters).size]).toEqual([name, letters.length])
     }
   })
-  it("are read as one another, with shift and dead keys", () => {
+  it("are converted into each other, with shift and dead keys", () => {
     const readings = (q: string) => layoutReadings(q.split(" ")).map(({ words }) => words.join(" "))
     expect(readings("ghbdtn")).toContain("привет")
     expect(readings("Ghbdtn")).toContain("привет")
@@ -66,7 +66,7 @@ describe("transliteration", () => {
     const spelled = spellingsOf(typed, 96).flatMap(({ spellings }) => spellings)
     expect(spelled).toContain(meant)
   })
-  it("is bounded, and leaves alone what is in two scripts or none", () => {
+  it("is bounded, and does not change texts in two scripts or in none", () => {
     for (const { spellings } of spellingsOf("ieieieieieieieieieieieieieieieie", 96))
       expect(spellings.length).toBeLessThanOrEqual(96)
     expect(spellingsOf("a".repeat(33), 96)).toEqual([])
@@ -83,7 +83,7 @@ describe("rewrites", () => {
       isBeginning: indexed.some((each) => each.startsWith(word))
     })
   const all = ["layout", "translit", "split"] as const
-  it("split digits from letters and compounds into known words", () => {
+  it("split digits from letters, and compounds into known words", () => {
     expect(splitAtDigits("500ml")).toBe("500 ml")
     expect(splitAtDigits("iphone15pro")).toBe("iphone 15 pro")
     expect(splitAtDigits("27.5inch")).toBe("27.5 inch")
@@ -99,22 +99,22 @@ describe("rewrites", () => {
     ])
     expect(new RewriteSearch("ghbdtn", ["split", "layout"]).candidates(known, 1)).toHaveLength(1)
   })
-  it("keep words that are right as they are", () => {
+  it("keep words that are already right", () => {
     const known = knowing("iphone", "чехол")
     expect(new RewriteSearch("iphone xt[jk", all).candidates(known, 6)).toEqual([{ kind: "layout", q: "iphone чехол" }])
   })
   it("complete a last word", () => {
     expect(new RewriteSearch("ghbd", all).candidates(knowing("привет"), 6)[0]).toEqual({ kind: "layout", q: "прив" })
-    // Where the last word must be complete the index knows none, and this is the likeliest guess.
+    // If the last word must be complete, the index knows none, and this is the likeliest guess.
     const [guess] = new RewriteSearch("ghbd", ["translit"]).candidates(knowing("привет"), 6, false)
     expect(guess).toEqual({ kind: "translit", q: "гхбд" })
   })
-  it("are guessed where nothing is known, and never more than asked", () => {
+  it("are guessed if nothing is known, and never more than requested", () => {
     expect(new RewriteSearch("ghbdtn", ["layout"]).candidates(undefined, 6)[0]).toEqual({ kind: "layout", q: "привет" })
     expect(new RewriteSearch("kruzhka", all).candidates(undefined, 6).length).toBeLessThanOrEqual(6)
     expect(new RewriteSearch("kruzhka", all).candidates(undefined, 0)).toEqual([])
   })
-  it("leave prose alone, and ask the index for no more than six hundred words", () => {
+  it("do not change prose, and look up at most six hundred words in the index", () => {
     expect(new RewriteSearch("one two three four five six seven eight nine", all).candidates(undefined, 6)).toEqual([])
     expect(new RewriteSearch("x".repeat(201), all).words).toEqual([])
     const long = Array.from({ length: 8 }, (_, i) => `${"ieaiuo".repeat(3)}${"abcdefgh"[i]}`).join(" ")
@@ -129,7 +129,7 @@ describe("rewrites", () => {
 
 describe("corrected queries", () => {
   const analyzer = createAnalyzer({})
-  it("keep everything but the words", () => {
+  it("keep everything except the words", () => {
     const corrections = [{ typed: "enamle", indexed: "enamel" }]
     expect(correctedQuery(' "Blue"  enamle, -mug ', corrections, analyzer)).toBe('"Blue" enamel, -mug')
     expect(correctedQuery("blue mug", corrections, analyzer)).toBeUndefined()
@@ -151,7 +151,7 @@ describe("an index of values", () => {
     { field: "color", values: ["Blue", "BLUE", "Noir", "de"] }
   ])
   const named = (q: string) => chosenEntities(index.candidates(analyzer.tokenize(q)), (_field, value) => value)
-  it("names the longest first, by words without case and accents", () => {
+  it("names the longest value first, by words without case and accents", () => {
     expect(named("blue mountain blue")).toEqual([
       { text: "blue mountain", field: "brand", value: "Blue Mountain" },
       { text: "blue", field: "color", value: "Blue" }
@@ -159,11 +159,11 @@ describe("an index of values", () => {
     expect(named("CAFE noir")).toEqual([{ text: "cafe noir", field: "brand", value: "Café Noir" }])
     expect(named("mountain")).toEqual([])
   })
-  it("takes names of objects for words, and words of sentences for no names", () => {
+  it("treats names of object members as words, and words of sentences as no values", () => {
     expect(named("constructor tostring")).toEqual([{ text: "constructor", field: "brand", value: "constructor" }])
     expect(named("botella de agua")).toEqual([])
   })
-  it("asks for one value after the other, and goes on where one is hidden", async () => {
+  it("checks one value after the other, and continues if one is hidden", async () => {
     const asked: Array<string> = []
     const found = await chosenEntities(index.candidates(["blue", "mountain"]), async (_field, value) => {
       asked.push(value)
@@ -172,7 +172,7 @@ describe("an index of values", () => {
     expect(asked).toEqual(["Blue Mountain", "Blue"])
     expect(found).toEqual([{ text: "blue", field: "color", value: "Blue" }])
   })
-  it("holds no more than its bytes", () => {
+  it("takes no more than its bytes", () => {
     const many = Array.from({ length: 10_000 }, (_, i) => `value number ${i}`)
     const bounded = built([{ field: "f", values: many }], 100_000)
     expect(bounded.bytes).toBeLessThan(101_000)
@@ -181,7 +181,7 @@ describe("an index of values", () => {
   })
 })
 
-describe("what an engine says of words", () => {
+describe("an engine's knowledge of words", () => {
   const schema = suiteSchema("c", [
     suiteField("title", "string"),
     suiteField("shelf", "string"),
@@ -237,15 +237,15 @@ describe("what an engine says of words", () => {
     return answer!.value.corrections
   }
 
-  it("tells corrections where they are asked for", async () => {
+  it("gives corrections if they are requested", async () => {
     const engine = createEngine()
     await fill(engine)
     expect(await correctionsOf(engine, planFor("enamle"))).toEqual([{ typed: "enamle", indexed: "enamel" }])
     expect(await correctionsOf(engine, planFor("enamel"))).toBeUndefined()
     expect(await correctionsOf(engine, planFor("enam"))).toBeUndefined()
     expect(await correctionsOf(engine, { ...planFor("enamle"), corrects: false })).toBeUndefined()
-    // A word only of documents that a key cannot see is a typing error to that key; a filter of the request itself does
-    // not count.
+    // A word that occurs only in documents hidden from a key is a typing error to that key; the request's own filter
+    // does not count.
     expect(await correctionsOf(engine, planFor("enamal"))).toBeUndefined()
     expect(await correctionsOf(engine, planFor("enamal", { filter: hidden }))).toBeUndefined()
     expect(await correctionsOf(engine, planFor("enamal", { filter: hidden, pinnedFilter: hidden }))).toEqual([
@@ -253,7 +253,7 @@ describe("what an engine says of words", () => {
     ])
     await engine.close()
   })
-  it("knows words of documents that pass a filter and are not deleted", async () => {
+  it("includes words of documents that pass a filter and are not deleted", async () => {
     const engine = createEngine()
     await fill(engine)
     const asked = {
@@ -277,7 +277,7 @@ describe("what an engine says of words", () => {
     expect(await engine.words!("t", { ...asked, collection: "none" })).toMatchObject({ ok: false })
     await engine.close()
   })
-  it("tells the same on another thread", async () => {
+  it("is the same on another thread", async () => {
     const path = mkdtempSync(join(tmpdir(), "dowser-understanding-"))
     const engine = await openEngine({ path, worker: true })
     try {

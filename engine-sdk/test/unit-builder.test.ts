@@ -1,16 +1,16 @@
-/** A document's values are read in pieces; however they are cut, the words are those of the values. */
+/** A document's values are read in pieces; however they are split, the words are those of the values. */
 import { expect, it } from "vitest"
 import { makeRandom } from "../../fixtures/random.ts"
 import { UnitBuilder } from "../src/search/relevance/unit-index.ts"
 import { wordAnalyzerOf } from "../src/search/relevance/words.ts"
 
-it("cuts no word of many values in two, and reads each once and in order", () => {
+it("splits no word of many values, and reads each once and in order", () => {
   const random = makeRandom("pieces"),
     analyzer = wordAnalyzerOf("en")
   const word = (): string =>
     `${random.pick(["kettle", "lantern", "umbrella", "sennheiser", "q"])}${random.below(2_000)}x`
   for (let round = 0; round < 20; round++) {
-    // Single words, sentences, and texts of several pieces, together far more than one piece.
+    // Single words, sentences, and texts of several pieces; together far more than one piece.
     const values = Array.from({ length: 1_500 }, () =>
       Array.from({ length: random.chance(0.005) ? 2_000 : random.pick([1, 1, 4]) }, word).join(" ")
     )
@@ -19,7 +19,7 @@ it("cuts no word of many values in two, and reads each once and in order", () =>
     const builder = new UnitBuilder(analyzer)
     for (const value of values) builder.add(value)
     while (builder.addRest()) {
-      /* Until all is read. */
+      /* Reads all the rest. */
     }
     builder.closeDocument()
     const work = builder.finishing()

@@ -1,6 +1,6 @@
 /**
- * Vectors of stored segments lie in files: what is found is what an engine in memory finds, two tenants side by side,
- * through merges, deletions, a restart, a kill of nothing less than the snapshot's files; and files go with segments.
+ * Vectors of stored segments are in files: searches find the same as an engine in memory, for two tenants side by side,
+ * through merges, deletions, a restart and a loss of the files; and files are removed with their segments.
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -15,7 +15,7 @@ import { VectorFiles } from "../src/store/vector-files.ts"
 import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
 import { randomOf } from "./random.ts"
 
-/** No multiple of four: what is left of a row after whole groups counts, too. */
+/** Not a multiple of four, so that the rest of a row after whole groups is tested too. */
 const DIMENSIONS = 50,
   COUNT = 3_000
 const { next } = randomOf(11)
@@ -27,7 +27,7 @@ const schema = suiteSchema("things", [
 const documents = Array.from({ length: COUNT }, (_, i) => ({
   id: String(i),
   shelf: i % 100,
-  // Some have none.
+  // Some documents have no vector.
   ...(i % 7 === 3 ? {} : { embedding: vectorOf() })
 }))
 const queries = Array.from({ length: 12 }, vectorOf)
@@ -116,7 +116,7 @@ for (const options of [
           each.write("a", "things", [{ kind: "delete", id: "5" }, putOf({ ...documents[6]!, shelf: 0 })])
         )
         await same()
-        // Merges leave memory nothing but bits, and vectors of the few documents that came last.
+        // After merges, memory contains only bits and the vectors of the few latest documents.
         await until(() => isAtRest(engine))
         expect(usageOf(engine, "a").disk_bytes).toBeGreaterThanOrEqual((COUNT - 10) * DIMENSIONS * 4)
         await same()
@@ -135,7 +135,7 @@ for (const options of [
         await memory.close()
       }
     })
-    it("makes the index anew where a file is missing, short or not what was written", async () => {
+    it("rebuilds the index if a file is missing, short or damaged", async () => {
       let engine = await open()
       await engine.createCollection("a", schema, 1)
       await fill(engine, "a")
@@ -154,7 +154,7 @@ for (const options of [
       for (const damage of damages) {
         const [name] = await files()
         await damage(join(path, "vectors", name!))
-        // Files left behind by a killed start are removed, too.
+        // Files left behind by a killed start are removed as well.
         await writeFile(join(path, "vectors", "1-9999.vec"), "left")
         engine = await open()
         expect(await found(engine, "a")).toEqual(before)
@@ -167,11 +167,11 @@ for (const options of [
   })
 
 describe("bytes in memory", () => {
-  it.each([0, 2])("tell exactly which vectors need not be read, with %s search workers", async (searchWorkers) => {
+  it.each([0, 2])("show exactly which vectors need not be read, with %s search workers", async (searchWorkers) => {
     const memory = createEngine({ approximateFrom: Infinity }),
       engine = await openEngine({ path, approximateFrom: 500, worker: searchWorkers > 0, searchWorkers })
     const centres = Array.from({ length: 100 }, vectorOf)
-    // Vectors that bytes can distinguish, ones they cannot, one large number beside small ones, and zeros.
+    // Vectors that bytes can distinguish, vectors that they cannot, one large number beside small ones, and zeros.
     const kinds: ReadonlyArray<(i: number) => number[]> = [
       (i) => centres[i % 97]!.map((part) => part + (next() - 0.5) * 0.5),
       (i) => centres[i % 100]!.map((part, d) => part + (d === i % DIMENSIONS ? 1e-4 * next() : 0)),
@@ -184,7 +184,7 @@ describe("bytes in memory", () => {
         putOf({ id, shelf: i % 100, embedding: kinds[i % 40 < 4 ? i % 4 : 0]!(i).map(Math.fround) })
       )
       for (const each of [engine, memory]) await each.write("a", "things", written)
-      // Whether its links are of use or not.
+      // Waits for the graph, whether its links are useful or not.
       await until(() => usageOf(engine, "a").graph_bytes > 0)
       const asked = [...queries, ...centres.slice(0, 20), centres[0]!.map((part) => -part), centres[0]!.map(() => 0)]
       for (const query of asked)
@@ -234,7 +234,7 @@ describe("bytes in memory", () => {
       expect((graph_bytes + memory_bytes) / count).toBeLessThanOrEqual(500)
       expect(recall).toBeGreaterThanOrEqual(0.98)
       expect(disk_bytes).toBe(count * dimensions * 4)
-      // With ids and the shelf: what the whole collection holds.
+      // With ids and the shelf, as everything that the collection holds.
       expect(engine.usage("a", "things")!.index_bytes / count).toBeLessThan(600)
     } finally {
       await engine.close()
@@ -254,7 +254,7 @@ describe("a file of vectors", () => {
       if (step.done === true) return new Segment(1, step.value.meta, step.value.region)
     }
   }
-  it("gives every vector in any order, as memory does", () => {
+  it("returns every vector in any order, as from memory", () => {
     const [inFile, inMemory] = [new VectorFiles(path).of(1), undefined].map((outside) =>
       built(outside).vectors("embedding")!
     )
@@ -268,7 +268,7 @@ describe("a file of vectors", () => {
     inFile!.vector(700)
     expect(lasting).toEqual(inMemory!.lasting(0))
   })
-  it("is made of a segment that an older version stored with its vectors inside", async () => {
+  it("is created from a segment that an older version stored with its vectors inside", async () => {
     const journal = await LmdbJournal.open(path)
     try {
       await journal.saveCollection({ key: 1, namespace: "t", schema, createdAt_s: 1 })
@@ -286,7 +286,7 @@ describe("a file of vectors", () => {
           expect(column.vector(doc)).toEqual(truth.vectors("embedding")!.vector(doc))
         expect(segment.docsOfId("77")).toEqual([77])
         expect(segment.seqs).toEqual(truth.seqs)
-        // The snapshot names it from then on.
+        // From then on, the snapshot names the file.
         if (life === 1) await journal.saveIndex(1, { asked: [], segments: [stored!] }, 0)
         journal.vectorFiles.drop(stored!.region.outside!)
         expect((await files()).length).toBe(life === 0 ? 0 : 1)
@@ -295,7 +295,7 @@ describe("a file of vectors", () => {
       await journal.close()
     }
   })
-  it("is none where the disk refuses it: the vectors stay in memory", () => {
+  it("is not created if the disk refuses it: the vectors stay in memory", () => {
     const files = new VectorFiles(path).of(1)
     let pieces = 0,
       isGivenUp = false
@@ -323,7 +323,7 @@ describe("a file of vectors", () => {
     for (let doc = 0; doc < COUNT; doc++) expect(column.vector(doc)).toEqual(truth.vector(doc))
     expect(isGivenUp).toBe(true)
   })
-  it("goes when nobody reads it and no snapshot names it, and not while one is written", async () => {
+  it("is removed when nobody reads it and no snapshot names it, but not while a snapshot is written", async () => {
     const folder = new VectorFiles(path)
     const make = (key: number) => {
       const file = folder.of(key).create(1_000_000)!
@@ -341,7 +341,7 @@ describe("a file of vectors", () => {
       expect(await files()).toEqual([a.name, b.name])
     })
     expect(await files()).toEqual([])
-    // Numbers are not given twice.
+    // File numbers are not reused.
     expect(make(1).name).not.toBe(a.name)
   })
 })

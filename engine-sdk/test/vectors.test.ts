@@ -1,6 +1,6 @@
 /**
- * The approximate vector index behind a small bound: recall against exact search, deletions, filters, hybrid fusion,
- * what survives a restart, and the writer in a worker. Data is clustered and comes from a seed.
+ * The approximate vector index within a small bound: recall compared with exact search, deletions, filters, hybrid
+ * fusion, what survives a restart, and the writer in a worker. Data is clustered and comes from a seed.
  */
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -92,7 +92,7 @@ const fill = async (engine: LocalEngine, vec_dist: "cosine" | "ip" = "cosine"): 
     throw new Error("the things could not be written")
 }
 const usageOf = (engine: LocalEngine) => engine.usage("t", "things")?.vectors?.[0]
-/** Waits for the graphs: merges come to rest first. */
+/** Waits for the graphs, which are built after the merges. */
 const approximate = async (engine: LocalEngine, least = COUNT): Promise<void> => {
   for (let i = 0; i < 600 && (usageOf(engine)?.approximate ?? 0) < least; i++)
     await new Promise((resolve) => {
@@ -157,13 +157,14 @@ describe("approximate vector index", () => {
                 vectors: COUNT,
                 approximate: 0,
                 graph_bytes: 0,
-                // There is no folder.
+                // Zero, because there is no folder.
                 memory_bytes: COUNT * DIMENSIONS * 4 + Math.ceil(COUNT / 32) * 4,
                 disk_bytes: 0,
                 recall: 1
               })
               expect(usageOf(engine)!.recall).toBeGreaterThanOrEqual(0.95)
-              // A byte a number, 16 together, and at most 32 links of three bytes with what says where they are.
+              // One byte for each number, 16 more for each vector, and at most 32 links of three bytes with their
+              // positions.
               expect(usageOf(engine)!.graph_bytes / COUNT).toBeGreaterThan(32 + 12)
               expect(usageOf(engine)!.graph_bytes / COUNT).toBeLessThan(32 + 12 + 32 * 3 + 8)
               expect(engine.usage("t", "things")!.index_bytes).toBeGreaterThan(exact.usage("t", "things")!.index_bytes)
@@ -181,7 +182,7 @@ describe("approximate vector index", () => {
           )
       ))
 
-  it("takes a vector of zeros, and finds the others as if it were not there", () =>
+  it("accepts a vector of zeros, and finds the others as if it did not exist", () =>
     using(
       () => createEngine({ approximateFrom: BOUND }),
       (engine) =>
@@ -200,7 +201,7 @@ describe("approximate vector index", () => {
         )
     ))
 
-  it("leaves a graph alone that an older version wrote, and one that is not as it was written", () =>
+  it("does not use a graph that an older version wrote, or a damaged one", () =>
     inFolder(async (path) => {
       const journal = await LmdbJournal.open(path)
       try {
@@ -270,7 +271,7 @@ describe("approximate vector index", () => {
                 expect(await hits(engine, planOf(queryOf(query), shelves(max)))).toEqual(
                   await hits(exact, planOf(queryOf(query), shelves(max)))
                 )
-              // Below the cutoff every passing document is answered, nearest first.
+              // Below the cutoff, every passing document is returned, nearest first.
               const whole = planOf(queryOf(query, { flatSearchCutoff: COUNT / 5 }), shelves(9))
               expect(await hits(engine, whole)).toEqual(await hits(exact, whole))
               expect((await answer(engine, whole)).found).toBe(COUNT / 10)
@@ -287,7 +288,7 @@ describe("approximate vector index", () => {
         )
     ))
 
-  it("never returns what was deleted or replaced since", () =>
+  it("never returns what was deleted or replaced meanwhile", () =>
     using(
       () => createEngine({ approximateFrom: BOUND }),
       async (engine) => {
@@ -320,7 +321,7 @@ describe("approximate vector index", () => {
       }
     ))
 
-  it("fuses with text as an exact search does", () =>
+  it("is fused with text like an exact search", () =>
     using(
       () => createEngine({ approximateFrom: BOUND }),
       (engine) =>
@@ -354,7 +355,7 @@ describe("approximate vector index", () => {
     ))
 
   for (const worker of [false, true])
-    it(`answers the same after a restart, without building again (${worker ? "worker" : "one thread"})`, () =>
+    it(`answers the same after a restart, without rebuilding (${worker ? "worker" : "one thread"})`, () =>
       inFolder(async (path) => {
         const open = () => openEngine({ path, worker, approximateFrom: BOUND })
         const before: Array<Array<[string, number | undefined]>> = []
@@ -367,12 +368,12 @@ describe("approximate vector index", () => {
         expect(files.length).toBeGreaterThan(0)
         await using(open, async (engine) => {
           expect(await hits(engine, planOf(queryOf(queries[0])))).toEqual(before[0])
-          // At once: it was read from the file.
+          // Immediately, because the graph was read from the file.
           expect(usageOf(engine)!.approximate).toBe(COUNT)
           for (let i = 0; i < queries.length; i++)
             expect(await hits(engine, planOf(queryOf(queries[i])))).toEqual(before[i])
         })
-        // A lost graph costs a build, never an answer.
+        // A lost graph costs a rebuild, but changes no answer.
         for (const file of files) await rm(join(path, "graphs", file))
         await using(open, async (engine) => {
           expect(await hits(engine, planOf(queryOf(queries[0])))).toEqual(before[0])
@@ -383,7 +384,7 @@ describe("approximate vector index", () => {
         expect(await readdir(join(path, "graphs"))).toEqual([])
       }))
 
-  it("goes with its segment: merges build anew and leave no file behind", () =>
+  it("is removed with its segment: merges build new graphs and leave no file behind", () =>
     inFolder((path) =>
       using(
         () => openEngine({ path, worker: true, approximateFrom: BOUND }),

@@ -1,4 +1,4 @@
-/** Warm-up searches: what they open and where they run, and what they must not leave behind. */
+/** Warm-up searches: what they open, where they run, and what they must not leave behind. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -26,7 +26,7 @@ const schema = suiteSchema("shop", [
   suiteField("price", "float", { sort: true }),
   suiteField("place", "geopoint")
 ])
-/** Long for any thread: every document's angle to thousands of corners. */
+/** Slow on any thread: the angle of every document to thousands of corners. */
 const heavy = suitePlan("shop", {
   filter: {
     kind: "not",
@@ -75,7 +75,7 @@ afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, for
 const contextOf = <E>(engine: E, namespace: string) => ({ engine, resources: memoryResources(), namespace, now_s: 0 })
 
 describe("practice searches", () => {
-  it("are words of the documents themselves, with facets, a range, an order, an error and relevance", () => {
+  it("use words of the documents, with facets, a range, an order, a typo and relevance", () => {
     expect(practiceSearches(schema, [documentOf(1), documentOf(2)])).toEqual([
       { q: "*", facet_by: "brand" },
       { q: "*", sort_by: "price:desc" },
@@ -96,13 +96,13 @@ describe("practice searches", () => {
       ...Array.from({ length: 8 }, (_, i) => `facet_${i + 2}`)
     ])
   })
-  it("ask for everything where there are no texts, no numbers and no documents", () => {
+  it("match everything if there are no texts, numbers or documents", () => {
     expect(practiceSearches({ ...schema, fields: [] }, [])).toEqual([{ q: "*" }])
   })
 })
 
 describe("warming up", () => {
-  it("opens the collection that it is asked for, and none of another tenant", async () => {
+  it("opens the requested collection, and none of another tenant", async () => {
     const engine = await openEngine({ path: await folderWith() })
     expect(engine.usage("a", "shop")!.open).toBe(false)
     await warmUp(contextOf(engine, "a"), "shop", 1)
@@ -111,7 +111,7 @@ describe("warming up", () => {
     await engine.close()
   })
 
-  it("skips a relevance search until somebody has asked for its index", async () => {
+  it("skips a relevance search until its index has been requested", async () => {
     const engine = await openEngine({ path: await folderWith() })
     const context = contextOf(engine, "a")
     await warmUp(context, "shop", 1)
@@ -126,7 +126,7 @@ describe("warming up", () => {
     await engine.close()
   })
 
-  it("runs a search in the other threads although it gave way here", async () => {
+  it("runs a search in the other threads although it yielded here", async () => {
     const elsewhere = vi.spyOn(OtherThreads.prototype, "practise")
     const engine = await openEngine({ path: await folderWith(), worker: true })
     const answers = await engine.practise("a", [heavy])
@@ -135,7 +135,7 @@ describe("warming up", () => {
     await engine.close()
   })
 
-  it("runs in every thread that searches, and real searches are answered meanwhile", async () => {
+  it("runs in every searching thread, and real searches are answered meanwhile", async () => {
     const posted = new Set<SearchThread>()
     const post = vi.spyOn(SearchThread.prototype, "post").mockImplementation(function (this: SearchThread, message) {
       posted.add(this)
@@ -144,7 +144,7 @@ describe("warming up", () => {
     const engine = await openEngine({ path: await folderWith(), worker: true, searchWorkers: 1 })
     const context = contextOf(engine, "a")
     const asked = { q: "kitchen table", query_by: "title", facet_by: "brand" }
-    // Two threads of the lane and the worker; they come up one after another.
+    // Two threads of the lane and the worker, which start one after another.
     for (let tries = 0; posted.size < 3; tries++) {
       expect(tries).toBeLessThan(200)
       const [, found] = await Promise.all([

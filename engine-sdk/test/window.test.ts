@@ -1,13 +1,13 @@
-/** The hits that stages reorder: as many as requested, in their rank, whatever the page is. */
+/** The hits that stages reorder: as many as requested, by rank, independent of the page. */
 import { expect, it } from "vitest"
 import { createEngine, type SearchPlan } from "../src/mod.ts"
 import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../src/testing/engine-suite.ts"
 
-it("the window of a small page is that of a large one, and holds the best hits in their order", async () => {
+it("the window of a small page equals that of a large one, and has the best hits in order", async () => {
   const engine = createEngine()
   try {
     await engine.createCollection("t", suiteSchema("c", [suiteField("title", "string")]), 1)
-    // The later a document came, the better it matches: any other order would be noticed.
+    // The later a document was written, the better it matches, so that any other order would be noticed.
     await engine.write(
       "t",
       "c",

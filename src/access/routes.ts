@@ -34,7 +34,7 @@ export const shownKey = (key: KeyRecord): typeof contract.ApiKey.Type => ({
   created_at: key.created_at
 })
 
-/** A new key of somebody whom the organization's plan binds, with its value. */
+/** Creates a key within the bounds of the organization's plan; returns it with its value. */
 export const createdWithinPlan = Effect.fnUntraced(function* (
   access: Access["Service"],
   entitlements: Entitlements["Service"],

@@ -1,6 +1,7 @@
 /**
- * A range of time as the database has it: rows of whole minutes and more (`grain.ts` plans them), at the ends of the
- * range the packed instants of two minutes, and those of the last seconds that are not folded into rows yet.
+ * Reads a range of time from the database: rows for whole minutes and longer (`grain.ts` plans them), the packed
+ * instants of the two minutes at the ends of the range, and those of the last seconds, which are not folded into rows
+ * yet.
  */
 import { type Clock, Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"

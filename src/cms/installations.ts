@@ -97,7 +97,7 @@ const makeWrites = Effect.gen(function* () {
     yield* recorded(organizationId, id, insert)
     // The key's own transaction: without a key the row would be of no use.
     const { value } = yield* access.createKey(keyOf(organizationId, id, fields.name)).pipe(
-      // Its value is made here, and the organization was there a moment ago.
+      // The value of the key is generated, and the organization existed a moment ago, so neither failure is expected.
       Effect.catchTag(["KeyValueTaken", "NotFound"], Effect.die),
       Effect.onError(() => Effect.ignore(repository.remove(organizationId, id)))
     )

@@ -9,7 +9,7 @@ interface RememberedPush {
   readonly is_stored: boolean
   readonly created_at: number
 }
-/** A push that comes again within that time is answered again. */
+/** A push that is repeated within this time gets the same answer again. */
 const PUSHES_KEPT_MS = 24 * 3_600_000
 
 export const makePushesRepository = Effect.gen(function* () {

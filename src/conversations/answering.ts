@@ -34,7 +34,7 @@ interface Answer {
   readonly text: string
   /** Why there is no answer, or only its beginning. */ readonly error?: string
 }
-/** But for tabs and ends of lines. */
+/** Control characters, except tabs and ends of lines. */
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g
 /** Takes pieces of an answer as they are certain. */
 export type Say = (piece: string) => void

@@ -9,7 +9,7 @@ export class OpenPlaces {
     for (const [name] of places) this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
     return true
   }
-  /** Under a name. */
+  /** The number of open places under a name. */
   count(name: string): number {
     return this.#counts.get(name) ?? 0
   }

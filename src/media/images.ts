@@ -1,6 +1,5 @@
 /**
- * Pictures that are uploaded to be searched with, or to be shown: looked at by their bytes, and kept without anything
- * but their pixels.
+ * Uploaded pictures, to search with or to show: checked by their bytes, and stored without anything but their pixels.
  *
  * Decision: a picture uploaded with a search key belongs to a visitor, who has no key to delete it: it is kept for 24
  * hours, and no event announces it.

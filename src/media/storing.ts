@@ -137,7 +137,9 @@ const makeStored = (parts: Parts, { giveBack, renewing }: ReturnType<typeof make
       asset.kind === "file" ? audit.recorded({ kind: "media_asset", organizationId, id }, change) : change
     return yield* sql.withTransaction(recorded)
   })
-  /** Content of an asset whose claim is held; the claim and the bytes go where it fails. */
+  /**
+   * Stores the content of an asset whose claim is held; on failure the claim is given back and the bytes are removed.
+   */
   const fill = <E>(asset: StoredAsset, writing: string, content: NewContent<E>) =>
     Effect.onError(
       Effect.gen(function* () {

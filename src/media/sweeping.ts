@@ -51,7 +51,7 @@ const makeSweep = ({ blobs, dropBlob, giveBack, repository, sql, usage, writers 
   })
 }
 
-/** As long as the scope is open. */
+/** Sweeps regularly until the scope closes. */
 export const sweeping = (storing: Storing) =>
   Effect.forkScoped(
     Effect.forever(

@@ -23,7 +23,7 @@ import { makeQuotaNotices } from "./quota-notices.ts"
 import type { Wallet } from "./wallet.ts"
 
 const CREDIT_MAX = 1_000
-/** A year of periods for later questions. */
+/** Periods are kept for over a year, in case they are questioned later. */
 const KEPT_MS = 400 * 86_400_000
 const ENTRIES_MAX = 100_000
 

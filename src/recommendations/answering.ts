@@ -45,7 +45,7 @@ export class Answering {
     this.#candidates = wanted.candidates.filter(({ id }) => !wanted.excluded.has(id))
   }
 
-  /** One search where its candidates suffice, at most five. */
+  /** Runs one search if its candidates suffice, and at most five. */
   async hits(): Promise<Outcome<Hits>> {
     const { limit, type } = this.#wanted
     if (type === "similar") {

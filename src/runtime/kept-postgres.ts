@@ -40,7 +40,7 @@ const ask = (message: unknown): Promise<FromLauncher | undefined> =>
 
 const startKeptPostgres = async (folder: string): Promise<PostgresServer> => {
   const password = ownPassword(folder)
-  // Its user passes through, by the group that the launcher gave the folder, and sees nothing.
+  // The user of Postgres may enter the folder, through the group that the launcher gave it, but not list it.
   chmodSync(dirname(folder), 0o710)
   const answer = await ask({ kind: "postgres", password })
   if (answer?.kind !== "started")

@@ -41,7 +41,7 @@ export class ActingSearches {
     this.#context = context
     this.#reach = reach
   }
-  /** Under the parameters that a step made of others. */
+  /** Copies the notes about a request's parameters to those that a step derived from them. */
   keep(before: Parameters, after: Parameters): void {
     const used = this.used.get(before),
       shown = this.shown.get(before),
@@ -52,7 +52,7 @@ export class ActingSearches {
     if (against !== undefined) this.against.set(after, against)
     if (said !== undefined) this.said.set(after, said)
   }
-  /** What was said alone: a step made the rest anew. */
+  /** Copies only what was reported, because a step built the rest anew. */
   keepSaid({ parameters: before }: ReadRequest, { parameters: after }: ReadRequest): void {
     const said = this.said.get(before)
     if (said !== undefined) this.said.set(after, said)

@@ -113,7 +113,7 @@ class ReportBuffer {
     return reports
   }
 
-  /** Before all that came since. */
+  /** Puts reports back in front of those that came meanwhile. */
   putBack(reports: ReadonlyArray<ServedSearch>): void {
     this.#reports = [...reports, ...this.#reports]
   }

@@ -43,9 +43,9 @@ export interface Wanted {
   readonly limit: number
 }
 
-/** A search by words looks at so many, newest first. */
+/** The number of threads that a search by words reads, newest first. */
 const LOOKED_AT_MAX = 10_000
-/** Of the last message, for the search by words. */
+/** The number of characters of the last message that are stored for a search by words. */
 const LAST_CHARACTERS = 200
 
 export const threadOf = (row: StoredThread): SupportThread => {

@@ -72,7 +72,7 @@ export class EntityIndexes {
     bytes_max: READINGS_BYTES_MAX,
     bytesOf: (key) => 100 + 2 * key.length
   })
-  /** On their way, one a collection. */
+  /** Readings in progress, one for each collection. */
   readonly #reading = new Map<string, Promise<EntityIndex | undefined>>()
 
   constructor(parts: Parts) {

@@ -1,4 +1,4 @@
-/** Speech: written down, and searched by. */
+/** Operations that transcribe speech and search by it. */
 import { Schema } from "effect"
 import { embeddingErrors } from "../embedding/errors.ts"
 import { SearchResponse } from "../engine-plane/search-response.ts"

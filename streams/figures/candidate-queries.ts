@@ -7,7 +7,7 @@ export const QUERY_CHARACTERS_MAX = 100
 /** Queries of one collection; each hourly sweep drops the least used beyond it. */
 export const QUERIES_PER_COLLECTION_MAX = 100_000
 
-/** Tags, and characters that are not seen or turn what is. */
+/** Tags, invisible characters, and characters that change the direction of text. */
 const MARKUP = /[<>\p{Cc}\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/u
 const WEB_ADDRESS =
   /:\/\/|\bwww\.|\b(?:javascript|data|mailto|tel|https?|ftp):|[\p{L}\p{N}-]\.\p{L}{2,}\/|[\p{L}\p{N}-]\.(?:com|net|org|info|biz|io|app|dev|shop|store|online|site|xyz|club|top|link|click|live|pro|me|tv|co|cc|ly|gg|to|eu|us|uk|de|at|ch|fr|it|es|nl|be|pl|cz|se|no|fi|dk|ru|ua|by|kz|cn|jp|kr|in|br|mx|ar|au|ca|рф)(?![\p{L}\p{N}-])/iu

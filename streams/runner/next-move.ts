@@ -3,7 +3,7 @@
 /** How much the last read of the log returned. */
 export interface Came {
   readonly any: boolean
-  /** So much that more may be there. */
+  /** Whether it returned so much that the log may have more. */
   readonly much: boolean
 }
 

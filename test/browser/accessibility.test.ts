@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /**
- * Every page that the program serves, on a desk and on a phone, held against the rules of axe-core: no finding, of any
- * weight. A page that is added to the guide is looked at by itself.
+ * Checks every page that the program serves, at desktop and phone width, with axe-core: there must be no finding of any
+ * severity. A page that is added to the guide is checked automatically.
  */
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
@@ -29,16 +29,16 @@ const open = async (colorScheme: "dark" | "light" = "light"): Promise<Page> => {
   if (typeof browser === "string") throw new Error(browser)
   return browser.newPage({ viewport: { width: 1280, height: 900 }, colorScheme })
 }
-/** What axe finds on the page as it is, `rule: where`. */
+/** axe's findings on the page in its current state, as `rule: where`. */
 const findings = async (page: Page): Promise<ReadonlyArray<string>> => {
-  // By way of the debugger: a script element of ours would be against the page's policy.
+  // Evaluated through the debugger, because the page's policy forbids an injected script element.
   await page.evaluate(`if (globalThis.axe === undefined) { ${axe} }`)
   const { violations } = (await page.evaluate("axe.run(document)")) as AxeResults
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ failureSummary, target }) => `${id}: ${target.join(" ")}: ${failureSummary?.replace(/\s+/g, " ")}`)
   )
 }
-/** At both widths, as it is then. */
+/** Findings at both widths, for the page in its current state. */
 const atBothWidths = async (page: Page, name: string): Promise<ReadonlyArray<string>> => {
   const found: Array<string> = []
   for (const width of WIDTHS) {
@@ -50,7 +50,7 @@ const atBothWidths = async (page: Page, name: string): Promise<ReadonlyArray<str
 const schemes = ["light", "dark"] as const
 
 describe("axe", () => {
-  it("would notice what is wrong", async (context) => {
+  it("reports a fault", async (context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
     const page = await open()
     await page.goto(`${program.base}/docs/guide/plans`)
@@ -65,9 +65,9 @@ describe("axe", () => {
 })
 
 describe("axe finds nothing on", () => {
-  // Every written page, by turns light on a desk or dark on a phone, because axe takes a second each. With
-  // DOWSER_EVERY_PAGE=1 each is looked at both ways. Pages about the API share a template: the first, the largest, and
-  // the one of another kind.
+  // Every written page, alternating between light at desktop width and dark at phone width, because axe takes a second
+  // for each. With DOWSER_EVERY_PAGE=1, each page is checked both ways. Pages about the API share a template, so only
+  // the first, the largest, and the one of a different kind are checked.
   it.for(schemes)("pages of the guide, %s", { timeout: 600_000 }, async (scheme, context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
     const page = await open(scheme)

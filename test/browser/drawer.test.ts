@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /**
- * The demo page's filters: beside the hits on a desk; on a phone hits come first, and the filters are in a drawer that
- * keeps the focus, closes on Escape and gives the focus back.
+ * The demo page's filters. At desktop width they are beside the hits. On a phone the hits come first, and the filters
+ * are in a drawer that traps the focus, closes on Escape and returns the focus.
  */
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
@@ -33,15 +33,15 @@ const shoot = async (page: Page, name: string) => {
   if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`) })
 }
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.id ?? "")
-/** Whether the focus is on the drawer's controls, or on nothing of the page. */
+/** Whether the focus is in the drawer or on no element of the page. */
 const isKept = (page: Page) =>
   page.evaluate(() => document.activeElement === document.body || document.activeElement?.closest("#drawer") !== null)
 
 describe("the filters", () => {
-  it("are in a drawer on a phone, below which hits come first", async (context) => {
+  it("are in a drawer on a phone, where hits come first", async (context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
     const page = await open(390)
-    // A hit is on the first screen, and no filter is.
+    // The first screen shows a hit and no filter.
     expect((await page.locator(".ais-Hits-item").first().boundingBox())!.y).toBeLessThan(844 / 2)
     expect(await page.isVisible("#filters")).toBe(false)
     await shoot(page, "drawer-closed-390")
@@ -57,7 +57,7 @@ describe("the filters", () => {
       await page.keyboard.press("Tab")
       expect(await isKept(page), `after ${i + 1} steps`).toBe(true)
     }
-    // What lies behind it is out of reach for a pointer too.
+    // A pointer cannot reach what lies behind the drawer either.
     await expect(page.locator("[data-open]").first().click({ timeout: 500 })).rejects.toThrow()
     await page.locator("#brand .ais-RefinementList-checkbox").first().check()
     await expect.poll(() => button.textContent()).toBe("Filters (1)")
@@ -75,7 +75,7 @@ describe("the filters", () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
     await page.close()
   })
-  it("stand beside the hits on a desk, and come back there from an open drawer", async (context) => {
+  it("stand beside the hits at desktop width, and return there from an open drawer", async (context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
     const page = await open(1280)
     expect([await page.isVisible("#filters"), await page.isVisible("#filters-open")]).toEqual([true, false])

@@ -1,4 +1,7 @@
-/** The package in a browser: the README's example, bundled as a web page would, in a real Chromium without a server. */
+/**
+ * The package in a browser: the README's example, bundled as a web page would bundle it, in a real Chromium without a
+ * server.
+ */
 import { expect, it } from "vitest"
 import { bundleOf } from "../../bench/lanes/package.ts"
 import { launchBrowser } from "../support/browser.ts"

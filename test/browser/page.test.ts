@@ -33,7 +33,7 @@ const open = async (address: string) => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   const errors: Array<string> = []
   const hosts = new Set<string>()
-  /** What searches were asked with. */
+  /** The bodies of the searches that the page sent. */
   const searched: Array<string> = []
   page.on("pageerror", (error) => errors.push(error.message))
   page.on("console", (message) => {
@@ -57,7 +57,10 @@ const settled = async (page: Page, condition: (found: number) => boolean) => {
   throw new Error(`the page still shows ${await page.textContent(".ais-Stats-text")}`)
 }
 
-/** Waits until both lists of a product's page are there: the page asks once, so it is opened after them. */
+/**
+ * Waits until both lists of a product's page have content: the page requests them once, so it must be opened
+ * afterwards.
+ */
 const counted = async (key: string, document_id: string) => {
   const { models } = await (await fetch(`${program.base}/demo/config.json`)).json()
   for (const model_id of [models.also_viewed, models.bought_together])
@@ -104,7 +107,7 @@ describe("a product of the demo page", () => {
       await opener.click()
       await page.waitForSelector("#bought-together:not([hidden])")
       await page.waitForSelector("#also-viewed:not([hidden])")
-      // Where other tests have the processors an answer may be late, and others are shown in its place.
+      // Where other tests keep the processors busy, an answer may be late, and other products are shown in its place.
       const isLate = async () =>
         !(await bought.textContent())!.includes("Bought with it") ||
         !(await seen.textContent())!.includes("Seen with it")
@@ -132,7 +135,7 @@ describe("a product of the demo page", () => {
 })
 
 describe("the switch for meaning", () => {
-  it("says why words answer alone, then finds what is meant, at any width", async (context) => {
+  it("says why only words are searched, then finds what is meant, at any width", async (context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
     const { missing } = await installedModels()
     if (missing !== undefined) return context.skip(missing)
@@ -168,7 +171,7 @@ describe("the switch for meaning", () => {
       )
       expect(expected.length).toBeGreaterThan(3)
       expect(await page.isHidden("#meaning-note")).toBe(true)
-      // Twenty letters are one search that is paid for, not twenty.
+      // Typing twenty letters must cost one paid search, not twenty.
       const paid: Array<string> = []
       page.on("request", (request) => {
         if (request.url().includes("semantic_search")) paid.push(JSON.parse(request.postData()!).q)
@@ -187,7 +190,7 @@ describe("the switch for meaning", () => {
         if (process.env.DOWSER_SCREENSHOTS !== undefined)
           await page.screenshot({ path: join(process.env.DOWSER_SCREENSHOTS, `meaning-${width}.png`) })
       }
-      // The two refusals, as the browser tells of them.
+      // The two refusals, as the browser's console reports them.
       expect(errors.filter((text) => !/status of (402|409)/.test(text))).toEqual([])
       await page.close()
     } finally {
@@ -202,7 +205,7 @@ describe("demo page", () => {
     const { errors, hosts, page, searched } = await open(`${program.base}/`)
     const all = await foundOn(page)
     expect(all).toBe(1500)
-    // Every product that is in sight has its picture.
+    // Every visible product has its picture.
     await page.waitForFunction(() => {
       const pictures = [...document.querySelectorAll("img.picture")] as Array<HTMLImageElement>
       const seen = pictures.filter(
@@ -226,19 +229,19 @@ describe("demo page", () => {
     })
     expect(errors).toEqual([])
     expect([...hosts]).toEqual(["127.0.0.1"])
-    // The browser names a profile and one of its sorts; fields and expressions are the server's.
+    // The browser names a profile and one of its sorts; the server alone knows fields and expressions.
     expect(searched.some((body) => body.includes('"sort":"price_up"'))).toBe(true)
     for (const body of searched) {
       expect(body).toContain('"profile":"shop"')
       expect(body).not.toMatch(/query_by|sort_by|facet_by|price:asc/)
     }
-    // For a person to look at: DOWSER_SCREENSHOTS names a folder.
+    // Screenshots for a person to look at: DOWSER_SCREENSHOTS names a folder.
     const screenshots = process.env.DOWSER_SCREENSHOTS
     if (screenshots !== undefined) await page.screenshot({ path: join(screenshots, "dowser-demo.png") })
     await page.close()
   })
 
-  it("says what it searched instead, and makes filters of the values that are named, on a laptop and a phone", async (context) => {
+  it("says what it searched instead, and turns named values into filters, on a laptop and a phone", async (context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
     const { errors, page } = await open(`${program.base}/`)
     await page.fill(".ais-SearchBox-input", "hedphones black")
@@ -272,10 +275,10 @@ describe("demo page", () => {
     await page.close()
   })
 
-  it("tells analytics what its visitor does", async (context) => {
+  it("reports its visitor's actions to analytics", async (context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
     const { page } = await open(`${program.base}/`)
-    // The strip shows a sliding day; the same figures from a fixed moment on say exactly what this visitor added.
+    // The strip shows a sliding day. The same figures from a fixed moment on show exactly what this visitor added.
     const from = new Date().toISOString()
     const to = new Date(Date.now() + 3_600_000).toISOString()
     const read = async () =>
@@ -305,7 +308,7 @@ describe("demo page", () => {
     await page.close()
   })
 
-  it("searches by a picture that is brought, and by a product's own, on a laptop and a phone", async (context) => {
+  it("searches by an uploaded picture and by a product's own, on a laptop and a phone", async (context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
     const { errors, hosts, page } = await open(`${program.base}/`)
     const opened = page.locator("[data-open]").first()
@@ -313,7 +316,7 @@ describe("demo page", () => {
     const shown = `/demo/pictures/${id}`
     const picture = await fetch(`${program.base}${shown}`)
     await program.topUp(program.demo!.organization_id, 10)
-    // As somebody has it who took it from elsewhere: smaller, and another format.
+    // A copy as found elsewhere: smaller, and in another format.
     const buffer = await sharp(Buffer.from(await picture.arrayBuffer()))
       .resize(120)
       .jpeg({ quality: 80 })
@@ -337,7 +340,7 @@ describe("demo page", () => {
       expect(overflow).toBeLessThanOrEqual(0)
       if (screenshots !== undefined) await page.screenshot({ path: join(screenshots, `looks-${width}.png`) })
     }
-    // No picture at all is told, and the page goes on.
+    // A file that is not a picture is reported, and the page still works.
     await page.setInputFiles("#picture-file", {
       name: "a.png",
       mimeType: "image/png",
@@ -372,7 +375,7 @@ describe("demo page", () => {
     const port = await freePort()
     const host: Server = createServer((request, response) => {
       const name = (request.url ?? "/").split("?")[0].replace(/^\/(demo\/)?/, "") || "index.html"
-      // Another shop's page: the same code, which names our address as its own would.
+      // The page of another shop: the same code, configured with our address.
       if (name === "page.js")
         return void response
           .writeHead(200, { "content-type": "text/javascript" })
@@ -400,10 +403,10 @@ describe("demo page", () => {
     }
   })
 
-  it("asks nobody else, whatever its address says, and keeps to its policy", async (context) => {
+  it("contacts no other host, whatever its address says, and keeps to its policy", async (context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
     const { errors, hosts, page } = await open(`${program.base}/?api=${encodeURIComponent("http://elsewhere.example")}`)
-    // A refusal of the policy is an error of the console.
+    // A violation of the policy would appear as an error in the console.
     expect([errors, [...hosts]]).toEqual([[], ["127.0.0.1"]])
     expect(await page.evaluate(() => document.querySelectorAll("script:not([src]), [onclick], [onload]").length)).toBe(
       0

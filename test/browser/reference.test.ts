@@ -1,9 +1,9 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 /**
- * The API reference in headless Chromium, on a desk and on a phone: it lists the operations of both documents, opens
- * one with its example, sends it, and asks no other host; a word against the content security policy would be an error
- * of the console.
+ * The API reference in headless Chromium, at desktop and phone width: it lists the operations of both documents, opens
+ * one with its example, sends it, and contacts no other host. A violation of the content security policy would be an
+ * error in the console.
  */
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
@@ -48,12 +48,12 @@ describe("the API reference", () => {
     { width: 1280, height: 800 },
     { width: 390, height: 844 }
   ])(
-    "lists every operation, opens and tries one at $width x $height, asks nobody else and logs no error",
+    "lists every operation, opens and tries one at $width x $height, contacts no other host and logs no error",
     { timeout: 120_000 },
     async (viewport, context) => {
       if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
       const { errors, hosts, page } = await open("/docs", viewport)
-      // What is out of sight is drawn when it comes near.
+      // Operations below the viewport are rendered only when they come near it.
       const listed = new Set<string>()
       const { paths } = (await program.request("GET", "/v1/openapi.json")).body as {
         paths: Record<string, Record<string, { operationId: string; tags: ReadonlyArray<string> }>>
@@ -74,7 +74,7 @@ describe("the API reference", () => {
       }
       expect([...listed].sort()).toEqual(documented.sort())
       await page.evaluate(() => scrollTo(0, 0))
-      // Nothing stands beside the screen.
+      // Nothing overflows the screen horizontally.
       expect(await beside(page)).toBe(0)
       const screenshots = process.env.DOWSER_SCREENSHOTS
       if (screenshots !== undefined)

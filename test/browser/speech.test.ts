@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /**
- * The demo page is spoken to, in headless Chromium with a recording as its microphone: hits are there while the button
- * is held, and what was said is a search like any other afterwards.
+ * Speaks to the demo page in headless Chromium, with a recording as the microphone: hits appear while the button is
+ * held, and afterwards the transcript is an ordinary search.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -31,7 +31,7 @@ beforeAll(async () => {
   const { samples } = await decodedAudio(
     readFileSync(new URL("../../fixtures/speech/waterproof-backpack.ogg", import.meta.url))
   )
-  // Twice, with a moment before: the browser begins to read when the microphone is opened.
+  // The recording twice, after a short silence: the browser starts to play it when the microphone is opened.
   const all = new Float32Array(RATE / 2 + 2 * samples.length)
   all.set(samples, RATE / 2)
   all.set(samples, RATE / 2 + samples.length)
@@ -96,7 +96,7 @@ describe("the microphone of the demo page", () => {
       await program.stop()
     }
   })
-  it("says what is missing where nobody can hear", { timeout: 300_000 }, async (context) => {
+  it("says what is missing where speech cannot be transcribed", { timeout: 300_000 }, async (context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
     const program = await startProgram({ demoProducts: 60, modelsFolder: join(tmpdir(), "dowser-no-models") })
     try {

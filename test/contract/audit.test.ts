@@ -1,6 +1,6 @@
 /**
  * The audit log. Every writing operation of the API is walked: it leaves an entry, or is in one table of exemptions
- * with its reason; an operation that a later room adds fails here until it does either.
+ * with its reason; an operation that a later room adds fails here until one of these is true.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type EmbeddingServer, startEmbeddingServer } from "../support/embedding-server.ts"

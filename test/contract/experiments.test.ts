@@ -409,7 +409,7 @@ describe("two rankings in one list", () => {
       expect(ids(await search("q=lamp", `i${i}`))).toEqual(ids(answer))
       expect(ids(await search("q=lamp&use_cache=true", `i${i}`))).toEqual(ids(answer))
       firsts.add(ids(answer)[0])
-      // Twelve take what the second ranking has, six what the first has, three both; the rest nothing.
+      // Twelve visitors click the second ranking's document, six the first's, three both, and the rest nothing.
       const taken = i < 12 ? ["g2"] : i < 18 ? ["g1"] : i < 21 ? ["g1", "g2"] : []
       for (const document_id of taken)
         clicks.push({ type: "click", collection: "goods", document_id, query_id: answer.query_id, session_id: `i${i}` })

@@ -1,4 +1,4 @@
-/** Pages of this program in a browser, and which headers are trusted that only a proxy may write. */
+/** Pages of this program in a browser, and headers that are trusted only if a trusted proxy wrote them. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram } from "../support/program.ts"
 

@@ -1,6 +1,6 @@
 /**
- * `docs/cms.md`, request by request, with the reference module of `examples/cms-module` at work as a process of its
- * own: it applies, pushes, goes on where it was after a kill, and ends when its key is revoked.
+ * `docs/cms.md`, request by request, while the reference module of `examples/cms-module` runs as a process of its own:
+ * it applies, pushes, resumes after a kill where it was, and ends when its key is revoked.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -57,7 +57,7 @@ const title = async (id: string) => (await get(`/collections/goods/documents/${i
 const becomes = (id: string, wanted: string | undefined) =>
   eventually(`${id} is ${wanted}`, async () => ((await title(id)) === wanted ? true : undefined))
 
-it("answers every request of the guide as it says, and the module does what it is told", async () => {
+it("answers every request of the guide as it says, and the module follows its instructions", async () => {
   expect(steps.length).toBe(6)
   const ids: Record<string, string> = {}
   const filled = (text: string) => text.replace(/\$(CONNECTOR|INSTALLATION)/g, (_, name: string) => ids[name]!)
@@ -75,14 +75,14 @@ it("answers every request of the guide as it says, and the module does what it i
       await eventually("it is in sync", async () => ((await get(address.slice(3))).in_sync === true ? true : undefined))
     }
     if (method === "DELETE") {
-      // Cut off and started again, it pushes what is new and nothing else.
+      // Killed and started again, the module pushes only what is new.
       running!.child.kill("SIGKILL")
       await running!.exited
       appendFileSync(products(), line(3, "lamp", { title: "Desk lamp", price: 36 }) + line(4, "mug", { deleted: true }))
       running = startModule(installation_key)
       await becomes("lamp", "Desk lamp")
       await becomes("mug", undefined)
-      // A document is there a moment before its line is.
+      // A document can be found a moment before its journal line exists.
       const journal = await eventually("every line of the journal", async () => {
         const { data } = await get(`/connectors/${ids.CONNECTOR}/journal`)
         return data.length >= 4 ? data : undefined

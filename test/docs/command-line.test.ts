@@ -1,4 +1,4 @@
-/** What the README says of `npm start`: each flag is also a variable, and a variable does what its flag does. */
+/** What the README says of `npm start`: each flag is also a variable, which has the same effect. */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest"
 const root = new URL("../..", import.meta.url).pathname
 const read = (name: string): string => readFileSync(join(root, "src", "cli", "commands", name), "utf8")
 const shared = read("flags.ts")
-/** Everything that `start` takes: its own flags and those that it shares. */
+/** Everything that `start` accepts: its own flags and the shared ones. */
 const declared = [
   ...(shared.slice(0, shared.indexOf("const target")) + read("running.ts")).matchAll(
     /Flag\.(?:String|Int|Boolean|Literals|Finite)\(\s*"([a-z-]+)"(?:(?!Flag\.(?:String|Int|Boolean|Literals|Finite)\().|\n)*/g

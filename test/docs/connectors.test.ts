@@ -1,4 +1,4 @@
-/** `docs/connectors.md`, request by request: each answers what stands below it. */
+/** `docs/connectors.md`, request by request: each answer is the one printed below it. */
 import { createHmac } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -10,7 +10,7 @@ interface Step {
   readonly method: string
   readonly path: string
   readonly body: string | undefined
-  /** What stands below: what the answer holds, or of the push its body. */ readonly json: unknown
+  /** The JSON printed below: what the answer contains, or the body of the push. */ readonly json: unknown
 }
 const text = readFileSync(new URL("../../docs/connectors.md", import.meta.url), "utf8")
 const steps: ReadonlyArray<Step> = text

@@ -1,4 +1,4 @@
-/** `docs/crawling.md`, request by request, over a site of four pages: each answers what stands below it. */
+/** `docs/crawling.md`, request by request, over a site of four pages: each answer is the one printed below it. */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { stepsOfGuide } from "../support/guide.ts"
 import type { Program } from "../support/program.ts"

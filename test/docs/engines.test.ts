@@ -1,4 +1,4 @@
-/** The table of `docs/engines.md` is what the engines say of themselves. */
+/** The table in `docs/engines.md` matches what the engines declare. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { expect, it } from "vitest"
 import type { Capabilities, Capability } from "../../engine-sdk/src/capabilities.ts"
@@ -25,7 +25,7 @@ const rows = (engines: ReadonlyArray<readonly [string, Capabilities]>): string =
   ].join("")
 }
 
-it("the table of capabilities is what the engines say", async () => {
+it("the table of capabilities matches what the engines declare", async () => {
   const engine = createEngine({ approximateFrom: Infinity })
   const wanted = rows([
     ["embedded", engine.capabilities()],

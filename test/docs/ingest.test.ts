@@ -44,7 +44,7 @@ it("answers every request of the guide as it says", async () => {
   expect(jobs.body.data.map(({ name }: { name: string }) => name)).toEqual(["Nightly"])
 })
 
-it("the command uploads a file, follows its job, and ends as the job did", async () => {
+it("the command uploads a file, follows its job, and exits with the job's result", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-ingest-"))
   const ran = (file: string, ...more: ReadonlyArray<string>) =>
     new Promise<{ code: number | null; out: string; told: string }>((settle) => {

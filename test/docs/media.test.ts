@@ -1,4 +1,4 @@
-/** `docs/media.md`, request by request: each answers what stands below it. */
+/** `docs/media.md`, request by request: each answer is the one printed below it. */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { stepsOfGuide } from "../support/guide.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"

@@ -1,4 +1,4 @@
-/** The README: read in three minutes, and every request of it is answered as it says. */
+/** The README takes three minutes to read, and each of its requests is answered as it says. */
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { createSearch } from "@dowser/engine-sdk"

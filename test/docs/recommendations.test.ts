@@ -1,4 +1,4 @@
-/** `docs/recommendations.md`, request by request: each answers what stands below it. */
+/** `docs/recommendations.md`, request by request: each answer is the one printed below it. */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { stepsOfGuide } from "../support/guide.ts"
 import type { Program } from "../support/program.ts"
@@ -25,7 +25,7 @@ it("answers every request of the guide as it says", async () => {
         ...(body === undefined ? {} : { body: body.replace("$MODEL", model) })
       })
     let response = await ask()
-    // Events are in an answer within two seconds.
+    // An event affects answers within two seconds.
     for (let i = 0; path === "/v1/recommendations" && response.body.fallback_used !== null && i < 100; i++) {
       await new Promise((settle) => setTimeout(settle, 20))
       response = await ask()

@@ -1,4 +1,4 @@
-/** `docs/seo.md`, request by request: each answers what stands below it. */
+/** `docs/seo.md`, request by request: each answer is the one printed below it. */
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { stepsOfGuide } from "../support/guide.ts"
 import { type Program, startProgram } from "../support/program.ts"
@@ -37,7 +37,7 @@ it("answers every request of the guide as it says", async () => {
   }
   expect(statuses).toEqual([201, 200, 201, 202, 200, 200, 202])
 })
-it("makes pages of the demo shop, as the guide shows them", async () => {
+it("generates pages for the demo shop, as the guide shows them", async () => {
   const shop = await startProgram({ demoProducts: 1_500 })
   try {
     const demo_key = shop.demo!.full_key

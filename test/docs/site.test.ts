@@ -1,4 +1,4 @@
-/** The guide as a site: its pages are listed, no link is dead, what is generated is current, and it can be searched. */
+/** The guide as a site: its pages are listed, no link is dead, generated parts are current, and it can be searched. */
 import { readFileSync } from "node:fs"
 import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 const PLANTED = ["docs", "planted.md"].join("/")
-/** The site with one page more, which is planted. */
+/** The site with one additional, planted page. */
 const planted = (text: string): Pick<GuideSite, "fileOf" | "ids" | "places" | "read"> => ({
   places: () => site.places(),
   ids: async () => [...(await site.ids()), "planted"],
@@ -36,7 +36,7 @@ describe("the guide", () => {
   it("has no dead link, to a page, a heading, a picture or a file", { timeout: 120_000 }, async () => {
     expect(await deadLinks(site)).toEqual([])
   })
-  it("is noticed to have one", { timeout: 120_000 }, async () => {
+  it("reports a dead link that is planted", { timeout: 120_000 }, async () => {
     const fine =
       "[a](plans.md#ai-credits) [b](../src/room.ts) ![c](demo.png) [d](/docs) [e](#here) [f](https://example.com)"
     expect(await deadLinks(planted(`# Planted\n\n${fine}\n\n## Here\n`))).toEqual([])
@@ -55,7 +55,7 @@ describe("the guide", () => {
       dead.map((each) => /\(([^)]+)\)/.exec(each)![1])
     )
   })
-  it("lists every page of it in the sidebar", async () => {
+  it("lists every page in the sidebar", async () => {
     const listed = (await site.sections()).flatMap(({ pages }) => pages.map(({ id }) => id))
     expect((await site.ids()).filter((id) => id !== "" && !listed.includes(id))).toEqual([])
     expect(new Set(listed).size).toBe(listed.length)
@@ -81,7 +81,7 @@ describe("the guide", () => {
 })
 
 describe("a page", () => {
-  it("takes no HTML and no script from its text", async () => {
+  it("escapes HTML and scripts in its text", async () => {
     const html = readPage(
       "# <b>A</b>\n\n<script>alert(1)</script> [x](javascript:alert(1)) ![y](javascript:alert(2))\n\n```html\n<script>\n```\n\n```constructor\n<i>\n```\n",
       () => ({ kind: "elsewhere", address: "https://example.com" })
@@ -89,7 +89,7 @@ describe("a page", () => {
     expect(html).not.toMatch(/<(script|b|i)>|href="javascript|src="javascript/)
     expect(html).toContain("&lt;script&gt;")
   })
-  it("is answered as one, and not sent twice to who has it", async () => {
+  it("is served as one page, and not sent again to a client that has it", async () => {
     const first = await program.request("GET", "/docs/guide/plans")
     expect([first.status, first.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"])
     expect(first.text).toContain('<h2 id="ai-credits">AI credits</h2>')
@@ -101,7 +101,7 @@ describe("a page", () => {
     expect([picture.status, picture.headers.get("content-type")]).toEqual([200, "image/svg+xml"])
     expect(picture.headers.get("content-security-policy")).toContain("sandbox")
   })
-  it("that is none is not found, however it is spelled", async () => {
+  it("that does not exist is not found, however it is spelled", async () => {
     for (const name of [
       "none",
       "__proto__",
@@ -117,7 +117,7 @@ describe("a page", () => {
 
 describe("the search of the guide", () => {
   const search = async (q: string) => program.request("GET", `/docs/guide/search.json?q=${encodeURIComponent(q)}`)
-  it("finds passages in spite of typing errors, at addresses that are there", { timeout: 120_000 }, async () => {
+  it("finds passages in spite of typing errors, at addresses that exist", { timeout: 120_000 }, async () => {
     const { body, status } = await search("restore a bakcup")
     expect(status).toBe(200)
     expect(body.hits.length).toBeGreaterThan(2)

@@ -28,7 +28,7 @@ it("streams a file as the guide does, with what it prints", async (context) => {
     await program.topUp(organization_id, 5)
     writeFileSync(join(folder, "listen.mjs"), script!)
     const file = new URL("../../fixtures/speech/waterproof-backpack.ogg", import.meta.url).pathname
-    // Node has `WebSocket` from release 22 on.
+    // Node has `WebSocket` only from release 22 on.
     const deno = new URL("../../node_modules/deno/bin.cjs", import.meta.url).pathname
     const { stdout } = await promisify(execFile)(
       process.execPath.includes("deno") ? process.execPath : deno,

@@ -1,5 +1,5 @@
 /**
- * Whatever word stands in a text, it can be stored and searched, and so can everything beside it: in every locale that
+ * Whatever word a text contains, it can be stored and searched, and so can everything beside it: in every locale that
  * the analyzer knows, stemmed and not, by every ranking. A word like "constructor" once broke every search of its
  * collection.
  */
@@ -48,7 +48,7 @@ const locales = [
   "hi"
 ]
 const rankings = ["", "relevance"] as const
-/** A word of its own, by which a document is found whatever else is in it. */
+/** A word by which every document can be found, whatever else is in it. */
 const beacon = "lighthouse"
 const ask = async (lab: Lab, q: string, more: Record<string, string | number | boolean> = {}) => {
   const { body, status } = await lab.search("texts", { q, query_by: "plain,stemmed", per_page: 250, ...more })
@@ -86,7 +86,7 @@ describe.each(locales)("locale `%s`", (locale) => {
       await ask(lab, "*", { ...more, facet_by: "plain,tags", max_facet_values: 1_000, sort_by: "plain:desc" })
       for (const [i, name] of inheritedNames.entries()) {
         const answer = await ask(lab, name, { ...more, prefix: false, num_typos: 0 })
-        // What has no letters at all is no word.
+        // A text without letters or digits is not a word.
         if (/[\p{L}\p{N}]/u.test(name))
           expect(
             answer.hits.map(({ document }) => document.id),
@@ -97,7 +97,7 @@ describe.each(locales)("locale `%s`", (locale) => {
     await lab.close()
   })
   it("stores awkward texts, answers them as queries and still finds everything", async () => {
-    // One locale of each way to make words has the long ones too.
+    // Only one locale for each way to split words also gets the long texts.
     const texts = [...awkwardTexts, ...brokenTexts].filter(
       ({ length }) => length < 3_000 || ["", "de", "ru", "th", "zh"].includes(locale)
     )
@@ -127,7 +127,7 @@ describe("fields under names that objects inherit", () => {
       `{"id":"inside","nested":{${objectNames.map((name) => `${JSON.stringify(name)}:"${beacon} deep"`).join(",")}}}`
     ) as Record<string, unknown>
   ]
-  it("come back as they were given, are searched, faceted, sorted, filtered, selected and merged", async () => {
+  it("are returned as given, searched, faceted, sorted, filtered, selected and merged", async () => {
     const lab = createLab()
     const fields = [
       { name: "title", type: "string", optional: true },

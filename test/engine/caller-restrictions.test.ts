@@ -1,6 +1,6 @@
 /**
- * What a key forces on a search cannot be undone by anything the request says: filters are AND-ed as trees, other
- * embedded parameters overwrite.
+ * Nothing in a request can undo what a key forces on a search: filters are AND-ed as trees, and other embedded
+ * parameters overwrite the request's.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
@@ -50,14 +50,14 @@ beforeAll(async () => {
   )
   if (!started.ok) throw new Error(started.error.message)
   for await (const _ of started.value.lines) {
-    /* the lines are not looked at */
+    /* the lines do not matter */
   }
 })
 afterAll(() => context.engine.close())
 
 const scoped: Restrictions = { embedded: { filter_by: "shop:=a" } }
 describe("an embedded filter", () => {
-  // What is found, newest first, or how it is refused: a filter that let nothing through would hold as well.
+  // The documents found, newest first, or the refusal: a filter that let nothing through would pass the other checks.
   it.each([
     ["", "2,0"],
     ["shop:=b", ""],
@@ -71,7 +71,7 @@ describe("an embedded filter", () => {
     ["id:*) || title:`", "Could not parse the filter query: unbalanced parentheses."],
     ["id:*)", "Could not parse the filter query: unbalanced parentheses."],
     ["id:* || title:=[`", "Error with filter field `title`: Filter value cannot be empty."]
-  ])("holds against filter_by %j", async (filter_by, found) => {
+  ])("cannot be bypassed by filter_by %j", async (filter_by, found) => {
     const body = await answer(search(context, "c", { q: "*", filter_by, facet_by: "shop" }, scoped))
     expect(body.message ?? body.hits.map((hit: any) => hit.document.id).join()).toBe(found)
     for (const count of body.facet_counts?.[0].counts ?? []) expect(count.value).toBe("a")
@@ -97,7 +97,7 @@ describe("an embedded filter", () => {
           scoped
         )
       )
-      // The second search is refused, and with it a union.
+      // The second search is refused, and a union is refused with it.
       if (union) expect(body).toMatchObject({ code: 400 })
       else
         expect(
@@ -113,7 +113,7 @@ describe("an embedded filter", () => {
     ])
   })
 })
-it("a preset's filter cannot be reached around by the request's text", async () => {
+it("the text of a request cannot get around a preset's filter", async () => {
   await upsertPreset(context, "p", JSON.stringify({ value: { filter_by: "shop:=a", per_page: 1 } }))
   expect((await answer(search(context, "c", { q: "*", preset: "p" }))).hits.length).toBe(1)
   for (const filter_by of ["shop:=b) || (id:*", "id:* || title:`"])
@@ -133,7 +133,7 @@ it("embedded parameters overwrite the request's", async () => {
   expect(body.hits).toHaveLength(1)
   expect(body.hits[0].document).not.toHaveProperty("shop")
 })
-it("collections that are closed refuse who joins them, and do not exist for what joins them unasked", async () => {
+it("closed collections refuse searches that join them, and do not affect others", async () => {
   const closed: Restrictions = { collections: ["c"] }
   const refused = await search(context, "c", { q: "*", filter_by: "$people(id:*)" }, closed)
   expect(refused).toEqual({
@@ -158,7 +158,7 @@ it("filters that do not fit a collection close it, after what the request itself
   })
   expect(await search(context, "c", { q: "*", per_page: "many" }, misfit)).toMatchObject({ error: { kind: "Invalid" } })
 })
-it("tells closed filter texts from open ones", () => {
+it("distinguishes closed filter texts from open ones", () => {
   expect(["a:1 && (b:2)", "a:=`)`", "a.{b:1}", "loc:(1, 2, 3 km)"].map(isClosedFilterText)).toEqual([
     true,
     true,

@@ -1,7 +1,7 @@
 /**
- * Which of several equally frequent values make the cut of `max_facet_values`: every answer against a model that says
- * the rule as plainly as possible (`facet-cut.ts`), over batches, sparse fields, updates, deletions, reopening and two
- * tenants.
+ * Which of several equally frequent values are kept by `max_facet_values`: every answer is compared with a model that
+ * implements the rule as plainly as possible (`facet-cut.ts`), over batches, sparse fields, updates, deletions,
+ * reopening and two tenants.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -16,7 +16,8 @@ import { randomOf } from "../../engine-sdk/test/random.ts"
 import { routerOver, type WireCall } from "../support/operation-router.ts"
 
 /**
- * A chained hash table as a plain list: in front of everything, or of the first of its bucket; growing inserts anew.
+ * A chained hash table as a plain list: a new entry goes to the front of the list, or in front of the first entry of
+ * its bucket; growing inserts all entries again.
  */
 const tableOrder = (numbers: ReadonlyArray<number>): number[] => {
   let list: number[] = [],
@@ -66,7 +67,7 @@ it.each([
 ])("hash of %j", (text, expected) => {
   expect(wyhash(new TextEncoder().encode(text as string))).toBe(BigInt(expected as string))
 })
-it("bits of numbers put negative ones first", () => {
+it("the bits of numbers put negative ones first", () => {
   expect(["-2", "-1", "0", "7"].sort((a, b) => bitsOfValue("int32", b) - bitsOfValue("int32", a))).toEqual([
     "-1",
     "-2",
@@ -80,7 +81,7 @@ it("bits of numbers put negative ones first", () => {
     "0.25"
   ])
 })
-it("asks who stays only where the cut goes through equals", () => {
+it("compares values only when equal counts are cut off", () => {
   const items = [
     ["a", 3],
     ["b", 1],
@@ -152,7 +153,7 @@ const countsIn = (docs: Iterable<Doc>, field: "maker" | "tags"): Map<string, num
   return counts
 }
 const hashOf = (text: string): bigint => BigInt.asIntN(64, wyhash(new TextEncoder().encode(text)))
-/** What is shown, as sorted `value=count`. `part` undefined = match-all. */
+/** The values shown, as sorted `value=count`; an undefined `part` matches all documents. */
 const expected = (
   model: Model,
   field: "maker" | "tags",
@@ -202,7 +203,7 @@ const agrees = async (call: WireCall, model: Model): Promise<void> => {
 const documents = (count: number, seed: number): Doc[] => {
   const { next, below: upTo } = randomOf(seed)
   return Array.from({ length: count }, (_, i) => ({
-    // Skewed, so that there are ties high and low.
+    // Skewed, so that there are ties among high and low counts.
     id: `d${i}`,
     part: upTo(100),
     level: upTo(5) - 2,
@@ -223,7 +224,7 @@ const importAll = async (call: WireCall, docs: ReadonlyArray<Doc>, action: strin
   )
   expect(text.split("\n").filter((line) => !line.includes('"success":true'))).toEqual([])
 }
-/** Updates, deletions, and values that lose the document that brought them. */
+/** Updates, deletions, and values whose first document is deleted. */
 const disturb = async (call: WireCall, model: Model, seed: number): Promise<void> => {
   const { next } = randomOf(seed)
   const changed = documents(model.size, seed + 1)
@@ -240,7 +241,7 @@ const disturb = async (call: WireCall, model: Model, seed: number): Promise<void
   expect((await call("DELETE", "/collections/goods/documents?filter_by=part:>=95")).status).toBe(200)
 }
 
-describe("which equals make the cut", () => {
+describe("values with equal counts that are kept", () => {
   it("is what the model says, before and after updates and deletions, for two tenants side by side", async () => {
     const engine = createEngine()
     const tenants = ["one", "two"].map((namespace) => routerOver({ engine, resources: memoryResources(), namespace }))
@@ -258,7 +259,7 @@ describe("which equals make the cut", () => {
       const over = () => routerOver({ engine, resources, namespace: "one" })
       const docs = documents(1_400, 23)
       const model = await setUp(over(), docs.slice(0, 100))
-      // Many small writes: segments that are merged, whose batches lie in several of them.
+      // Many small writes, so that segments are merged and batches span several of them.
       for (let from = 100; from < docs.length; from += 100)
         await importAll(over(), docs.slice(from, from + 100), "create")
       docs.forEach((doc, i) => model.set(i, doc))
@@ -273,7 +274,7 @@ describe("which equals make the cut", () => {
       await rm(path, { recursive: true, force: true })
     }
   })
-  it("forgets the document that brought a value once it is deleted", async () => {
+  it("forgets the document that introduced a value once it is deleted", async () => {
     const engine = createEngine(),
       call = routerOver({ engine, resources: memoryResources(), namespace: "one" })
     const doc = (i: number, maker: string, part = 0): Doc => ({ id: `d${i}`, maker, part, level: 0 })
@@ -289,7 +290,7 @@ describe("which equals make the cut", () => {
     expect(await shown(call, query)).toEqual(["new=2"])
     await call("DELETE", "/collections/goods/documents/d0")
     await call("DELETE", "/collections/goods/documents/d1003")
-    // Both are of the second batch now; of d1002 and d1001 the table holds the later one first, so `new` has the larger
+    // Both are now in the second batch; the table lists the later of d1002 and d1001 first, so `new` has the larger
     // number.
     expect(await shown(call, query)).toEqual(["new=1"])
     await call("DELETE", "/collections/goods/documents/d1001")
@@ -297,7 +298,7 @@ describe("which equals make the cut", () => {
     expect(await shown(call, query)).toEqual(["old=1"])
     await engine.close()
   })
-  it("goes by the bits of numbers, and by groups as by documents", async () => {
+  it("compares the bits of numbers, and treats groups like documents", async () => {
     const engine = createEngine(),
       call = routerOver({ engine, resources: memoryResources(), namespace: "one" })
     const docs = documents(600, 31).map((doc, i) => ({ ...doc, level: (i % 6) - 3 }))

@@ -113,14 +113,14 @@ describe("structure", () => {
     })
     expect(tree("!$people(age:>30)")).toMatchObject({ kind: "not", filter: { kind: "join", collection: "people" } })
   })
-  it("merges two joins of one collection, which ask for the same related document", () => {
+  it("merges two joins of one collection into conditions on one related document", () => {
     expect(tree("$people(age:>30) && qty:1 && $people(pid:=x)")).toMatchObject({
       kind: "and",
       left: { kind: "join", filter: { kind: "and" } },
       right: { field: "qty" }
     })
   })
-  it("has no filter in an empty text", () => {
+  it("reads an empty text as no filter", () => {
     expect(tree("  ")).toBeUndefined()
   })
 })

@@ -32,9 +32,9 @@ const scores = async (from: Lab, parameters: Record<string, string>) => {
 }
 const NEAR = "v:([1, 0], alpha: 0.5)"
 
-it("ranks words by the sort that was asked for, equal scores behind each other together", async () => {
+it("ranks words by the requested sort, with adjacent equal scores sharing a rank", async () => {
   const made = await lab()
-  // By score: `whole`, then both others together.
+  // By score: first `whole`, then the two others on one rank.
   expect(await scores(made, { vector_query: NEAR })).toEqual({
     whole: [0.5 + 0.125, 2],
     bare: [0.25, 2],
@@ -42,7 +42,7 @@ it("ranks words by the sort that was asked for, equal scores behind each other t
     one: [0.5, 0],
     other: [0.25, 0]
   })
-  // By `n`: `longer`, `whole`, `bare`, no two with one score behind each other.
+  // By `n`: `longer`, `whole`, `bare`; no adjacent scores are equal.
   expect(await scores(made, { vector_query: NEAR, sort_by: "n:asc" })).toEqual({
     longer: [Number((0.5 + 0.5 / 3).toFixed(4)), 2],
     one: [0.5, 0],
@@ -51,10 +51,10 @@ it("ranks words by the sort that was asked for, equal scores behind each other t
     bare: [Number((0.5 / 3).toFixed(4)), 2]
   })
 })
-it("gives what only the vector found the score of the words that it holds, when hybrid matches are ranked anew", async () => {
+it("gives hits found only by vector the score of their words when hybrid matches are reranked", async () => {
   const made = await lab()
-  // Words: whole, bare, longer (newest of equals first), one (which holds `oak`), other.
-  // Distances: bare has none and is first.
+  // By words: whole, bare, longer (newest of equals first), one (which contains `oak`), other. By distance: bare, which
+  // has no distance, comes first.
   expect(await scores(made, { vector_query: NEAR, rerank_hybrid_matches: "true" })).toEqual({
     whole: [0.5 + 0.1, 2],
     bare: [0.25 + 0.5, 2],

@@ -1,4 +1,4 @@
-/** What documents tell of fields that nobody declared (`docs/contract/collections.md#types`). */
+/** What the schema learns from documents about undeclared fields (`docs/contract/collections.md#types`). */
 import { expect, it } from "vitest"
 import { createLab, type Lab } from "../support/engine-lab.ts"
 
@@ -15,7 +15,7 @@ const add = async (lab: Lab, document: object, query = "") => {
 const types = async (lab: Lab): Promise<Record<string, string>> =>
   Object.fromEntries((await lab.call("GET", "/collections/c")).body.fields.map(({ name, type }: any) => [name, type]))
 
-it("turns everything into text where the definition says `string*`, and refuses what is none", async () => {
+it("turns everything into text where the definition says `string*`, and refuses what cannot be", async () => {
   const lab = await of([{ name: ".*", type: "string*" }])
   expect(await add(lab, { id: "1", n: 5, f: 1.5, b: true, list: [1, 2.5, false], none: [], nil: null })).toEqual({
     id: "1",
@@ -30,7 +30,7 @@ it("turns everything into text where the definition says `string*`, and refuses 
   expect(await add(lab, { id: "3", n: ["x"] })).toBe("Field `n` must be a string.")
   expect(await add(lab, { id: "4", list: "x" })).toBe("Field `list` must be an array.")
 })
-it("keeps what a refused document showed, of the first kind that was seen", async () => {
+it("keeps the types that a refused document showed, the first type seen for each field", async () => {
   const lab = await of([
     { name: "n", type: "int32" },
     { name: "x_.*", type: "auto" },
@@ -38,12 +38,12 @@ it("keeps what a refused document showed, of the first kind that was seen", asyn
   ])
   expect(await add(lab, { id: "1", n: "no", x_a: 1, y_a: "bad" })).toBe("Field `n` must be an int32.")
   expect(await types(lab)).toMatchObject({ x_a: "int64", y_a: "float" })
-  // Found nowhere, but known.
+  // No document has the value, but the field is known.
   expect((await lab.search("c", { q: "*", filter_by: "x_a:=1" })).body.found).toBe(0)
   expect(await add(lab, { id: "1", n: 1, x_a: "text" })).toBe("Field `x_a` must be an int64.")
   expect(await add(lab, { id: "1", n: 1, x_a: 2 })).toEqual({ id: "1", n: 1, x_a: 2 })
   expect((await lab.search("c", { q: "*", filter_by: "x_a:=2" })).body.found).toBe(1)
-  // What shows no kind at all, or is refused for what it is itself, tells nothing.
+  // Values without a type, and documents refused for other reasons, reveal no type.
   await add(lab, { id: "2", n: "no", x_b: [], x_c: null })
   await add(lab, { id: "1", n: 1, x_d: "text", y_b: 1 }, "?action=create")
   expect(Object.keys(await types(lab)).toSorted()).toEqual(["n", "x_.*", "x_a", "y_.*", "y_a"])

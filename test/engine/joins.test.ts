@@ -1,6 +1,6 @@
 /**
- * Documents of other collections (`docs/contract/filters.md#joins`): which of them a hit shows and in which order, what
- * they do to sorts and facets.
+ * Documents of other collections (`docs/contract/filters.md#joins`): which of them a hit shows and in which order, and
+ * their effect on sorts and facets.
  */
 import { expect, it } from "vitest"
 import { introsort } from "../../engine-sdk/src/compat/introsort.ts"
@@ -44,7 +44,7 @@ const shownBy = (hits: ReadonlyArray<any>, key = "notes"): Record<string, unknow
 const shown = async (lab: Lab, parameters: Record<string, string>): Promise<Record<string, unknown>> =>
   shownBy((await lab.search("shops", { q: "*", include_fields: "id,$notes(n)", ...parameters })).body.hits)
 
-it("lists documents that refer to a hit as an unstable sort by what they refer to leaves them", async () => {
+it("lists documents that refer to a hit in the order of an unstable sort by their reference", async () => {
   const lab = await notes()
   expect(await shown(lab, { filter_by: "$notes(id:*)" })).toEqual({
     0: [0, 15, 5, 10],
@@ -53,7 +53,7 @@ it("lists documents that refer to a hit as an unstable sort by what they refer t
     3: [11, 6, 16, 1],
     4: [8, 13, 3, 18]
   })
-  // Below seventeen of them that is the order of insertion.
+  // With fewer than seventeen documents, this is the insertion order.
   expect(await shown(lab, { filter_by: "$notes(n:<16)" })).toEqual({
     0: [0, 5, 10, 15],
     1: [2, 7, 12],
@@ -61,12 +61,12 @@ it("lists documents that refer to a hit as an unstable sort by what they refer t
     3: [1, 6, 11],
     4: [3, 8, 13]
   })
-  // What else is asked of the shops changes nothing of it, nor does a page.
+  // Other conditions on the shops do not change it, and neither does a page.
   expect(await shown(lab, { filter_by: "$notes(id:*) && name:[south,mid]", per_page: "1" })).toEqual({
     4: [8, 13, 3, 18]
   })
 })
-it("lists what refers to a hit as it was inserted where the join lets more than 1,024 documents through", async () => {
+it("lists documents that refer to a hit in insertion order if the join passes more than 1,024", async () => {
   const lab = createLab()
   await lab.collection(
     "shops",
@@ -88,18 +88,18 @@ it("lists what refers to a hit as it was inserted where the join lets more than 
     (await shown(lab, { filter_by: `${filter_by} && id:1` }))[1] as ReadonlyArray<number>
   const odd = Array.from({ length: 512 }, (_n, i) => 2 * i + 1)
   expect(await ofOne("$notes(id:*)")).toEqual(odd)
-  // One fewer, and they are sorted.
+  // With one document fewer, they are sorted.
   const sorted = await ofOne("$notes(n:>0)")
   expect(sorted).not.toEqual(odd)
   expect(sorted.toSorted((x, y) => x - y)).toEqual(odd)
 })
-it("orders what refers to a hit by itself where the include says how", async () => {
+it("orders documents that refer to a hit as the include says", async () => {
   const lab = await notes()
   expect(
     await shown(lab, { filter_by: "$notes(id:*) && id:0", include_fields: "id,$notes(n, sort_by: n:desc, limit: 2)" })
   ).toEqual({ 0: [15, 10] })
 })
-it("shows under `or` what the joins found, and of a document that is referred to whatever it is", async () => {
+it("shows under `or` what the joins found, and a referenced document in any case", async () => {
   const lab = await notes()
   expect(await shown(lab, { filter_by: "$notes(n:>18) || name:north || $notes(n:=3)" })).toEqual({
     0: undefined,
@@ -116,7 +116,7 @@ it("shows under `or` what the joins found, and of a document that is referred to
     { id: "n7", shops: { name: "south" } }
   ])
 })
-it("sorts by the best value among those that the filter's join lets through", async () => {
+it("sorts by the best value among the documents that the filter's join passes", async () => {
   const lab = await notes()
   const order = (more: Record<string, string>) => lab.ids("shops", { q: "*", ...more })
   expect(await order({ filter_by: "$notes(n:<16)", sort_by: "$notes(n:desc)" })).toEqual(["0", "2", "4", "1", "3"])
@@ -141,7 +141,7 @@ it("counts a related document once in a facet, with the figures of numbers", asy
   })
 })
 
-it("counts the other collection as it stands where nothing is asked", async () => {
+it("counts the whole other collection if there is no condition on it", async () => {
   const lab = await notes()
   await lab.call("POST", "/collections/shops/documents", { id: "5", code: "k5", name: "north" })
   const counts = async (more: Record<string, string>) =>
@@ -155,7 +155,7 @@ it("counts the other collection as it stands where nothing is asked", async () =
   expect(await counts({ filter_by: "n:<2" })).toEqual({ north: 1, west: 1 })
 })
 
-it("sorts as the C++ library does where too many divisions make it a heap sort", () => {
+it("sorts like the C++ library, which switches to a heap sort after too many divisions", () => {
   const keys = KILLER.map((key) => Math.trunc(key / 4))
   const places = keys.map((_key, place) => place)
   expect(introsort(places, (a, b) => keys[a] < keys[b])).toEqual(SORTED)
@@ -167,7 +167,7 @@ it("sorts as the C++ library does where too many divisions make it a heap sort",
   })
   expect(compared).toBeLessThan(20_000 * 60)
 })
-/** Medians of three divide it as badly as can be. */
+/** Keys for which medians of three give the worst possible divisions. */
 const killerOf = (length: number): number[] => {
   const half = length / 2
   const keys = new Array<number>(length).fill(0)

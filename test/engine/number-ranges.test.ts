@@ -1,11 +1,11 @@
 /**
- * Ranges over a large segment: the sets that make them cheap are made between searches, and answer as a look at every
- * document.
+ * Ranges over a large segment: the sets that make them cheap are built between searches, and give the same answers as a
+ * scan of every document.
  */
 import { expect, it } from "vitest"
 import { createLab, seeded } from "../support/engine-lab.ts"
 
-it("number ranges find the same before, while and after their sets are made", async () => {
+it("number ranges find the same before, while and after their sets are built", async () => {
   const random = seeded(11)
   const values = Array.from({ length: 70_000 }, () => (random() < 0.1 ? undefined : Math.floor(random() * 500) - 250))
   const lab = createLab()

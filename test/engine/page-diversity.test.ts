@@ -1,4 +1,4 @@
-/** `diversity.min` on the page that was asked for, and `infix=always` where there is no index for it. */
+/** `diversity.min` on the requested page, and `infix=always` where there is no index for it. */
 import { afterEach, describe, expect, it } from "vitest"
 import { createSearch } from "../../engine-sdk/src/mod.ts"
 import { createLab, type Lab } from "../support/engine-lab.ts"
@@ -12,8 +12,8 @@ const shop = async () => {
   await search.add(brands.map((brand, i) => ({ id: String(i), title: "lamp", brand, n: i })))
   return search
 }
-describe("at least so many values", () => {
-  it("stand on each page, as far as later hits have them, and no hit is on two pages", async () => {
+describe("a minimum number of values", () => {
+  it("is on each page, as far as later hits have them, and no hit is on two pages", async () => {
     const search = await shop()
     const pages: Array<ReadonlyArray<string>> = []
     for (let page = 1; page <= 4; page++)
@@ -23,7 +23,7 @@ describe("at least so many values", () => {
     const brandsOf = (page: ReadonlyArray<string>) => new Set(page.map((id) => brands[Number(id)])).size
     expect(pages.map(brandsOf)).toEqual([2, 2, 2, 1])
     expect(new Set(pages.flat()).size).toBe(brands.length)
-    // The first page is what it was without the others.
+    // The first page is the same as when it is requested alone.
     expect(pages[0]).toEqual(["0", "1", "6"])
     await search.close()
   })
@@ -32,7 +32,7 @@ describe("at least so many values", () => {
 describe("infix", () => {
   let lab: Lab
   afterEach(() => lab.close())
-  it("always, on a field without its index, is refused in the engine's words; a fallback is not", async () => {
+  it("always, on a field without an index for it, is refused in the engine's words; a fallback is not", async () => {
     lab = createLab()
     await lab.collection(
       "c",

@@ -1,4 +1,7 @@
-/** Words of a small collection of long texts are read once, however often the quantum of the thread breaks it off. */
+/**
+ * The words of a small collection of long texts are read only once, however often the thread's quantum interrupts the
+ * reading.
+ */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -13,7 +16,7 @@ import {
 } from "../../engine-sdk/src/operations/mod.ts"
 import { makeRandom } from "../../fixtures/random.ts"
 
-/** Few enough that no thread reads them beforehand, long enough that one quantum is not enough. */
+/** Few enough documents that no thread reads them beforehand, and long enough that one quantum does not suffice. */
 const DOCUMENTS = 400,
   WORDS = 300
 const SEARCHES_MAX = 60
@@ -21,7 +24,7 @@ const inOnePiece = async function* (text: string) {
   yield new TextEncoder().encode(text)
 }
 
-it("runs where it arrives once some searches have read a part each", async () => {
+it("runs on the calling thread once some searches have read a part each", async () => {
   const path = await mkdtemp(join(tmpdir(), "relevance-"))
   const engine = await openEngine({ path, worker: true })
   try {

@@ -1,6 +1,6 @@
 /**
  * The relevance ranking on corpora small enough to check by hand: words, BM25F, corrections, pairs, coordination, and
- * what it shares with every search.
+ * what it has in common with every search.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -83,7 +83,7 @@ describe("words", () => {
 
 describe("the request", () => {
   const schema = schemaOf([text("title"), text("body"), text("attr_a"), text("attr_b")])
-  it("weighs the first name as a title, or as it says", () => {
+  it("weighs the first field as a title, or as the request says", () => {
     const weights = (parameters: Record<string, string>) =>
       relevanceUnits(parameters, schema).map(({ name, weight }) => [name, weight])
     expect(weights({ query_by: "title,body,attr_*" })).toEqual([
@@ -98,20 +98,20 @@ describe("the request", () => {
       ["attr_*", 0.1]
     ])
   })
-  it("loses exclusions, quotation marks and stopwords", () => {
+  it("drops exclusions, quotation marks and stopwords", () => {
     expect(
       askedText('red -"dark blue" shoes -kids "for men"', new Set(["for"]))
         .split(/\s+/)
         .filter((word) => word !== "")
     ).toEqual(["red", "shoes", "men"])
   })
-  it("is refused nothing for an unknown ranking: it is ignored", async () => {
+  it("ignores an unknown ranking without a refusal", async () => {
     await open([{ id: "1", title: "red shoe" }])
     const plain = await ask("red", { ranking: "" }),
       unknown = await ask("red", { ranking: "psychic" })
     expect(unknown.hits[0].text_match).toBe(plain.hits[0].text_match)
   })
-  it("comes from a preset too", async () => {
+  it("can come from a preset", async () => {
     await open([{ id: "1", title: "red shoe" }])
     await lab.call("PUT", "/presets/shop", { value: { ranking: "relevance", query_by: "title" } })
     const { body } = await lab.search("c", { q: "red", preset: "shop" })
@@ -121,14 +121,14 @@ describe("the request", () => {
 
 describe("BM25F", () => {
   const idf = (df: number, n: number) => Math.log(1 + (n - df + 0.5) / (df + 0.5))
-  it("is the formula", async () => {
+  it("follows the formula", async () => {
     await open([
       { id: "1", title: "red lamp", body: "a lamp for the desk lamp" },
       { id: "2", title: "blue chair", body: "lamp" },
       { id: "3", title: "green table", body: "wood" }
     ])
     const found = await scores("lamp", { ranking: "bm25" })
-    // Titles have 2 words each; bodies 3 (lamp, desk, lamp: stop words have no place), 1 and 1.
+    // Titles have 2 words each; bodies 3 (lamp, desk, lamp: stop words take no position), 1 and 1.
     const length = (own: number, mean: number) => 1 - 0.6 + (0.6 * own) / mean
     const first = 4 / length(2, 2) + 2 / length(3, 5 / 3),
       second = 1 / length(1, 5 / 3)
@@ -155,7 +155,7 @@ describe("BM25F", () => {
     expect((await ids("500gb")).sort()).toEqual(["1", "2"])
     expect((await ids("500 gb")).sort()).toEqual(["1", "2"])
     expect((await ids("500")).sort()).toEqual(["1", "2", "3"])
-    // Nobody has 500 mb: the number is what is left.
+    // No document has 500 mb, so only the number is searched.
     expect((await ids("500mb")).sort()).toEqual(["1", "2", "3"])
   })
 })
@@ -171,7 +171,7 @@ describe("unknown words", () => {
     { id: "7", title: "mechanical keyboard" },
     { id: "8", title: "canon mx 500 printer" }
   ]
-  it("are taken apart where both halves are words", async () => {
+  it("are split where both halves are words", async () => {
     await open(shop)
     expect((await ids("gamingmouse")).slice(0, 2).sort()).toEqual(["1", "2"])
   })
@@ -193,12 +193,12 @@ describe("unknown words", () => {
     const { hits } = await ask("keyb", { prefix: true })
     expect(hits[0].highlight.title.snippet).toContain("<mark>keyb</mark>oard")
   })
-  it("written apart find those who write one word", async () => {
+  it("that are typed separately find texts that write them as one word", async () => {
     await open(shop)
     const found = await ids("head set")
     expect(found.slice(0, 3).sort()).toEqual(["3", "4", "5"])
   })
-  it("never make a known word another", async () => {
+  it("never replace a known word", async () => {
     await open([
       { id: "1", title: "form" },
       { id: "2", title: "from" },
@@ -210,7 +210,7 @@ describe("unknown words", () => {
 })
 
 describe("order", () => {
-  it("prefers neighbours in order to words apart", async () => {
+  it("prefers adjacent words in order to separate ones", async () => {
     await open([
       { id: "1", title: "x", body: "stone wall garden tower" },
       { id: "2", title: "x", body: "wall garden tower stone" },
@@ -222,7 +222,7 @@ describe("order", () => {
       (await scores("stone wall", { ranking: "bm25" })).get("2")
     )
   })
-  it("takes the root of the matched share for two and three words", async () => {
+  it("applies the root of the matched share for two and three words", async () => {
     await open([
       { id: "1", title: "t", body: "alpha" },
       { id: "2", title: "t", body: "beta" },
@@ -234,7 +234,7 @@ describe("order", () => {
     // Both words are equally rare, so half of the query is matched.
     expect(all.get("1")! / one.get("1")!).toBeCloseTo(Math.sqrt(0.5), 5)
   })
-  it("sorts by another key when asked, and shows the score", async () => {
+  it("sorts by another key when requested, and shows the score", async () => {
     await open(
       [
         { id: "1", title: "red", price: 3 },
@@ -260,17 +260,17 @@ describe("matching", () => {
     kind: i % 5 === 0 ? "five" : "other"
   }))
   const fields = [text("title"), text("body"), text("kind", { facet: true })]
-  it("asks for every word while enough documents have them all", async () => {
+  it("requires every word while enough documents contain all of them", async () => {
     await open([...many, ...Array.from({ length: 600 }, (_, i) => ({ id: `b${i}`, title: "alpha beta" }))], fields)
     expect((await ask("alpha beta")).found).toBe(600 + many.filter(({ title }) => title.includes("alpha beta")).length)
   })
-  it("lets words go when few have them all, never when told not to", async () => {
+  it("drops words when few documents contain all of them, unless forbidden", async () => {
     await open(many, fields)
     const all = many.filter(({ title }) => title === "alpha beta gamma").length
     expect((await ask("alpha beta gamma", { drop_tokens_threshold: 0 })).found).toBe(all)
     expect((await ask("alpha beta gamma")).found).toBeGreaterThanOrEqual(500)
   })
-  it("only loses documents to a filter, and counts what a filter would leave", async () => {
+  it("with a filter only loses documents, and counts those that the filter leaves", async () => {
     await open(many, fields)
     const whole = await ask("alpha gamma", { facet_by: "kind", per_page: 250 })
     const part = await ask("alpha gamma", { filter_by: "kind:=five", per_page: 250 })
@@ -344,9 +344,9 @@ describe("matching", () => {
   })
 })
 
-describe("what is kept and left out", () => {
+describe("what is scored and what is skipped", () => {
   const WORDS = ["oak", "pine", "elm", "ash", "lamp", "desk", "chair", "shelf", "red", "blue", "green", "old"]
-  /** Texts of random words, so that scores differ and pairs are found by chance. */
+  /** Texts of random words, so that scores differ and some pairs occur by chance. */
   const shelf = (docs: number, random: () => number) =>
     Array.from({ length: docs }, (_none, i) => {
       const words = (count: number) =>
@@ -354,7 +354,7 @@ describe("what is kept and left out", () => {
       return { id: String(i), own: String(i), title: words(3), body: words(4 + Math.floor(random() * 12)) }
     })
   const own = { name: "own", type: "string", facet: true, sort: true }
-  /** By groups of one: every document of the answer has its whole score. */
+  /** Grouped with one hit for each group, so that every document of the answer is scored completely. */
   const scored = async (q: string, more: Record<string, string | number | boolean> = {}) => {
     const { body } = await lab.search("c", { q, query_by: "title,body", ranking: "relevance", prefix: false, ...more })
     const hits: ReadonlyArray<{ readonly document: { readonly id: string }; readonly text_match: number }> =
@@ -362,17 +362,17 @@ describe("what is kept and left out", () => {
     return hits.map(({ document, text_match }) => `${document.id} ${text_match}`)
   }
 
-  it("is the same first page whether the best are scored or all", async () => {
+  it("gives the same first page whether only the best or all are scored", async () => {
     await open(shelf(3_000, seeded(11)), [text("title"), text("body"), own])
     for (const q of ["oak", "oak lamp", "lamp oak desk", "red oak shelf lamp", "old blue chair pine desk"]) {
       const all = await scored(q, { group_by: "own", group_limit: 1 })
       expect(all).toHaveLength(10)
       expect(await scored(q)).toEqual(all)
-      // So many that most of the window is told.
+      // So many hits that most of the window is in the answer.
       expect((await scored(q, { per_page: 150 })).slice(0, 10)).toEqual(all)
     }
   })
-  it("counts the same documents whether few are scored or all", async () => {
+  it("counts the same documents whether few or all are scored", async () => {
     await open(shelf(3_000, seeded(12)), [text("title"), text("body"), own])
     for (const q of ["oak", "oak lamp", "lamp oak desk shelf", "red oak shelf lamp chair pine"]) {
       const { found } = await ask(q)
@@ -380,14 +380,14 @@ describe("what is kept and left out", () => {
       expect(found).toBe((await ask(q, { sort_by: "own:asc" })).found)
     }
   })
-  it("orders equals beyond those that are looked at by the next key", async () => {
+  it("orders equal scores beyond the scored ones by the next key", async () => {
     const equals = Array.from({ length: 700 }, (_none, i) => ({ id: String(i), body: "plain oak", n: i }))
     await open(equals, [text("title"), text("body"), { name: "n", type: "int32" }])
     const asked = { sort_by: "_text_match:desc,n:desc", per_page: 3 }
     expect(await ids("oak", asked)).toEqual(["699", "698", "697"])
     expect(await ids("oak", { ...asked, sort_by: "_text_match:desc,n:asc" })).toEqual(["0", "1", "2"])
   })
-  it("tells whom its neighbours bring up from far below, and what one without any does to all", async () => {
+  it("finds a document that its neighbours lift from far below, and keeps the rest beside one without any", async () => {
     const q = "oak lamp desk red"
     const row = (group: string, docs: number, title: string, body: string) =>
       Array.from({ length: docs }, (_none, i) => ({ id: group + i, own: group + i, title, body }))
@@ -407,7 +407,7 @@ describe("what is kept and left out", () => {
     expect(page).toEqual(await scored(q, { group_by: "own", group_limit: 1 }))
     expect(page[8]).toMatch(/^risen0 /)
     await lab.close()
-    // Its own words are so many that none of those it shares is left.
+    // It has so many words of its own that none of the shared ones is kept as a neighbour.
     const apart = (between: () => string) => q.replaceAll(" ", () => ` ${between()} `)
     let words = 0
     const alone = row(
@@ -426,7 +426,7 @@ describe("what is kept and left out", () => {
     await open([...plain, ...more, ...alone, ...last], [text("title"), text("body"), own])
     expect(await scored(q)).toEqual(await scored(q, { group_by: "own", group_limit: 1 }))
   })
-  it("tells long texts apart by their length", async () => {
+  it("distinguishes long texts by their length", async () => {
     const long = (words: number) => `oak ${"filler ".repeat(words)}`
     await open([
       { id: "1", body: long(700) },
@@ -435,7 +435,7 @@ describe("what is kept and left out", () => {
     const found = await scores("oak")
     expect(found.get("2")).toBeGreaterThan(found.get("1")!)
   })
-  it("follows what is published", async () => {
+  it("follows newly published documents", async () => {
     const documents = shelf(500, seeded(13))
     const later = shelf(100, seeded(14)).map(({ body, id, title }) => ({
       id: `new${id}`,
@@ -453,7 +453,7 @@ describe("what is kept and left out", () => {
     for (const q of queries) after.push(await scored(q))
     expect(after).not.toEqual(before)
     await lab.close()
-    // The same, but nothing was asked before.
+    // The same documents, but without earlier searches.
     await open(documents)
     await write()
     for (const [i, q] of queries.entries()) expect(await scored(q)).toEqual(after[i])
@@ -521,7 +521,7 @@ describe("change", () => {
     }
     expect((await ask("shared")).found).toBe(expected.size)
   })
-  it("works over an engine that keeps its documents on disk and writes in a worker, also after a restart", async () => {
+  it("works over an engine that stores documents on disk and writes in a worker, also after a restart", async () => {
     lab = createLab()
     const path = mkdtempSync(join(tmpdir(), "dowser-relevance-engine-"))
     const answers: string[][] = []
@@ -587,7 +587,7 @@ describe("change", () => {
 })
 
 describe("search_cutoff_ms", () => {
-  it("ends both rankings with what they have, and says so", async () => {
+  it("ends both rankings with the hits found so far, and says so", async () => {
     await open(
       Array.from({ length: 2_000 }, (_, i) => ({
         id: `${i}`,

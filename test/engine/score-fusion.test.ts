@@ -1,4 +1,4 @@
-/** Fusion of scores: what `ranking=relevance` makes of words and vectors together. */
+/** Fusion of scores: how `ranking=relevance` combines words and vectors. */
 import { expect, it } from "vitest"
 import { createLab } from "../support/engine-lab.ts"
 
@@ -29,13 +29,13 @@ const found = async (from: Lab, alpha: number, more: Record<string, string | num
   ])
 }
 
-it("mixes scores that are scaled over what either found", async () => {
+it("mixes scores that are scaled over the hits of both", async () => {
   const made = await lab()
   const words = (await made.search("c", asked)).body.hits.map((hit: any) => [hit.document.id, hit.text_match])
   const scoreOf = new Map<string, number>(words)
   const [most, least] = [words[0][1], words.at(-1)[1]]
   const scaled = (id: string) => (scoreOf.has(id) ? (scoreOf.get(id)! - least) / (most - least) : 0)
-  // From the nearest, 0, to the farthest that the words found, 1.
+  // Distances scaled from 0 for the nearest to 1 for the farthest hit that the words found.
   const near = 1 - 1 / Math.hypot(1, 0.2)
   const nearness: Record<string, number> = { near: 1, both: 1 - near, words: 0, bare: 0 }
   const distances: Record<string, number> = { near: 0, both: near, words: 1 }
@@ -52,7 +52,7 @@ it("mixes scores that are scaled over what either found", async () => {
     )
   }
 })
-it("keeps the order of the words behind the hundred that compete", async () => {
+it("keeps the order by words after the hundred that compete", async () => {
   const more = Array.from({ length: 150 }, (_, i) => ({
     id: `w${i}`,
     t: `red oak ${"filling ".repeat(i)}`,
@@ -69,7 +69,7 @@ it("keeps the order of the words behind the hundred that compete", async () => {
     true
   )
 })
-it("ranks by vectors alone what no word finds, and by words where nothing has a vector", async () => {
+it("ranks by vectors alone what no word finds, and by words if no document has a vector", async () => {
   const made = await lab()
   expect((await found(made, 0.23, { q: "zzzz" })).map(([id]: [string]) => id)).toEqual(["near", "both"])
   const bare = createLab()
@@ -81,13 +81,13 @@ it("ranks by vectors alone what no word finds, and by words where nothing has a 
   expect((await found(bare, 0.5)).map(([id]: [string]) => id)).toEqual(plain)
 })
 
-it("leaves more to the vectors the less of the query any word stands for", async () => {
+it("gives vectors more weight when less of the query is matched by words", async () => {
   const made = await lab()
   const scoreOf = async (q: string) => {
     const scores = new Map((await found(made, 0.5, { q })).map(([id, score]: [string, number]) => [id, score]))
     return scores.get("words")
   }
-  // The best by words is the farthest of the pool: its score is the words' share alone.
+  // The best by words is the farthest in the pool, so its score is the words' share alone.
   expect(await scoreOf("oak")).toBe(0.5)
   expect(await scoreOf("oak qqqqq")).toBe(0.25)
   expect(await scoreOf("oakk")).toBe(0.5)

@@ -1,6 +1,6 @@
 /**
- * What one search may ask for: lists, values, words, patterns and time. Beyond a bound it hears which, or the rest is
- * left out.
+ * Bounds on what one search may contain: lists, values, words, patterns and time. Beyond a bound, the search is refused
+ * by name, or the excess is ignored.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { compileParameters } from "../../engine-sdk/src/query/compile-search.ts"
@@ -34,7 +34,7 @@ beforeAll(async () => {
   )
 })
 afterAll(() => lab.close())
-/** Longer than a query string may be. */
+/** Sent as a body, because it is longer than a query string may be. */
 const ask = async (parameters: Record<string, string | number>) =>
   (
     await lab.call("POST", "/multi_search", {
@@ -104,7 +104,7 @@ describe("filters", () => {
       ).code
     ).toBe(400)
   })
-  it("take 100 operations inside of braces too", async () => {
+  it("take 100 operations, also inside braces", async () => {
     const clauses = (count: number) => Array.from({ length: count }, () => "tag:a").join(" && ")
     expect((await ask({ filter_by: `parts.{${clauses(51)}}` })).error).toContain(
       "too many operations. Maximum allowed: 100."
@@ -135,7 +135,7 @@ describe("compiling", () => {
     if (!plan.ok) throw new Error(plan.error.message)
     return plan.value
   }
-  it("gives a search four seconds, and at most ten, or what the limits say", () => {
+  it("gives a search four seconds, and at most ten, or what the limits allow", () => {
     const limits = { cutoff_ms_max: 4_000 }
     expect(
       [
@@ -173,9 +173,9 @@ describe("compiling", () => {
     const sets: ReadonlyArray<SynonymSet> = [{ name: "s", items: [{ id: "a", root: "", synonyms: words }] }]
     expect(expandSynonyms(["w1", "x", "w2"], sets, { locale: "", prefix: false, numTypos: 0 }).length).toBe(200)
     expect(expandSynonyms(["w1"], sets, { locale: "", prefix: false, numTypos: 0 }).flat()).not.toContain("w1")
-    // A long query has fewer: 4,000 words in all of them together.
+    // A long query gets fewer: 4,000 words in all variants together.
     expect(expandSynonyms(words.slice(0, 200), sets, { locale: "", prefix: true, numTypos: 2 }).length).toBe(20)
-    // A member of thousands of words is nobody's word.
+    // A member of thousands of words matches nobody's query.
     expect(
       expandSynonyms(["a"], [{ name: "s", items: [{ id: "a", root: "a", synonyms: [words.join(" "), "b"] }] }], {
         locale: "",
@@ -184,7 +184,7 @@ describe("compiling", () => {
       })
     ).toEqual([["b"]])
   })
-  it("asks of placeholders what it may, and leaves the rest of the items alone", () => {
+  it("resolves as many placeholders as allowed, and leaves other items alone", () => {
     let asked = 0
     const item = (id: number): CurationItem => ({
       id: String(id),

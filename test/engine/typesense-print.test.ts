@@ -1,4 +1,4 @@
-/** Plans printed back to parameters are read as the same plans: requests drawn from a grammar, and hard cases. */
+/** Plans printed back to parameters are read as the same plans: random requests from a grammar, and hard cases. */
 import { describe, expect, it } from "vitest"
 import type { SearchPlan } from "../../engine-sdk/src/plan.ts"
 import type { Filter } from "../../engine-sdk/src/filter.ts"
@@ -71,7 +71,9 @@ const print = (one: SearchPlan) => {
   if (!printed.ok) throw new Error(printed.error.message)
   return printed.value
 }
-/** Without what an answer repeats, which of the keys was asked for, and how many values of no facet there may be. */
+/**
+ * Removes what an answer echoes, the list of requested sort keys, and the bound on facet values if there are no facets.
+ */
 const essence = ({ echo: _echo, givenSortKeys: _given, facetValuesMax, ...rest }: SearchPlan) => ({
   ...rest,
   facetValuesMax: rest.facets.length === 0 ? 0 : facetValuesMax
@@ -263,10 +265,10 @@ describe("a plan printed back to parameters", () => {
         isFixed(drawn)
       } else if (!first.ok) refused.set(first.error.message, (refused.get(first.error.message) ?? 0) + 1)
     }
-    // What no plan is made of is nothing to print: a few combinations of parameters that exclude each other.
+    // Requests that no plan can express are skipped: a few combinations of parameters that exclude each other.
     expect(compared, JSON.stringify([...refused])).toBeGreaterThan(1_500)
   })
-  it("keeps joins of a request and of a restriction apart: each asks for a related document of its own", () => {
+  it("keeps joins of a request and of a restriction separate: each requires its own related document", () => {
     const forced = plan({ q: "*", filter_by: "$shops(size:>2)" })
     const both = plan({ q: "*", filter_by: "$shops(city:x) && stock:>1" }, forced.ok ? forced.value.filter : undefined)
     const printed = print(both.ok ? both.value : suitePlan("goods"))
@@ -277,7 +279,7 @@ describe("a plan printed back to parameters", () => {
       right: { kind: "and", left: { kind: "all" }, right: { kind: "join", filter: { field: "size" } } }
     })
   })
-  it("finds a word for a stem that is stemmed once more, and refuses where there is none", () => {
+  it("finds a word for a stem that would be stemmed again, and refuses if there is none", () => {
     for (const word of ["generously", "relational", "happily", "universities"])
       isFixed({ q: `-${word} shoes`, query_by: "text", filter_by: `text:=${word}` })
     const filter: Filter = {
@@ -288,7 +290,7 @@ describe("a plan printed back to parameters", () => {
     }
     expect(printPlan(suitePlan("goods", { filter }), context)).toMatchObject({ error: { parameter: "filter_by" } })
   })
-  it("is refused by the name of what no parameter says", () => {
+  it("is refused, with the name of what no parameter expresses", () => {
     const text = suiteText(["cup"], ["title"])
     const boosts = (count: number) => {
       const one = { filter: { kind: "all" }, score: 1 } as const
@@ -316,7 +318,7 @@ describe("a plan printed back to parameters", () => {
   })
 })
 
-it("puts every filter of a plan under the names of the server", () => {
+it("translates every filter of a plan to the server's names", () => {
   const joined: Filter = { kind: "join", collection: "orders", filter: { kind: "none" } }
   const plan = suitePlan("goods", { filter: joined, pinnedFilter: joined, injectedFilter: joined })
   const placed = placePlan(plan, (name) => `here-org-${name}`)

@@ -1,4 +1,4 @@
-/** A search through a vector graph is quick enough for the thread of all tenants, and is not begun twice. */
+/** A search through a vector graph is fast enough for the thread of all tenants, and is not started twice. */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -10,10 +10,10 @@ import { suiteVector } from "../../engine-sdk/src/testing/vector-suite.ts"
 import { makeRandom } from "../../fixtures/random.ts"
 
 const DIMENSIONS = 384
-/** Enough that a graph is worth more than looking at each. */
+/** Enough documents that a graph is faster than comparing each. */
 const DOCUMENTS = 6_000
 
-it.skipIf(!hasVectorLibrary())("runs where it arrives with a hundred neighbours of 384 dimensions", async () => {
+it.skipIf(!hasVectorLibrary())("runs on the calling thread with a hundred neighbours of 384 dimensions", async () => {
   const path = await mkdtemp(join(tmpdir(), "quantum-"))
   const engine = await openEngine({ path, worker: true, approximateFrom: 1_000 })
   try {

@@ -1,5 +1,5 @@
 /**
- * Which of several equally good continuations of a prefix are searched: in the order in which the reference meets them.
+ * Which of several equally good continuations of a prefix are searched: the first ones in the reference engine's order.
  */
 import { expect, it } from "vitest"
 import { createEngine } from "../../engine-sdk/src/memory/mod.ts"
@@ -12,7 +12,7 @@ import { routerOver, type WireCall } from "../support/operation-router.ts"
 const WORDS = ["saab", "saba", "sable", "sac", "sad", "safe", "saga", "sage", "said", "sail", "saint", "salt"]
 const bytes = (words: ReadonlyArray<string>): Uint8Array[] => words.map((word) => new TextEncoder().encode(word))
 
-it("sorts, and leaves equals as the library of the reference does", () => {
+it("sorts equal elements like the library of the reference engine", () => {
   const numbers = (count: number) => Array.from({ length: count }, (_, i) => i)
   expect(introsort(numbers(24), (a, b) => a % 3 > b % 3)).toEqual([
     23, 2, 20, 5, 17, 8, 14, 11, 1, 22, 19, 16, 13, 10, 7, 4, 12, 15, 9, 18, 6, 21, 3, 0
@@ -24,7 +24,7 @@ it("sorts, and leaves equals as the library of the reference does", () => {
     expect(introsort([...items], (a, b) => a > b)).toEqual(items.toSorted((a, b) => b - a))
   }
 })
-it("walks words of equal worth by their tree", () => {
+it("walks words of equal score by their tree", () => {
   const order = (inner: "nothing" | "best") =>
     walkOrder(
       bytes(WORDS),
@@ -61,7 +61,7 @@ it("walks words of equal worth by their tree", () => {
     "said"
   ])
 })
-it("meets every word once and the better ones first", () => {
+it("visits every word once and the better ones first", () => {
   const random = randomOf(9)
   for (let count = 0; count < 45; count++) {
     const words = [
@@ -91,7 +91,7 @@ const found = async (call: WireCall, query: string): Promise<string[]> => {
 it.each([
   ["one import", WORDS.length],
   ["one by one", 1]
-])("a search and a filter by prefix take those first in it: documents written %s", async (_name, size) => {
+])("a search and a filter by prefix take the first words of it: documents written %s", async (_name, size) => {
   const engine = createEngine(),
     call = routerOver({ engine, resources: memoryResources(), namespace: "one" })
   expect(
@@ -110,7 +110,7 @@ it.each([
     WORDS.filter((word) => word !== "saga" && word !== "sage")
   )
   expect(await found(call, "q=*&filter_by=word:sa*")).toEqual(["saab", "sable", "safe", "salt"])
-  // The word itself comes first, takes a place and is one more branch of the tree.
+  // The word itself comes first, uses one place and adds a branch to the tree.
   await call("POST", "/collections/words/documents", JSON.stringify({ id: "sa", word: "sa" }))
   expect(await found(call, "q=sa&query_by=word&num_typos=0")).toEqual([
     "sa",

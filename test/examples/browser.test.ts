@@ -1,5 +1,8 @@
 /// <reference lib="dom" />
-/** `examples/search-in-the-browser` from its own server against ours: hits, a facet, and a click that is counted. */
+/**
+ * `examples/search-in-the-browser`, served from its own origin and searching our server: hits, a facet, and a counted
+ * click.
+ */
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -21,7 +24,7 @@ afterAll(async () => {
   await program?.stop()
 })
 
-it("shows hits as somebody types, filters them, and reports a click", async (context) => {
+it("shows hits while a visitor types, filters them, and reports a click", async (context) => {
   if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
   const { full_key: key, search_key } = await program.tenant("Example page")
   const fields = [

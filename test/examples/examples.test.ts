@@ -1,4 +1,4 @@
-/** The programs of `examples/`, each as a process of its own, as somebody runs it who has copied it. */
+/** The programs of `examples/`, each run as a process of its own, as someone who copied it would run it. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { createHmac } from "node:crypto"
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
@@ -23,7 +23,7 @@ afterEach(() => {
   for (const child of started) child.kill("SIGKILL")
   started.clear()
 })
-/** `flags`: of Node, before the file. */
+/** `flags` are Node's, given before the file. */
 const run = (
   file: string,
   env: Readonly<Record<string, string>>,
@@ -72,9 +72,9 @@ describe("events-and-analytics", () => {
 })
 
 describe("sdk-library", () => {
-  it("finds by itself, without a server", async () => {
+  it("searches by itself, without a server", async () => {
     const home = mkdtempSync(join(tmpdir(), "dowser-example-"))
-    // As installed from a registry, but of this repository's sources.
+    // Resolved as if installed from a registry, but to this repository's sources.
     const command = `${process.execPath} run -A --no-check --config ${here}deno.json --conditions dowser-source`
     const node = "node --conditions=dowser-source --disable-warning=ExperimentalWarning"
     const isDeno = "Deno" in globalThis
@@ -94,7 +94,7 @@ describe("webhook-receiver", () => {
     const port = await eventually("the receiver", () => /listening on (\d+)/.exec(said())?.[1])
     return { said, url: `http://127.0.0.1:${port}/` }
   }
-  it("believes what is signed, once, and nothing else", async () => {
+  it("accepts what is signed, once, and nothing else", async () => {
     const secret = "whsec_dGVzdA=="
     const { said, url } = await listening(secret)
     const body = JSON.stringify({ type: "order", text: "größer" })
@@ -115,7 +115,7 @@ describe("webhook-receiver", () => {
     const now = Math.floor(Date.now() / 1000)
     expect(await send(sign(now), "one")).toBe(204)
     expect(await send(sign(now), "one")).toBe(204)
-    // After a rotation there are two.
+    // After a rotation there are two signatures.
     expect(await send(`${sign(now, "whsec_older")},${sign(now).split(",")[1]}`, "two")).toBe(204)
     for (const bad of [
       undefined,
@@ -130,7 +130,7 @@ describe("webhook-receiver", () => {
       expect([bad, await send(bad, "bad")]).toEqual([bad, 401])
     expect(said().match(/^order .*$/gm)).toEqual(["order one", "order two"])
   })
-  it("takes what Dowser sends", async () => {
+  it("accepts what Dowser sends", async () => {
     const { full_key: key } = await program.tenant("Example webhooks")
     const asked = { name: "Example", url: "http://127.0.0.1:9/", events: ["*"] }
     const made = await program.request("POST", "/v1/webhooks", { key, body: asked })
@@ -146,7 +146,7 @@ describe("webhook-receiver", () => {
 })
 
 describe("assistant-chat", () => {
-  it("prints an answer with its sources, goes on with the conversation, and says when it is refused", async () => {
+  it("prints an answer with its sources, continues the conversation, and reports a refusal", async () => {
     const { full_key: key, organization_id, search_key } = await program.tenant("Example assistant")
     await program.topUp(organization_id, 10)
     const fields = ["title", "text"].map((name) => ({ name, type: "string" }))

@@ -1,5 +1,6 @@
 /**
- * What an excuse is worth, without recordings: it holds for its columns alone, and one that excuses nothing is told.
+ * The rules for excuses, without recordings: an excuse applies to its own columns only, and one that excuses nothing is
+ * reported.
  */
 import { expect, it } from "vitest"
 import { DIFFERENCES, type Difference, excuseOf, type GoldenRecord, idle } from "./differences.ts"
@@ -16,7 +17,7 @@ const special: Difference = { reason: "special", columns: ["found", "ids10"], id
 const general: Difference = { reason: "general", columns: ["found"], where: ({ path }) => path.includes("group_by") }
 const both = [special, general]
 
-it("a reason excuses the columns that it names, of its records, and no others", () => {
+it("a reason excuses only the columns that it names, in its own records", () => {
   expect(excuseOf({ record: record("q1"), metrics: ["found", "ids10"] }, both)).toEqual({
     reasons: ["special"],
     unexcused: []
@@ -36,7 +37,7 @@ it("a reason excuses the columns that it names, of its records, and no others", 
     unexcused: []
   })
 })
-it("what excuses nothing is told: an entry, a record of it, or a column", () => {
+it("whatever excuses nothing is reported: an entry, one of its records, or a column", () => {
   const full = [
     { record: record("q1"), metrics: ["found", "ids10"] },
     { record: record("q2"), metrics: ["ids10"] },
@@ -53,7 +54,7 @@ it("what excuses nothing is told: an entry, a record of it, or a column", () => 
   expect(idle([{ record: record("q1"), metrics: ["ids10"] }, ...full.slice(1)], both)).toEqual([
     "excuses no `found`: special"
   ])
-  // Behind one that does its work already.
+  // It stands after entries that already excuse the same.
   expect(idle(full, [...both, { ...special, ids: ["q1"] }])).toEqual(["excuses nothing: special"])
 })
 it("every entry names its columns and its records, none twice", () => {

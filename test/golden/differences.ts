@@ -1,6 +1,6 @@
 /**
- * Where this product differs from the recordings on purpose, with the reason and the columns that it excuses.
- * Everything else that disagrees is a defect of somebody; and so is an entry that excuses nothing any more (`idle`).
+ * Where this product differs from the recordings on purpose, with the reason and the columns that it excuses. Every
+ * other disagreement is a defect, and so is an entry that no longer excuses anything (`idle`).
  */
 export interface GoldenRecord {
   readonly id: string
@@ -23,17 +23,17 @@ export interface GoldenRecord {
 
 export interface Difference {
   readonly reason: string
-  /** What may disagree for that reason; any other column of the same record still counts. */
+  /** The columns that may disagree for that reason; every other column of the same record still counts. */
   readonly columns: ReadonlyArray<string>
-  /** Records, or what they have in common. */ readonly ids?: ReadonlyArray<string>
+  /** The records by their ids, or by a property: */ readonly ids?: ReadonlyArray<string>
   readonly where?: (record: GoldenRecord) => boolean
 }
 interface Disagreeing {
   readonly record: GoldenRecord
-  /** Columns. */ readonly metrics: ReadonlyArray<string>
+  /** The columns that disagree. */ readonly metrics: ReadonlyArray<string>
 }
 
-/** A parameter of the request; "" where it has none. */
+/** A parameter of the request, or "" if the request does not have it. */
 const given = ({ path }: GoldenRecord, name: string): string =>
   new URLSearchParams(path.split("?")[1] ?? "").get(name) ?? ""
 const wordsOf = (record: GoldenRecord): string[] =>
@@ -48,7 +48,7 @@ interface UnionBody {
   readonly remove_duplicates?: boolean
   readonly searches?: ReadonlyArray<{ readonly collection?: string; readonly q?: string }>
 }
-/** Searches of a union that removes duplicates. */
+/** The searches of a union that removes duplicates. */
 const mergedSearches = ({ body }: GoldenRecord): NonNullable<UnionBody["searches"]> => {
   const { remove_duplicates, searches, union } = (body ?? {}) as UnionBody
   return union === true && remove_duplicates !== false ? (searches ?? []) : []
@@ -57,13 +57,13 @@ const several = (values: ReadonlyArray<unknown>): boolean => new Set(values).siz
 
 const MARKS = ["highlight", "highlights_v1"]
 const HITS = ["ids10", "found", "text_match", ...MARKS]
-/** Fields of the recorded collections, by what a rule asks of them. */
+/** Fields of the recorded collections, grouped by the type that a rule needs. */
 const DECIMAL = /^(price|rating|average_rating)\(/,
   OPTIONAL_INTEGER = /^qty\(/,
   LIST = /^(alternatenames|categories|tags|authors)$/
 
 /**
- * Of two that excuse the same column of a record the first is the reason: the special ones stand before the general
+ * When two entries excuse the same column of a record, the first one counts, so special entries stand before general
  * ones.
  */
 export const DIFFERENCES: ReadonlyArray<Difference> = [
@@ -210,7 +210,7 @@ export const DIFFERENCES: ReadonlyArray<Difference> = [
     columns: ["ids10"],
     where: (record) => given(record, "sort_by").startsWith("loc:")
   },
-  // What the request alone does not show: which of its words the documents hold, and what a synonym set says.
+  // These depend on more than the request: on which of its words the documents contain, and on a synonym set.
   {
     reason:
       "the reference combines a typo of one word with candidates of the other before it drops a word, and stops at the one document that has both; here dropping finds the 106 that have one",
@@ -228,7 +228,7 @@ export const DIFFERENCES: ReadonlyArray<Difference> = [
 const excuses = ({ columns, ids, where }: Difference, record: GoldenRecord, column: string): boolean =>
   columns.includes(column) && (ids?.includes(record.id) === true || where?.(record) === true)
 
-/** The reasons of a record, one for each column at most, and the columns that have none. */
+/** The reasons for a record, at most one for each column, and the columns without a reason. */
 export const excuseOf = (
   { metrics, record }: Disagreeing,
   differences: ReadonlyArray<Difference> = DIFFERENCES
@@ -241,15 +241,15 @@ export const excuseOf = (
 }
 
 /**
- * What of the entries excuses nothing: a whole one, a record of it, or a column. `all` is everything that disagrees in
- * a whole replay.
+ * Which parts of the entries excuse nothing: a whole entry, one of its records, or a column. `all` is every
+ * disagreement of a complete replay.
  */
 export const idle = (
   all: ReadonlyArray<Disagreeing>,
   differences: ReadonlyArray<Difference> = DIFFERENCES
 ): ReadonlyArray<string> =>
   differences.flatMap((difference) => {
-    // Its own work: what another one before it excuses does not count.
+    // Only what no earlier entry excuses counts as an entry's own.
     const own = all.flatMap(({ metrics, record }) =>
       metrics
         .filter((column) => differences.find((other) => excuses(other, record, column)) === difference)

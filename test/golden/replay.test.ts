@@ -1,12 +1,14 @@
 /**
- * The recorded answers of the reference engine, replayed in process: whatever disagrees is named with its reason in
- * differences.ts. Skipped by name where the recordings are absent.
+ * Replays the recorded answers of the reference engine in process: every disagreement needs a reason in differences.ts.
+ * Skipped by name where the recordings are absent.
  */
 import { expect, it } from "vitest"
 import { idle } from "./differences.ts"
 import { hasRecordings, replay, tableOf } from "./replay.ts"
 
-/** Naming a difference must not become a habit: records of which any column disagrees, as a share of all. */
+/**
+ * The largest share of records that may have a named difference, so that naming differences does not become a habit.
+ */
 const NAMED_MAX = 0.02
 
 it("agrees with the golden records", async (context) => {

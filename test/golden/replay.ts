@@ -1,8 +1,8 @@
 /**
  * Replays the recorded answers of the reference engine against the operations in process, and counts agreement group by
  * group. As a program it prints the table: `replay.ts [--only GROUP,…] [--diff ID] [--fails] [--opensearch ADDRESS]`,
- * the last over a cluster in place of the engine in memory; the test beside it uses the same functions. Recordings are
- * looked for beside the project; without them there is nothing to do.
+ * where the last option uses a cluster in place of the engine in memory; the test beside it uses the same functions.
+ * The recordings are expected beside the project; without them nothing is replayed.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { gunzipSync } from "node:zlib"
@@ -28,15 +28,15 @@ interface GroupResult {
   compared: number
   agreeing: number
   expected: number
-  /** What the engine says that it cannot do. */ refused: number
+  /** Requests that the engine declares it cannot perform. */ refused: number
   readonly metrics: Map<string, { agreeing: number; compared: number }>
 }
 interface Disagreement {
   readonly id: string
   readonly group: string
   readonly metrics: ReadonlyArray<string>
-  /** Of all its columns; undefined where one has none. */ readonly reason: string | undefined
-  /** Columns. */ readonly unexcused: ReadonlyArray<string>
+  /** The reasons for all columns; undefined if a column has none. */ readonly reason: string | undefined
+  /** Columns without a reason. */ readonly unexcused: ReadonlyArray<string>
   readonly record: GoldenRecord
   readonly status: number
   readonly answer: unknown
@@ -45,7 +45,7 @@ interface ReplayResult {
   readonly groups: Map<string, GroupResult>
   readonly disagreements: ReadonlyArray<Disagreement>
   readonly metrics: ReadonlyArray<string>
-  /** Groups about what the engine does not have: they say nothing of the rest. */
+  /** Groups about capabilities that the engine lacks; they are left out of the total. */
   readonly lacking: ReadonlySet<string>
 }
 type Grades = Capabilities["grades"]
@@ -60,7 +60,7 @@ const linesOf = (path: string): string[] =>
     .toString("utf8")
     .split("\n")
     .filter((line) => line !== "")
-/** A collection of an engine that has not everything is made without what it would refuse: the rest can be compared. */
+/** Removes from a collection what an engine with fewer capabilities would refuse, so that the rest can be compared. */
 const bodyOf = ({ body, path }: GoldenRecord, grades: Grades | undefined): string => {
   const { fields } = body as { readonly fields?: unknown }
   if (grades === undefined || path !== "/collections" || !Array.isArray(fields)) return JSON.stringify(body)
@@ -72,7 +72,7 @@ const bodyOf = ({ body, path }: GoldenRecord, grades: Grades | undefined): strin
   )
   return JSON.stringify({ ...(body as object), fields: kept })
 }
-/** The setup and every sequence of the wanted groups, in order, with the text that each sends. */
+/** The setup and every sequence of the wanted groups, in order, with the text that each request sends. */
 export function* recordings(
   wanted: (record: GoldenRecord) => boolean = () => true,
   grades?: Grades
@@ -94,7 +94,7 @@ export function* recordings(
     yield { record, body }
   }
 }
-/** Runs them against a fresh engine. */
+/** Runs the wanted recordings against a fresh engine. */
 export const replay = async (
   wanted: (record: GoldenRecord) => boolean = () => true,
   engine: SearchEngine = createEngine()
@@ -119,7 +119,7 @@ export const replay = async (
   await engine.close()
   return { groups, disagreements, metrics: METRICS, lacking: lackingOf(grades) }
 }
-/** Of something that this kind of engine does not have: its caller is told so, and nothing is to be compared. */
+/** Whether an answer refuses something that this kind of engine lacks: there is nothing to compare then. */
 const isRefusal = (text: string): boolean => text.includes("The search engine of this installation (")
 const groupOf = (groups: Map<string, GroupResult>, name: string): GroupResult => {
   let group = groups.get(name)
@@ -180,7 +180,7 @@ const addGroup = (total: GroupResult, group: GroupResult): void => {
     total.metrics.set(metric, { agreeing: sum.agreeing + agreeing, compared: sum.compared + compared })
   }
 }
-/** The table of agreement; `expected` counts named differences. */
+/** The table of agreement; `expected` counts the differences that have a reason. */
 export const tableOf = ({ groups, lacking, metrics }: ReplayResult): string => {
   const rows = [
     `${"group".padStart(16)}${"n".padStart(6)}${"all %".padStart(8)}${"named".padStart(7)}${"refused".padStart(9)}${metrics.map((name) => name.slice(0, 8).padStart(9)).join("")}`

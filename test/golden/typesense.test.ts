@@ -1,6 +1,7 @@
 /**
- * The requests of the golden records, asked of the engine in memory and of the engine over a server of the Typesense
- * API: word for word the same, but for what is refused by name. Skipped by name where the recordings are absent.
+ * Sends the requests of the golden records to the engine in memory and to the engine over a server of the Typesense
+ * API: the answers are identical word for word, except for requests that are refused by name. Skipped by name where the
+ * recordings are absent.
  */
 import { expect, it } from "vitest"
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
@@ -10,7 +11,7 @@ import { routerOver } from "../support/operation-router.ts"
 import { keepingToTheApi, startNode } from "../support/typesense-node.ts"
 import { hasRecordings, recordings } from "./replay.ts"
 
-/** Without times, and the ids that a server makes. */
+/** Removes times and the ids that a server generates. */
 const timeless = (text: string): string =>
   text.replace(/"(search_time_ms|created_at)":[\d.]+/g, "").replace(/"id":"[0-9a-f-]{20,}"/g, "")
 
@@ -54,7 +55,7 @@ it("answers golden requests over the API as in memory", async (context) => {
       .map(([name, one]) => [name, one.asked, one.same, one.refused].join("\t"))
       .join("\n")
   )
-  // What is marked where a curation or stopwords took words of a query looks at the query as it was asked.
+  // Where a curation or stopwords removed words of a query, highlights refer to the original query.
   expect(all.same / (all.asked - all.refused), differing.join("\n")).toBeGreaterThanOrEqual(0.998)
   expect([...groups].filter(([, { refused }]) => refused > 0).map(([name]) => name)).toEqual(["synonyms"])
 })

@@ -1,9 +1,9 @@
 /**
- * How to test, third of five: what the outside sees.
+ * How to test, part three of five: what is visible from outside.
  *
- * A contract is tested over HTTP, against the same program that `npm start` runs, and with two tenants side by side who
- * use the same names: whatever one of them does, the other must not notice. `sharedProgram` gives one program to all
- * files that need none of their own; each test makes its own tenants in it, and so needs no cleaning up.
+ * A contract is tested over HTTP, against the same program that `npm start` runs, with two tenants side by side that
+ * use the same names: neither may notice what the other does. `sharedProgram` gives one program to all files that need
+ * none of their own. Each test creates its own tenants in it, so nothing needs cleaning up.
  *
  * The resource here is an alias: a second name of a collection.
  */
@@ -33,14 +33,14 @@ describe("an alias", () => {
   it("is its tenant's own, though the other has one of the same name", async () => {
     expect((await send(left, "PUT", "/v1/aliases/shop", { collection_name: "products" })).status).toBe(200)
 
-    // Compare status and body together: a failure then says what came instead.
+    // Status and body are compared together, so that a failure shows what was answered instead.
     const unseen = await send(right, "GET", "/v1/aliases/shop")
     expect([unseen.status, typeof unseen.body.message]).toEqual([404, "string"])
     expect((await send(right, "GET", "/v1/aliases")).body).toEqual({ aliases: [] })
 
     await send(right, "PUT", "/v1/aliases/shop", { collection_name: "products" })
     expect((await send(right, "DELETE", "/v1/aliases/shop")).status).toBe(200)
-    // The other's deletion took nothing from here.
+    // The other tenant's deletion removed nothing here.
     const kept = await send(left, "GET", "/v1/aliases/shop")
     expect([kept.status, kept.body]).toEqual([200, { name: "shop", collection_name: "products" }])
   })
@@ -54,8 +54,8 @@ describe("an alias", () => {
     expect((await put(left.full_key)).status).toBe(400)
   })
 
-  it("is found by a search, which is what it is for", async () => {
-    // The test goes the whole way: what is stored under one name is found by the other.
+  it("can be searched, which is its purpose", async () => {
+    // The test checks the whole purpose: a document stored under one name is found under the other.
     await send(left, "PUT", "/v1/aliases/front", { collection_name: "products" })
     await send(left, "POST", "/v1/collections/products/documents", { id: "1", title: "Trail running shoe" })
     const { body } = await send(left, "GET", "/v1/collections/front/documents/search?q=runing&query_by=title")

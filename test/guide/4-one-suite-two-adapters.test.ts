@@ -1,12 +1,13 @@
 /**
- * How to test, fourth of five: something that can be done in more than one way.
+ * How to test, part four of five: something with more than one implementation.
  *
- * What the program needs from outside is a port, and who does it is an adapter. The behaviour is written down once, as
- * a suite that takes a way to make one, and every adapter is put through it. A test that only one adapter passes is
- * either a bug of the other or no part of the port. The suites of our ports are in `test/ports` (`counter.suite.ts` is
- * a good one to read next) and in the package itself (`@dowser/engine-sdk/testing`).
+ * What the program needs from outside is a port, and each implementation of it is an adapter. The behaviour is written
+ * down once, as a suite that takes a way to create an adapter, and every adapter must pass it. A test that only one
+ * adapter passes shows a bug in the other, or tests something that is not part of the port. The suites of our ports are
+ * in `test/ports` (`counter.suite.ts` is a good one to read next) and in the package itself
+ * (`@dowser/engine-sdk/testing`).
  *
- * The port here is `SearchEngine`: in memory, and in a folder.
+ * The port here is `SearchEngine`, with one adapter in memory and one in a folder.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -14,12 +15,12 @@ import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { createEngine, createSearch, openEngine, type SearchEngine } from "@dowser/engine-sdk"
 
-/** `within` gives an engine a place to live and takes the place away afterwards, whatever the test did. */
+/** `within` creates an engine with its storage and removes the storage afterwards, even if the test fails. */
 type Within = (body: (engine: SearchEngine) => Promise<void>) => Promise<void>
 
 const engineSuite = (name: string, within: Within) =>
   describe(name, () => {
-    it("finds what was written by the next search", () =>
+    it("finds a written document by the next search", () =>
       within(async (engine) => {
         const products = createSearch({ engine, fields: { title: "string" } })
         await products.add({ id: "1", title: "Trail running shoe" })

@@ -1,11 +1,12 @@
 /**
- * How to test, last of five: whether a test would notice.
+ * How to test, part five of five: does a test notice a fault?
  *
- * A test that has never failed proves nothing. Before you believe yours, break the code once by hand in the way that
- * you fear, and see it fail. Faults that are worth keeping stand in `test/mutants/faults.mjs`, each as one replacement
- * in one file with the tests that must catch it; `npm run mutants` plants them one at a time in a copy of the program.
+ * A test that has never failed proves nothing. Before you trust yours, break the code once by hand in the way that you
+ * fear, and see the test fail. Faults worth keeping are in `test/mutants/faults.mjs`, each as one replacement in one
+ * file with the tests that must catch it; `npm run mutants` plants them one at a time in a copy of the program.
  *
- * Here the same is done in small: the decision of the first file, whole and with faults in it, against its own table.
+ * This file does the same on a small scale: it runs the decision of part one, unchanged and with faults, against its
+ * own table.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -22,9 +23,9 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The module with a fault in it, as a module. */
+/** Imports a copy of the module that contains a fault. */
 const decisionWith = async (name: string, from: string, to: string): Promise<typeof judged> => {
-  // A fault that fits nowhere would be planted nowhere, and everything would pass.
+  // A fault that does not fit the source would not be planted, and everything would pass.
   expect(source.split(from)).toHaveLength(2)
   const file = join(folder, `${name}.ts`)
   writeFileSync(file, planted(source, { from, to }))
@@ -33,7 +34,7 @@ const decisionWith = async (name: string, from: string, to: string): Promise<typ
 
 const above10 = { metric: "searches", op: ">", threshold: 10 } as const
 const below10 = { metric: "searches", op: "<", threshold: 10 } as const
-/** The cases in which the table contradicts the decision: none, if it is right. */
+/** The cases in which the table contradicts the decision; there are none if the decision is right. */
 const complaints = (decide: typeof judged): ReadonlyArray<string> =>
   (
     [
@@ -47,7 +48,7 @@ const complaints = (decide: typeof judged): ReadonlyArray<string> =>
     decide(condition, state, value).hasFired === fires ? [] : [title]
   )
 
-it("the table has nothing to say of the code as it is", async () => {
+it("the table has no complaint about the unchanged code", async () => {
   expect(complaints(await decisionWith("whole", "const holds = ", "const holds = "))).toEqual([])
 })
 it.each([

@@ -1,4 +1,7 @@
-/** Decoders hold native memory that the collector does not see: how many a body makes, and that each is given back. */
+/**
+ * Decoders hold native memory that the garbage collector does not see: counts how many a body creates, and that each is
+ * closed.
+ */
 import { createServer, request, type Server } from "node:http"
 import { type AddressInfo, connect } from "node:net"
 import type { Transform } from "node:stream"
@@ -136,7 +139,7 @@ describe("decoders of a compressed body", () => {
         streams: 1
       })
     })
-    it(`of ${encoding} are closed when the sender leaves`, async () => {
+    it(`of ${encoding} are closed when the sender disconnects`, async () => {
       const bytes = compress(plain)
       const { streams } = await counting(async () => {
         const { streams } = counts

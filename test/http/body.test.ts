@@ -1,5 +1,5 @@
 /**
- * Bodies that end badly, on a server of their own: the error, that nothing waits for ever, and that the process
+ * Bodies that end badly, on a server of their own: checks the error, that nothing waits for ever, and that the process
  * survives.
  */
 import { createServer, request, type Server } from "node:http"
@@ -18,7 +18,7 @@ let server: Server
 let port: number
 beforeAll(async () => {
   server = createServer((request, response) => {
-    // A handler that takes the stream and looks at it later, or never.
+    // A handler that takes the stream and reads it later, or never.
     if (request.url === "/streamed") {
       return void Effect.runPromise(bodyStream(request, held))
         .then(async (stream) => {
@@ -58,17 +58,17 @@ afterAll(() => {
   server.close()
 })
 
-/** What the reader of `/silent` received. */
+/** What `/silent` has read. */
 const silent: Array<string> = []
 const post = async (path: string, body: Uint8Array, headers: Record<string, string> = {}) =>
   (await fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", body: body as unknown as string, headers })).text()
-/** Sends a head, then `drip` again and again; everything that came until the other side closed. */
+/** Sends the head, then `drip` repeatedly; returns everything that was received until the other side closed. */
 const dripping = (drip: string, length: number, { every_ms = 20, path = "/", times = Infinity } = {}) =>
   new Promise<string>((settle) => {
     let text = "",
       left = times,
       timer: ReturnType<typeof setInterval> | undefined
-    // No drop before the head, however long connecting takes.
+    // The first drip follows the head, however long connecting takes.
     const socket = connect(port, "127.0.0.1", () => {
       socket.write(`POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-length: ${length}\r\n\r\n`)
       timer = setInterval(() => {
@@ -95,7 +95,7 @@ const compressed: ReadonlyArray<readonly [string, Buffer]> = [
   ["br", brotliCompressSync(text)],
   ...(zstdCompressSync === undefined ? [] : [["zstd", zstdCompressSync(text)] as const])
 ]
-/** In as many writes as there are parts, so that no length tells how much will come. */
+/** Sends each part in its own write, chunked, so that no header says how much will come. */
 const postParts = (path: string, parts: ReadonlyArray<Uint8Array>, encoding: string) =>
   new Promise<string>((settle, reject) => {
     const sent = request({ port, path, method: "POST", headers: { "content-encoding": encoding } }, (response) => {
@@ -132,10 +132,10 @@ describe("a compressed body", () => {
         )
       }
     })
-    it(`in ${encoding} loses nothing that stands behind its end`, async () => {
+    it(`in ${encoding} loses nothing that follows its end`, async () => {
       for (const more of [Buffer.from("junk"), Buffer.from("\n"), whole]) {
         const both = Buffer.concat([whole, more])
-        // Members of gzip and frames of zstd may follow one another, and are one text.
+        // Several gzip members or zstd frames in a row are one text.
         const isText = (encoding === "gzip" || encoding === "zstd") && more === whole
         for (const path of ["/", "/streamed"]) {
           for (const parts of [[both], [whole, more], halves(both)]) {
@@ -161,7 +161,7 @@ describe("a compressed body", () => {
         [27, false]
       ] as const) {
         const compress = createZstdCompress!({ params: { [ZSTD_c_windowLog]: windowLog } })
-        // Without its length, or the frame says no more than that.
+        // The encoder must not know the length, or the frame would declare a window of only that size.
         compress.write(text)
         await new Promise<void>((settle) =>
           (compress as unknown as { readonly flush: (done: () => void) => void }).flush(settle)
@@ -201,7 +201,7 @@ describe("a compressed body", () => {
 })
 
 describe("a body", () => {
-  it("that is truncated is told so, and one that nobody reads ends nothing", async () => {
+  it("that is truncated is refused as such, and one that nobody reads ends nothing", async () => {
     const whole = gzipSync("x".repeat(500))
     expect(await post("/", whole, { "content-encoding": "gzip" })).toBe("500")
     for (const size of [0, 1, 12, whole.length - 1]) {
@@ -212,12 +212,12 @@ describe("a body", () => {
     }
     expect(await post("/", Buffer.alloc(1_000))).toBe("1000")
   })
-  it("that goes on at 16 kB a second has the time that it needs", async () => {
-    // 40,000 bytes have come by then: more than two seconds more.
+  it("that arrives at 16 kB a second gets the time that it needs", async () => {
+    // By then 40,000 bytes have arrived, which grants more than two additional seconds.
     const answer = dripping("x".repeat(40_000), 120_000, { path: "/large", every_ms: 150, times: 3 })
     expect(await answer).toContain("120000")
   })
-  it("that is read as a stream ends when its sender goes silent, and not while pieces come", async () => {
+  it("that is read as a stream fails when its sender goes silent, and not while pieces arrive", async () => {
     const text = dripping("abc", 900, { path: "/silent", every_ms: 100, times: 10 })
     await text
     expect(silent.slice(0, -1).join("")).toBe("abc".repeat(10))
@@ -232,7 +232,7 @@ describe("a body", () => {
       "The body is larger than 1000 bytes"
     )
   })
-  it("reads as the same text as ever, whatever its bytes", () => {
+  it("is read as the same text as before, whatever its bytes", () => {
     let seed = 7
     const byte = () => (seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0) >>> 24
     const parts = ["\ufeff", "é", "\ud83d\ude00", "{", "a", "\u2028"].map((part) => Buffer.from(part))
@@ -247,7 +247,7 @@ describe("a body", () => {
   })
 })
 
-describe("bodies that come at once", () => {
+describe("bodies that arrive at the same time", () => {
   it("are each refused in their own time, and those that arrive are not", async () => {
     const slow = Array.from({ length: 5 }, () => dripping("x", 900))
     const quick = await Promise.all(Array.from({ length: 20 }, () => post("/", Buffer.alloc(500))))

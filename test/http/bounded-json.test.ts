@@ -1,4 +1,7 @@
-/** One parser for the bodies of all operations: what a small body unfolds into is refused before it is made. */
+/**
+ * One parser reads the bodies of all operations: a small body that would unfold into too many objects is refused before
+ * these are created.
+ */
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join, relative } from "node:path"
 import { gzipSync } from "node:zlib"
@@ -8,7 +11,7 @@ import { type Program, startProgram, type Tenant } from "../support/program.ts"
 
 const brackets = (n: number) => "[".repeat(n) + "]".repeat(n)
 const empties = (n: number) => `[${Array.from({ length: n }, () => "{}").join(",")}]`
-/** Characters that reach the parser itself. */
+/** The number of characters that reach the parser itself. */
 const parsedCharacters = (text: string): number => {
   let characters = 0
   parseBounded(text, 64, (given) => {
@@ -35,7 +38,7 @@ describe("a text", () => {
       parsedCharacters(empties(1_000_000)),
       parsedCharacters(brackets(10))
     ]).toEqual([0, 0, 20])
-    // Brackets inside a text are no nesting.
+    // Brackets inside a string do not count as nesting.
     expect(parseBounded(JSON.stringify({ text: '[{\\"'.repeat(50_000) }), 64)).toHaveProperty("value")
   })
   it("of a document is bounded too, on the thread that writes", () => {
@@ -96,14 +99,14 @@ describe("every operation that takes a body", () => {
 })
 
 describe("the sources", () => {
-  it("parse what comes from outside with the bounded parser alone", () => {
+  it("parse input from outside with the bounded parser only", () => {
     const root = new URL("../..", import.meta.url).pathname
     const walk = (folder: string): ReadonlyArray<string> =>
       readdirSync(folder).flatMap((entry) => {
         const path = join(folder, entry)
         return entry === "node_modules" || entry === "dist" ? [] : statSync(path).isDirectory() ? walk(path) : [path]
       })
-    // Rooms that take requests; the rest reads what it wrote itself.
+    // Rooms that accept requests; other code reads only what the program wrote itself.
     const rooms = [
       "src/http",
       "src/api",
@@ -121,7 +124,7 @@ describe("the sources", () => {
       "src/organizations",
       "engine-sdk/src/operations"
     ]
-    /** Text that was stored or answered by ourselves. */
+    /** Text that the program stored or answered itself. */
     const own = new Map([
       ["src/gateway/routes.ts", 1],
       ["src/events/failed/failed.ts", 2],

@@ -1,4 +1,4 @@
-/** Connections of one network and of all, on servers of their own; the networks are loopback's addresses. */
+/** Bounds on the connections of one network and of all, on separate servers; the networks are loopback addresses. */
 import type { Server } from "node:http"
 import { type AddressInfo, connect, type Socket } from "node:net"
 import { afterEach, describe, expect, it } from "vitest"
@@ -22,7 +22,7 @@ const serve = async (bounds: ConnectionBounds) => {
   servers.push(server)
   await new Promise<void>((settle) => server.listen(0, "0.0.0.0", settle))
   const { port } = server.address() as AddressInfo
-  /** Asks once and stays open; the status, and how to close it. */
+  /** Sends one request and stays connected; answers the status and a function that closes. */
   return (localAddress: string) =>
     new Promise<{ readonly status: string; readonly close: () => Promise<void> }>((settle, reject) => {
       const socket = connect({ port, host: localAddress, localAddress })
@@ -32,7 +32,7 @@ const serve = async (bounds: ConnectionBounds) => {
       const close = async () => {
         socket.destroy()
         await closed
-        // The server notices it in a later turn.
+        // The server notices the end in a later turn.
         await new Promise((wait) => setTimeout(wait, 50))
       }
       socket.on("error", reject)
@@ -64,7 +64,7 @@ describe("connections", () => {
     await first.close()
     expect((await open("127.0.0.6")).status).toBe("200")
   })
-  it("of a trusted proxy are many people's", async () => {
+  it("of a trusted proxy are not counted as one address", async () => {
     const open = await serve({ connectionsPerAddressMax: 1, connectionsMax: 4, trustedProxies: ["127.0.0.2/32"] })
     for (let i = 0; i < 3; i++) expect((await open("127.0.0.2")).status).toBe("200")
     expect([(await open("127.0.0.3")).status, (await open("127.0.0.2")).status]).toEqual(["200", "503"])

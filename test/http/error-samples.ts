@@ -1,6 +1,6 @@
 /**
- * One sample, or several where a fact changes the answer, of every error that the source declares: those of no room,
- * then the rooms' own.
+ * A sample of every error that the source declares, or several where a fact changes the answer: first the errors that
+ * belong to no room, then those of the rooms.
  */
 import type { ErrorSample } from "../../src/room.ts"
 import { rooms } from "../../src/rooms.ts"

@@ -1,6 +1,6 @@
 /**
  * Every declared error on every plane, against one golden file. Errors are found by walking the source tree, so that a
- * new one without a row fails here. `UPDATE_GOLDEN=1` rewrites the file; the diff is reviewed.
+ * new one without a sample fails here. `UPDATE_GOLDEN=1` rewrites the file; review the diff.
  */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -51,7 +51,7 @@ describe("wire errors", () => {
     expect(now).toEqual(JSON.parse(readFileSync(goldenFile, "utf8")))
   })
   const schemas = errorSchemasOf(new Set(samples.map(([, error]) => error.constructor as unknown as ErrorClass)))
-  it("says on each nothing that the document does not declare", () => {
+  it("answers nothing that the document does not declare", () => {
     for (const [name, planes] of Object.entries(rendered())) {
       for (const plane of ["engine", "control", "gateway"] as const) {
         const body: unknown = JSON.parse(JSON.stringify(planes[plane]!.body))
@@ -65,7 +65,7 @@ describe("wire errors", () => {
       }
     }
   })
-  it("tells a caller's own text back at 200 characters, wherever it stands", () => {
+  it("repeats at most 200 characters of a caller's own text, wherever it stands", () => {
     const long = "x".repeat(5_000),
       spaced = "x y ".repeat(5_000)
     const errors = [

@@ -4,13 +4,13 @@ import { FREE_BYTES, type HeldMemory, RequestMemory } from "../../src/http/reque
 const MAX = 1_000_000
 const more = (bytes: number) => FREE_BYTES + bytes
 
-describe("what requests hold together", () => {
-  it("is half of all there is for one that is alone, and a third each for two", () => {
+describe("the memory that requests hold", () => {
+  it("is at most half of the total for a single holder, and a third each for two", () => {
     const memory = new RequestMemory({ bytesMax: MAX })
     const first = memory.open("a"),
       second = memory.open("b")
     expect([first.reserve(more(500_001)), first.reserve(more(500_000))]).toEqual([false, true])
-    // What is held already stays; what is free is shared.
+    // Reserved memory is kept; only free memory is shared.
     expect([second.reserve(more(250_001)), second.reserve(more(250_000))]).toEqual([false, true])
     expect([first.reserve(more(333_333)), second.reserve(more(333_333)), memory.bytes]).toEqual([true, true, 666_666])
     expect([first.reserve(more(333_400)), second.reserve(more(333_400)), memory.bytes]).toEqual([false, false, 666_666])
@@ -42,7 +42,7 @@ describe("what requests hold together", () => {
     held.close()
     expect([memory.bytes, held.reserve(more(900_000)), memory.bytes]).toEqual([0, true, 0])
   })
-  it("counts an answer while it is made, and once when it is", () => {
+  it("counts an answer while it is made, and only once when it is complete", () => {
     const memory = new RequestMemory({ bytesMax: MAX })
     const [held, other] = [memory.open("a"), memory.open("b")]
     expect([held.reserveForAnswer(more(500_001)), held.reserveForAnswer(more(400_000)), memory.bytes]).toEqual([
@@ -62,7 +62,7 @@ describe("what requests hold together", () => {
     other.close()
     expect(memory.bytes).toBe(0)
   })
-  it("grants those who wait in their order as room comes, and sends them away after their time", async () => {
+  it("grants waiting requests in order as memory becomes free, and refuses them after their time", async () => {
     const memory = new RequestMemory({ bytesMax: MAX, wait_ms: 100 })
     const first = memory.open("a")
     first.reserve(more(500_000))
@@ -76,7 +76,7 @@ describe("what requests hold together", () => {
     expect(await Promise.all(waiting)).toEqual([true, false, true])
     expect(memory.bytes).toBe(450_000)
   })
-  it("cuts off the answers that have not been read for longest, of that holder alone, and never the newest", () => {
+  it("closes the responses that have gone unread for longest, only of that holder, and never the newest", () => {
     const cut: Array<string> = []
     const memory = new RequestMemory({ bytesMax: MAX })
     const answer = (holder: string, name: string) => memory.open(holder, () => cut.push(name))
@@ -85,7 +85,7 @@ describe("what requests hold together", () => {
     other.accountResponse(more(200_000))
     first.accountResponse(more(200_000))
     second.accountResponse(more(100_000))
-    // Read on: it is not the oldest any more.
+    // This response was read meanwhile, so it is no longer the oldest.
     first.accountResponse(more(200_000))
     expect(cut).toEqual([])
     third.accountResponse(more(200_000))
@@ -99,7 +99,7 @@ describe("what requests hold together", () => {
     other.close()
     expect(memory.bytes).toBe(0)
   })
-  it("lets one that is made take the place of those that nobody reads, and cuts off none where that is not enough", () => {
+  it("lets a new answer replace those that nobody reads, and closes none where that would not be enough", () => {
     const cut: Array<string> = []
     const memory = new RequestMemory({ bytesMax: MAX })
     const answer = (holder: string, name: string) => memory.open(holder, () => cut.push(name))
@@ -113,7 +113,7 @@ describe("what requests hold together", () => {
     expect(third.reserveForAnswer(more(200_000))).toBe(true)
     expect([cut, memory.bytes]).toEqual([["first"], 500_000])
   })
-  it("stays within its bound and adds up, whatever is asked of it", () => {
+  it("stays within its bound and adds up under random calls", () => {
     for (let seed = 1; seed <= 50; seed++) {
       let state = seed * 2654435761
       const random = (n: number) => {

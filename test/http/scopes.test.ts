@@ -1,6 +1,6 @@
 /**
- * Scopes and sessions that no room of today declares, on operations of this test's own over the real routes and keys:
- * what later rooms only have to declare holds already.
+ * Scopes and sessions that no current room declares, on this test's own operations over the real routes and keys:
+ * whatever later rooms only have to declare already works.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Exit, Layer, Schema, Scope } from "effect"
@@ -83,7 +83,7 @@ beforeAll(async () => {
       return yield* Access
     })
   )
-  // No operation of this test is the console's.
+  // None of these operations belongs to the console.
   const people = {} as ConsoleAuthenticator["Service"]
   const port = await freePort()
   const scope = Effect.runSync(Scope.make())
@@ -193,7 +193,7 @@ describe("an AI operation", () => {
   })
 })
 describe("an installation's runtime", () => {
-  it("knows installations' keys as bearers, and nothing else", async () => {
+  it("accepts installations' keys as bearer tokens, and nothing else", async () => {
     expect((await call("/v1/t/runtime", bearer(keys.installation))).body).toEqual({ installation: "cms_7" })
     for (const key of [tenant.full_key, tenant.search_key, keys.search, keys.connector, keys.token])
       expect((await call("/v1/t/runtime", bearer(key))).status).toBe(401)

@@ -1,4 +1,4 @@
-/** A long text in pieces is the same bytes, and leaves others their turns. */
+/** A long text split into pieces gives the same bytes, and other work gets its turns in between. */
 import { expect, it } from "vitest"
 import { piecesOf, textInPieces } from "../../src/http/text-in-pieces.ts"
 
@@ -20,7 +20,7 @@ it("is the text's bytes, and cuts no character in two", async () => {
   }
 })
 
-it("lets others have their turns while it is read", async () => {
+it("yields to other work while it is read", async () => {
   let turns = 0,
     isRead = false
   const others = (async () => {
@@ -30,7 +30,7 @@ it("lets others have their turns while it is read", async () => {
     }
   })()
   for await (const _piece of textInPieces("ä".repeat(20_000_000))) {
-    /* Read as fast as it comes. */
+    /* Reads without pausing. */
   }
   isRead = true
   await others

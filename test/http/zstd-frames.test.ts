@@ -1,6 +1,6 @@
 /**
- * Ends of zstd frames against a real encoder: every frame's end is found wherever the bytes are cut, and nothing else
- * is an end.
+ * Ends of zstd frames, compared with a real encoder: the end of every frame is found wherever the bytes are split, and
+ * no other place is taken for an end.
  */
 import * as zlib from "node:zlib"
 import { describe, expect, it } from "vitest"
@@ -30,8 +30,8 @@ describe.skipIf(zstdCompressSync === undefined)("zstd frames", () => {
           parts.push(skippable(random.below(30)))
           continue
         }
-        // Nothing, words, one byte again and again (a block of its own kind), noise (a raw block), more than a block
-        // holds.
+        // Nothing, words, one byte repeated (which has its own kind of block), noise (a raw block), or more than one
+        // block holds.
         const plain = random.pick([
           () => Buffer.alloc(0),
           () => Buffer.from("a few words ".repeat(1 + random.below(60))),
@@ -70,7 +70,7 @@ describe.skipIf(zstdCompressSync === undefined)("zstd frames", () => {
         expect(() => contentCoding("zstd")!.decode([bytes.subarray(0, cut)], cut, 2_000_000)).toThrow(/no end/)
     }
   })
-  it("are bounded in number and in what comes out of them", () => {
+  it("are bounded in number and in decoded size", () => {
     const empty = zstdCompressSync!(Buffer.alloc(0))
     const many = (count: number) => Buffer.concat(Array.from({ length: count }, () => empty))
     expect(contentCoding("zstd")!.decode([many(64)], 64 * empty.length, 10)).toHaveLength(0)

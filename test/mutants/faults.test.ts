@@ -1,6 +1,6 @@
 /**
- * The list of faults against the sources as they are: an entry that no longer fits would be planted nowhere and catch
- * nothing.
+ * Checks the list of faults against the current sources: an entry that no longer fits would not be planted and would
+ * catch nothing.
  */
 import { readFileSync } from "node:fs"
 import { expect, it } from "vitest"
@@ -9,11 +9,11 @@ import { misfits, planted } from "./plant.mjs"
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8")
 
-it("every fault fits the sources exactly once and names tests that are there", () => {
+it("every fault fits the sources exactly once and names tests that exist", () => {
   expect(misfits(faults, read)).toEqual([])
   expect(faults.length).toBeGreaterThanOrEqual(20)
 })
-it("an entry that does not fit is told, whatever is wrong with it", () => {
+it("an entry that does not fit is reported, whatever is wrong with it", () => {
   const fault = { name: "a", why: "w", file: "f.ts", from: "one", to: "two", tests: ["t.ts"] }
   const files = (file: string) => {
     const text = ({ "f.ts": "one three three", "t.ts": "" } as Record<string, string>)[file]

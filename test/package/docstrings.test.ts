@@ -2,9 +2,9 @@
  * Every export of `engine-sdk` for programs has a docstring with an example, and all examples compile, in one program,
  * against the package as its users import it.
  *
- * Decision: what stands for itself is a value (a function, a class, a constant). A type needs no example of its own: it
- * is shown by what takes or answers it, which the second test holds it to. Entries of hosts are no promise to programs
- * (the package's README says so) and have their examples in our own server.
+ * Decision: every value (a function, a class, a constant) needs an example. A type needs none of its own, because a
+ * value that takes or returns it shows it; the second test enforces this. Entries for hosts are not promised to
+ * programs (the package's README says so), and Dowser's own server serves as their example.
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -17,7 +17,7 @@ const manifest = JSON.parse(readFileSync(join(sdk, "package.json"), "utf8")) as 
   readonly name: string
   readonly exports: Readonly<Record<string, string | { readonly "dowser-source": string }>>
 }
-/** Parts of Dowser's own server; another host may use them and moves with us. */
+/** Parts of Dowser's own server; another host may use them but must follow our changes. */
 const HOSTS: ReadonlySet<string> = new Set([
   "./analysis",
   "./documents",
@@ -35,7 +35,7 @@ interface Export {
 }
 const textOf = (file: string): string => readFileSync(file, "utf8")
 const KEYWORDS = "const|function\\*?|async function\\*?|class|abstract class|interface|type|enum"
-/** A module's exports, by name, with the file that declares each. */
+/** A module's exports by name, each with the file that declares it. */
 const exportsOf = (file: string): ReadonlyMap<string, Export> => {
   const text = textOf(file).replace(/\/\*[\s\S]*?\*\//g, "")
   const at = (path: string) => normalize(join(dirname(file), path))
@@ -59,7 +59,7 @@ const exportsOf = (file: string): ReadonlyMap<string, Export> => {
 
 interface Public extends Export {
   readonly name: string
-  /** As programs import it. */ readonly entries: ReadonlyArray<string>
+  /** The entries from which programs import it. */ readonly entries: ReadonlyArray<string>
 }
 const listed = (): ReadonlyArray<Public> => {
   const all = new Map<string, Export & { readonly entries: Array<string> }>()
@@ -81,7 +81,7 @@ const examplesIn = (docstring: string): ReadonlyArray<string> =>
   [...docstring.matchAll(/@example\n \* ```ts\n([\s\S]*?) \* ```/g)].map(([, code]) =>
     code!.replace(/^ \* ?/gm, "").trimEnd()
   )
-/** The problem with an export's documentation, in one sentence; undefined where there is none. */
+/** What is wrong with an export's documentation, in one sentence; undefined if nothing is. */
 const complaint = ({ entries, name }: Omit<Public, "file" | "isType">, text: string): string | undefined => {
   const docstring = docstringOf(text, name)
   if (docstring === undefined) return `${name} has no docstring`
@@ -95,11 +95,11 @@ const complaint = ({ entries, name }: Omit<Public, "file" | "isType">, text: str
 
 let folder: string
 beforeAll(() => {
-  // Inside of the package, where its name and its optional packages resolve.
+  // The folder is inside the package, where the package's name and its optional dependencies resolve.
   folder = mkdtempSync(join(sdk, ".docstrings-"))
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-/** The compiler's messages about programs, by name. */
+/** The compiler's messages about programs, which are given by name. */
 const compiled = (programs: ReadonlyMap<string, string>): string => {
   const own = mkdtempSync(join(folder, "programs-"))
   for (const [name, code] of programs) writeFileSync(join(own, `${name}.ts`), `${code}\n`)
@@ -117,7 +117,7 @@ it("every value has a docstring with an example that imports it", () => {
   expect(values.length).toBeGreaterThan(100)
   expect(values.flatMap((one) => complaint(one, textOf(one.file)) ?? [])).toEqual([])
 })
-it("every type is named by the module of a value that has one, or by that of such a type", () => {
+it("every type is named in the module of a value with an example, or in that of such a type", () => {
   const all = listed()
   const carriers = new Set(all.flatMap(({ file, isType }) => (isType ? [] : [file])))
   const left = new Set(all.filter(({ isType }) => isType))
@@ -141,7 +141,7 @@ it("every example compiles", () => {
   expect(programs.size).toBeGreaterThan(100)
   expect(compiled(programs)).toBe("")
 })
-it("one that is missing, is of something else, or does not compile is noticed", () => {
+it("an example that is missing, belongs to something else, or does not compile is reported", () => {
   const own = { name: "mean", entries: [`${manifest.name}/judging`] }
   const shown = (code: string) =>
     `/**\n * The mean.\n *\n * @example\n * \`\`\`ts\n${code}\n * \`\`\`\n */\nexport const mean = 1`

@@ -1,6 +1,6 @@
 /**
- * The package as a stranger gets it: packed, installed into an empty folder without a network and with nothing cached,
- * and run from there as plain JavaScript. The example is the one of its README, with the output that stands below it.
+ * The package as its users get it: packed, installed into an empty folder without a network or a cache, and run from
+ * there as plain JavaScript. The example is the one in its README, with the output printed below it.
  */
 import { spawnSync } from "node:child_process"
 import {
@@ -63,7 +63,7 @@ beforeAll(() => {
 afterAll(() => rmSync(work, { recursive: true, force: true }))
 
 describe("the packed engine-sdk", () => {
-  it("holds JavaScript, declarations and what a reader needs, and nothing else", () => {
+  it("contains JavaScript, declarations and the documents for its readers, and nothing else", () => {
     const paths = packed.files.map(({ path }) => path)
     expect(paths.filter((path) => !/^dist\/.*\.(js|d\.ts)$/.test(path)).sort()).toEqual([
       "ARCHITECTURE.md",
@@ -98,7 +98,7 @@ describe("the packed engine-sdk", () => {
       for (const ending of [".js", ".d.ts"])
         expect(existsSync(join(project, "node_modules", "@dowser", "engine-sdk", built(source, ending)))).toBe(true)
   })
-  it("types a program that has nothing but it", () => {
+  it("types a program that depends on nothing else", () => {
     const flags = [
       "--noEmit",
       "--strict",
@@ -137,7 +137,7 @@ describe.each(runtimes)("on %s", (name, find) => {
     writeFileSync(join(project, "example.mjs"), program)
     expect(run([...runtime.command, "example.mjs"], project)).toBe(output)
   })
-  it("says which package a feature needs, and works without", (context) => {
+  it("says which package a feature needs, and works without it", (context) => {
     if (runtime.missing !== undefined) return context.skip(`package lane, ${name}: ${runtime.missing}`)
     expect(JSON.parse(run([...runtime.command, "without-options.mjs", join(work, "nothing")], project))).toEqual({
       disk: "OptionalPackageMissing: Storage on disk needs the package `lmdb`: npm install lmdb",
@@ -153,7 +153,7 @@ describe.each(runtimes)("on %s", (name, find) => {
     copyFileSync(join(project, "package.json"), join(durable, "package.json"))
     copyFileSync(join(programs, "durable.mjs"), join(durable, "durable.mjs"))
     run(["npm", "install", "--no-audit", "--no-fund", "--no-save", join(work, packed.filename)], durable)
-    // As if installed: the project's own copy, with its dependencies.
+    // As if it had been installed: a link to the project's own copy, with its dependencies.
     symlinkSync(join(root, "node_modules", "lmdb"), join(durable, "node_modules", "lmdb"))
     expect(JSON.parse(run([...runtime.command, "durable.mjs", join(durable, "documents")], durable))).toEqual({
       found: 3,

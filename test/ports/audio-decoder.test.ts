@@ -1,4 +1,7 @@
-/** Sound of every format that is taken, by what is heard in it, and files that are none or too much. */
+/**
+ * Decoding of every accepted format, checked by what is heard in the sound, and of files that hold no sound or too
+ * much.
+ */
 import { readFileSync } from "node:fs"
 import { Effect, Exit, ManagedRuntime } from "effect"
 import { afterAll, describe, expect, it } from "vitest"
@@ -14,7 +17,7 @@ import { flacOf, noiseOf, oggOf, opusHeadOf, packetsOf, voiceLike, webmOf } from
 
 const spoken = (name: string) => readFileSync(new URL(`../../fixtures/speech/${name}`, import.meta.url))
 const ogg = spoken("new-washing-machine.ogg")
-/** Loudness of each tenth of a second, which stays whatever a codec does to the waves. */
+/** The loudness of each tenth of a second, which a codec does not change, whatever it does to the waveform. */
 const shapeOf = (samples: Float32Array): ReadonlyArray<number> =>
   Array.from({ length: Math.floor(samples.length / 1_600) }, (_, at) =>
     Math.sqrt(samples.subarray(at * 1_600, (at + 1) * 1_600).reduce((sum, x) => sum + x * x, 0) / 1_600)
@@ -55,7 +58,7 @@ describe("sound", () => {
     for (const [name, bytes] of Object.entries(files)) {
       const { samples, seconds } = await decodedAudio(bytes)
       expect([name, Math.abs(seconds - reference.seconds) < 0.15]).toEqual([name, true])
-      // MP3 begins with what its filters are long.
+      // MP3 begins with silence as long as its filters.
       const alike = [0, 400, 800, 1_200, 1_600].map((from) =>
         correlation(shapeOf(samples.subarray(from)), shapeOf(reference.samples))
       )
@@ -96,7 +99,7 @@ describe("sound", () => {
     law.writeUInt32LE(3, 40)
     expect(Array.from(readWav(law, SECONDS_MAX).samples, (x) => Math.round(x * 32_768))).toEqual([0, 32_124, -32_124])
   })
-  it("keeps its tones at another rate, and loses those that would come back as others", () => {
+  it("keeps its tones at another sample rate, and removes those that would alias", () => {
     const tone = (hertz: number, rate: number) =>
       Float32Array.from({ length: rate }, (_, i) => Math.sin((2 * Math.PI * hertz * i) / rate))
     const power = (samples: Float32Array) =>
@@ -123,7 +126,7 @@ describe("speech", () => {
     const height = Math.sqrt((3 * power) / 10 ** (decibels / 10))
     return voice.map((x) => x + height * next())
   }
-  it("begins within a tenth of a second at 10 dB over noise, wherever it begins, and ends with it", () => {
+  it("begins within a tenth of a second at 10 dB over noise, wherever it starts, and ends with it", () => {
     for (const [seed, from] of [0.4, 0.81, 1.237, 2.05, 2.613].entries()) {
       const found = speechIn(withNoise(voiceLike(4.5, from, from + 1.3), 10, seed + 1), RATE)
       expect(found).toHaveLength(1)
@@ -131,7 +134,7 @@ describe("speech", () => {
       expect(Math.abs(found[0]!.end - from - 1.3), `${from}`).toBeLessThan(0.25)
     }
   })
-  it("is none in silence, noise of any loudness, a hum, or a click", () => {
+  it("is not found in silence, noise of any loudness, a hum, or a click", () => {
     const next = noiseOf(9)
     const noise = (height: number) => Float32Array.from({ length: 48_000 }, () => height * next())
     const hum = Float32Array.from({ length: 48_000 }, (_, i) => 0.5 + 0.3 * Math.sin((2 * Math.PI * 50 * i) / RATE))
@@ -141,7 +144,7 @@ describe("speech", () => {
       expect(speechIn(sound, RATE)).toEqual([])
     expect(speechIn(new Float32Array(10), RATE)).toEqual([])
   })
-  it("goes on over the pauses between words, and is two where somebody waits", () => {
+  it("continues over the pauses between words, and is split where the speaker waits", () => {
     const next = noiseOf(4)
     const words = (gap: number) => {
       const sound = Float32Array.from({ length: 64_000 }, () => 0.005 * next())
@@ -153,7 +156,7 @@ describe("speech", () => {
     }
     expect([words(0.3), words(1)]).toEqual([1, 2])
   })
-  it("of a long speaker is cut into pieces that a model takes", () => {
+  it("of a long speaker is cut into pieces that a model accepts", () => {
     const found = speechIn(
       withNoise(
         voiceLike(60, 1, 59).map((x, i) => (i % 16_000 < 1_600 ? 0 : x)),
@@ -168,7 +171,7 @@ describe("speech", () => {
   })
 })
 
-describe("what is no sound, or too much", () => {
+describe("a file that is no sound, or holds too much", () => {
   it("is refused with a sentence, whatever its bytes are", async () => {
     const m4a = Buffer.from("\0\0\0\x20ftypM4A ", "latin1")
     for (const bytes of [Buffer.from("no sound"), Buffer.alloc(0), m4a, Buffer.from("GIF89a")])
@@ -192,7 +195,8 @@ describe("what is no sound, or too much", () => {
         const told = await refusal(Buffer.concat([Buffer.from(beginning, "latin1"), noise(length)]))
         expect(typeof told, beginning).toBe("string")
       }
-    // Every file of ours with a byte changed gives sound or an error message; nothing hangs and nothing else is thrown.
+    // Each of our files with one byte changed gives sound or an error message; nothing hangs and nothing else is
+    // thrown.
     for (const bytes of [ogg, webmOf(packetsOf(ogg)), spoken("new-washing-machine.mp3")])
       for (let i = 0; i < 40; i++) {
         const broken = Buffer.from(bytes)
@@ -200,12 +204,12 @@ describe("what is no sound, or too much", () => {
         expect(typeof (await refusal(broken))).toBe("string")
       }
   })
-  it("is longer than five minutes, as its head or its packets say, before it takes memory", async () => {
+  it("is refused when its header or its packets say more than five minutes, before it takes memory", async () => {
     const head = Buffer.from(writeWav(new Float32Array(0), 4_000))
     const long = Buffer.concat([head, Buffer.alloc(2 * 4_000 * (SECONDS_MAX + 1))])
     long.writeUInt32LE(long.length - 44, 40)
     expect(await refusal(long)).toBe("The sound is longer than 300 seconds.")
-    // Five minutes of silence in Opus are a few kilobytes, and so they are in FLAC.
+    // Five minutes of silence take a few kilobytes in Opus, and also in FLAC.
     const silent = Array.from({ length: 15_050 }, () => Uint8Array.of(0x08, 0xff, 0xfe))
     expect(await refusal(oggOf(silent))).toBe("The sound is longer than 300 seconds.")
     const flac = flacOf(new Float32Array(16_000 * 305), true)
@@ -223,21 +227,21 @@ describe("the thread that decodes", () => {
   const failureOf = (exit: Exit.Exit<unknown, unknown>) =>
     Exit.isFailure(exit) ? exit.cause.reasons.map((reason) => (reason as { error?: unknown }).error)[0] : undefined
 
-  it("answers each with its own, in any number", async () => {
+  it("answers every request with its own result, however many there are", async () => {
     const exits = await Promise.all(
       [ogg, Buffer.from("OggSnothing"), ogg, writeWav(voiceLike(1, 0.2, 0.9), RATE)].map((each) => decode(each))
     )
     expect(exits.map(Exit.isSuccess)).toEqual([true, false, true, true])
     expect(failureOf(exits[1]!)).toMatchObject({ kind: "refused" })
   })
-  it("is ended where a file takes too long, and the next one has another", async () => {
+  it("is ended when a file takes too long, and the next file gets another thread", async () => {
     const hasty = open(1)
     const long = writeWav(voiceLike(250, 1, 240), RATE)
     expect(failureOf(await decode(long, hasty))).toMatchObject({ kind: "refused", message: /takes too much/ })
     expect(failureOf(await decode(long, hasty))).toMatchObject({ kind: "refused" })
     await hasty.dispose()
   })
-  it("takes no more than waits well", async () => {
+  it("refuses more files than may wait", async () => {
     const large = new Uint8Array(24_000_000)
     large.set(Buffer.from("OggS"))
     const exits = await Promise.all([large, large, large].map((each) => decode(each)))

@@ -28,7 +28,7 @@ const read = (key: { readonly organizationId: string; readonly id: string }, ran
 export const blobStoreSuite = (name: string, store: Layer.Layer<BlobStore>) =>
   layer(store, { excludeTestServices: true })(`blobs as ${name}`, (it) => {
     const one = { organizationId: "org_a", id: "med_1" }
-    it.effect("are stored as they come, told by their digest, and read whole and in part", () =>
+    it.effect("are stored in pieces, identified by their digest, and read whole and in part", () =>
       Effect.gen(function* () {
         const blobs = yield* BlobStore
         const whole = bytesOf(2_500_003)
@@ -45,7 +45,7 @@ export const blobStoreSuite = (name: string, store: Layer.Layer<BlobStore>) =>
         expect((yield* read({ ...one, id: "med_0" })).length).toBe(0)
       })
     )
-    it.effect("are not there when they are shorter or longer than was said, or their sender went away", () =>
+    it.effect("are not stored when they are shorter or longer than declared, or their sender breaks off", () =>
       Effect.gen(function* () {
         const blobs = yield* BlobStore
         const key = { ...one, id: "med_2" }
@@ -58,12 +58,12 @@ export const blobStoreSuite = (name: string, store: Layer.Layer<BlobStore>) =>
         ])
         expect(yield* kindOf(blobs.get(key))).toBe("missing")
         expect(yield* blobs.ids("org_a", "")).toEqual(["med_0", "med_1"])
-        // And what was there before stays.
+        // A failed upload leaves the earlier blob unchanged.
         expect(yield* kindOf(blobs.put(one, { length: 5, pieces: piecesOf(bytesOf(4), 1) }))).toBe("length")
         expect((yield* read(one)).length).toBe(2_500_003)
       })
     )
-    it.effect("of two organizations are apart, and listed in order, page by page", () =>
+    it.effect("of two organizations are separate, and listed in order, page by page", () =>
       Effect.gen(function* () {
         const blobs = yield* BlobStore
         for (const [organizationId, id] of [
@@ -82,7 +82,7 @@ export const blobStoreSuite = (name: string, store: Layer.Layer<BlobStore>) =>
         expect((yield* read(one)).length).toBe(2_500_003)
       })
     )
-    it.effect("go when they are removed, and none is where none was", () =>
+    it.effect("are gone when removed; removing a missing one does nothing", () =>
       Effect.gen(function* () {
         const blobs = yield* BlobStore
         for (const id of ["med_0", "med_1", "med_7"]) yield* blobs.remove({ ...one, id })
@@ -92,7 +92,7 @@ export const blobStoreSuite = (name: string, store: Layer.Layer<BlobStore>) =>
         expect(yield* kindOf(blobs.remove({ organizationId: "org_a", id: "../org_b/med_3" }))).toBe("store")
       })
     )
-    it.effect("removed while somebody asks for them are read to their end, or are missing", () =>
+    it.effect("that are removed during a read are read to their end, or are missing", () =>
       Effect.gen(function* () {
         const blobs = yield* BlobStore
         for (let round = 0; round < 100; round++) {
@@ -104,7 +104,7 @@ export const blobStoreSuite = (name: string, store: Layer.Layer<BlobStore>) =>
         }
       })
     )
-    it.effect("are read no faster than somebody reads, and what is broken off leaves nothing open", () =>
+    it.effect("are read no faster than their consumer reads, and nothing stays open when one breaks off", () =>
       Effect.gen(function* () {
         const blobs = yield* BlobStore
         let sent = 0

@@ -1,4 +1,4 @@
-/** Every store of blobs by one suite: files of one process, and a bucket; then what only one of them can do. */
+/** Every blob store by one suite: files of one process, and a bucket; then what only one of them can do. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
 import { tmpdir } from "node:os"
@@ -47,7 +47,7 @@ const within = <A>(store: Layer.Layer<BlobStore>, use: (blobs: BlobStore["Servic
   Effect.runPromise(Effect.provide(Effect.flatMap(BlobStore, use), store))
 const key = { organizationId: "org_a", id: "med_1" }
 
-it("files are their owner's alone, have no name before they are whole, and what a kill left is listed and removed", async () => {
+it("files are readable by their owner only, get their name when complete, and leftovers of a kill are listed and removed", async () => {
   const root = join(folder, "media")
   await within(layerFiles(root), (blobs) =>
     Effect.gen(function* () {
@@ -72,7 +72,7 @@ it("files are their owner's alone, have no name before they are whole, and what 
   )
 })
 
-it("two writers of one file do not mix: the second is refused", async () => {
+it("two concurrent writers of one file do not mix: the second is refused", async () => {
   await within(layerFiles(join(folder, "twice")), (blobs) =>
     Effect.gen(function* () {
       const slow = async function* (from: number) {
@@ -90,10 +90,10 @@ it("two writers of one file do not mix: the second is refused", async () => {
   )
 })
 
-it("a bucket that refuses, fails or is silent is a failure of the store, and only what has no body is asked again", async () => {
+it("a bucket that refuses, fails or is silent is a failure of the store, and only requests without a body are repeated", async () => {
   const { bucket, options } = server
   const small = () => ({ length: 3, pieces: piecesOf(bytesOf(3), 1) })
-  /** More than a socket takes at once: the server refuses before all has come. */
+  /** More than a socket buffers: the server refuses before all of it has arrived. */
   const large = { length: 50_000_000, pieces: piecesOf(new Uint8Array(50_000_000), 65_536) }
   const wrong = layerS3({ ...options, secretAccessKey: "another", prefix: "" })
   expect(await within(wrong, (blobs) => Effect.flip(blobs.put(key, large)))).toMatchObject({
@@ -116,7 +116,7 @@ it("a bucket that refuses, fails or is silent is a failure of the store, and onl
   expect(await within(nobody, (blobs) => kindOf(blobs.put(key, small())))).toBe("store")
 })
 
-it("a bucket is named by variables, all of them or none, and a mistake is a sentence", () => {
+it("a bucket is configured by variables, all or none, and a mistake gets a sentence", () => {
   const all = {
     DOWSER_S3_ENDPOINT: "https://s3.example:9000",
     DOWSER_S3_BUCKET: "media",
@@ -159,10 +159,10 @@ const startForgetful = async () => {
   const { port } = server.address() as AddressInfo
   return { endpoint: `http://127.0.0.1:${port}`, seen, stop: () => void server.close() }
 }
-it("asks again for what a closed connection did not answer, and sends no body into one that was kept", async () => {
+it("repeats a request that a closed connection did not answer, and sends no body over a kept connection", async () => {
   const forgetful = await startForgetful()
   const requests = new S3Requests({ ...server.options, endpoint: forgetful.endpoint, prefix: "", silence_ms: 5_000 })
-  /** Slowly: the connection is closed before all of it has arrived. */
+  /** Sent slowly, so that the connection is closed before all of it has arrived. */
   const pieces = async function* () {
     for await (const piece of piecesOf(bytesOf(9), 3)) {
       yield piece

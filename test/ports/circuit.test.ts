@@ -1,6 +1,6 @@
 /**
- * The breaker's state machine under any order of calls and time, and the engine behind it: killed again and again,
- * hanging, failing by halves, and well again.
+ * The breaker's state machine under any order of calls and times, and an engine behind it that is killed repeatedly,
+ * hangs, fails partly, and recovers.
  */
 import { describe, expect, it } from "vitest"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -50,7 +50,7 @@ describe("the circuit", () => {
           const before = circuitAt(circuit, now)
           const { circuit: next, ticket } = admit(circuit, now)
           circuit = next
-          // Closed lets every request through, open none, half open exactly one.
+          // A closed circuit lets every request through, an open one none, a half-open one exactly one.
           expect(ticket !== undefined).toBe(
             before.state === "closed" || (before.state === "half_open" && !before.isProbing)
           )
@@ -77,7 +77,7 @@ describe("the circuit", () => {
         }
         expect(circuit.failures.length).toBeLessThan(options.failuresMax)
       }
-      // Whatever happened before, an engine that answers is used again.
+      // Whatever happened before, an engine that answers again is used again.
       now += options.wait_ms
       let { circuit: last, ticket } = admit({ ...circuit, isProbing: false }, now)
       if (ticket !== undefined) last = settle(last, ticket, "answered", now, options)
@@ -99,7 +99,7 @@ const inFolder = async (run: (open: () => Promise<LocalEngine>) => Promise<void>
   }
 }
 const schema = suiteSchema("c", [suiteField("name", "string")])
-/** Answers of the real engine, unless overridden. */
+/** The engine answers by itself unless an answer is set here. */
 const switched = (engine: SearchEngine) => {
   let answer: undefined | (() => Promise<Result<never>>)
   const calls = { count: 0 }
@@ -131,7 +131,7 @@ const switched = (engine: SearchEngine) => {
 }
 const away = async () => fail({ kind: "Unavailable" as const, message: "connection refused" })
 
-/** Its writer's thread ends at once. */
+/** Ends the thread of the engine's writer at once. */
 const kill = async (engine: LocalEngine): Promise<void> => {
   const { worker } = (engine as unknown as { readonly port: { readonly worker: Worker } }).port
   const gone = new Promise((settled) => worker.once("exit", settled))
@@ -140,7 +140,7 @@ const kill = async (engine: LocalEngine): Promise<void> => {
 }
 
 describe("an engine behind its circuits", () => {
-  it("is left alone once it is away, tried by one call after the wait, and used again when that is answered", () =>
+  it("gets no calls while it is unavailable, then one after the wait, and all of them once that one is answered", () =>
     inFolder(async (openReal) => {
       const real = await openReal()
       const { calls, engine: switchable, say } = switched(real)
@@ -154,7 +154,7 @@ describe("an engine behind its circuits", () => {
       })
       await engine.createCollection("t", schema, 1)
       await engine.write("t", "c", [putOf({ id: "1", name: "kept" })])
-      // At once, without a promise: nothing is added to the way of a search.
+      // Synchronously, without a promise: the circuit adds no delay to a search.
       expect(engine.search("t", [suitePlan("c")])).toBeInstanceOf(Array)
       say(away)
       for (let i = 0; i < 3; i++) expect(await found(engine)).toBe("Unavailable")
@@ -165,7 +165,7 @@ describe("an engine behind its circuits", () => {
       expect(calls.count).toBe(3)
       now += 500
       expect(engine.circuits().reads).toBe("half_open")
-      // Of many concurrent requests one is let through.
+      // Of many concurrent requests, one is let through.
       expect((await Promise.all([found(engine), found(engine), found(engine)])).sort()).toEqual([
         "Overloaded",
         "Overloaded",
@@ -187,7 +187,7 @@ describe("an engine behind its circuits", () => {
       ])
       await engine.close()
     }))
-  it("is not held to be away by refusals, by an overload that it tells itself, by one plan of several, or by a defect", () =>
+  it("is not considered unavailable after refusals, an overload that it reports itself, one failed plan of several, or a defect", () =>
     inFolder(async (openReal) => {
       const real = await openReal()
       const { engine: switchable, say } = switched(real)
@@ -224,7 +224,7 @@ describe("an engine behind its circuits", () => {
       expect(await found(engine)).toBe(0)
       await engine.close()
     }))
-  it("lets nobody hang: a call behind its limit is unavailable, and what it says later changes nothing", () =>
+  it("never hangs: a call beyond its time limit fails as unavailable, and a later answer to it changes nothing", () =>
     inFolder(async (openReal) => {
       const real = await openReal()
       const { engine: switchable, say } = switched(real)
@@ -260,7 +260,7 @@ describe("an engine behind its circuits", () => {
       expect(await found(engine)).toBe(0)
       await engine.close()
     }))
-  it("goes on searching while its writer is killed again and again, and writes as soon as it is back", () =>
+  it("keeps searching while its writer is killed again and again, and writes as soon as the writer is back", () =>
     inFolder(async (openReal) => {
       const opened: Array<LocalEngine> = []
       const supervised = await superviseEngine({

@@ -1,4 +1,4 @@
-/** The parts of leased counters alone: the table, what answers change in it, and a heartbeat that fails. */
+/** The parts of leased counters alone: the table, how answers change it, and a heartbeat that fails. */
 import { Deferred, Effect, Logger } from "effect"
 import type { SqlClient } from "effect/sql"
 import { describe, expect, it } from "vitest"
@@ -32,7 +32,7 @@ const granted = (entry: { readonly budget: Budget }, taken: number, others = 0, 
 })
 
 describe("a table of budgets", () => {
-  it("takes what is in hand and asks for the rest", () => {
+  it("takes what it holds and requests the rest", () => {
     const { table } = tableOf()
     const entry = table.entryOf(budget(100), 1_000)
     expect(table.take(entry, 1, 1_000)).toBe(undefined)
@@ -49,7 +49,7 @@ describe("a table of budgets", () => {
     expect(table.takeOnCredit(table.entryOf(budget(2, "b"), 0), 3)).toBe(undefined)
     expect([...table.telling]).toEqual([entry])
   })
-  it("gives back what is recalled at once, and while a statement is under way only after it", () => {
+  it("returns recalled units at once, or after the statement that is under way", () => {
     const { table, woken } = tableOf()
     const entry = table.entryOf(budget(100), 0)
     entry.held = 7
@@ -61,7 +61,7 @@ describe("a table of budgets", () => {
     expect([entry.held, entry.back, woken()]).toEqual([0, 7, 1])
     expect([...table.asking]).toEqual([entry])
   })
-  it("releases the oldest beyond its bound, the window before, and what is idle for ten minutes", () => {
+  it("releases the oldest budgets beyond its bound, the previous window, and what is idle for ten minutes", () => {
     const { table } = tableOf({ entriesMax: 1 })
     const first = table.entryOf(budget(100), 0)
     first.held = 4
@@ -77,7 +77,7 @@ describe("a table of budgets", () => {
 })
 
 describe("an exchange", () => {
-  it("puts into the entry what was granted and keeps what happened meanwhile", () => {
+  it("adds granted units to the entry and keeps what changed meanwhile", () => {
     const { table } = tableOf()
     const entry = table.entryOf(budget(100), 0)
     entry.back = 2
@@ -100,7 +100,7 @@ describe("an exchange", () => {
     expect([waiting.isRecalling, waiting.exhaustedUntil]).toEqual([true, 0])
     expect([exhausted.isRecalling, exhausted.exhaustedUntil]).toEqual([false, 6_000])
   })
-  it("counts once what was done without an answer, and not at all what was not done", () => {
+  it("counts unanswered statements once if they took effect, and not at all otherwise", () => {
     const { table } = tableOf()
     const done = table.entryOf(budget(100), 0)
     const lost = table.entryOf(budget(100, "b"), 0)
@@ -119,7 +119,7 @@ describe("an exchange", () => {
 })
 
 describe("a heartbeat", () => {
-  it("says that it failed, every 30 s at most, and fails nobody", async () => {
+  it("logs its failure every 30 s at most, and makes no request fail", async () => {
     const warnings: Array<unknown> = []
     let monotonic = 0
     let sent = 0

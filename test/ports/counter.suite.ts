@@ -14,7 +14,7 @@ export const minute = (name: string, limit: number, nth = 0): Budget => ({
 })
 export const volatile: CounterOptions = { kind: "rate", isDurable: false, entriesMax: 1_000, creditMax: 10, kept_ms: 0 }
 
-/** As a request does: from memory where that can say, else by asking. */
+/** Takes units as a request does: from memory if it can decide, otherwise by asking. */
 export const taking = (counter: Counter, budget: Budget, units = 1) =>
   Effect.suspend(() => {
     const taken = counter.take(budget, units)
@@ -26,7 +26,7 @@ export const passes = (counter: Counter, budget: Budget, times: number) =>
     (all) => all.filter(({ isAllowed }) => isAllowed).length
   )
 
-/** `members`: as many counters over one budget as there are processes; `within` runs them in a scope. */
+/** `members` is the number of counters that share one budget, one for each process; `within` runs them in a scope. */
 export const counterSuite = (
   name: string,
   members: number,
@@ -37,7 +37,7 @@ export const counterSuite = (
   const test = (title: string, body: (all: ReadonlyArray<Counter>) => Effect.Effect<void, unknown, Scope.Scope>) =>
     it.live(`${name}: ${title}`, () => within(body))
 
-  test("exactly the limit passes, wherever it is asked for and however many ask at once", (all) =>
+  test("exactly the limit passes, in whichever process and however many requests come at once", (all) =>
     Effect.gen(function* () {
       const random = makeRandom(7)
       for (const limit of [0, 1, 7, 60, 600]) {
@@ -57,16 +57,16 @@ export const counterSuite = (
         )
       }
     }))
-  test("what one holds and does not use, another may use to the last unit", (all) =>
+  test("units that one process holds and does not use are available to another, to the last one", (all) =>
     Effect.gen(function* () {
       const budget = minute("skewed", 600)
-      // Everyone takes a little, so that everyone holds some; one then wants all the rest.
+      // Each member takes a few units, so that each holds some; then one of them wants all the rest.
       let passed = 0
       for (const counter of all) passed += yield* passes(counter, budget, 5)
       passed += yield* passes(all[all.length - 1]!, budget, 700)
       assert.strictEqual(passed, 600)
     }))
-  test("a window does not know the one before it, nor one name the other", (all) =>
+  test("windows are independent of each other, and so are names", (all) =>
     Effect.gen(function* () {
       const [counter] = all
       assert.strictEqual(yield* passes(counter!, minute("a", 3), 5), 3)
@@ -77,7 +77,7 @@ export const counterSuite = (
       )
       assert.deepStrictEqual(remaining, [2, 1, 0])
     }))
-  test("several units are taken all or none, and what comes back passes again", (all) =>
+  test("several units are taken all or none, and returned units pass again", (all) =>
     Effect.gen(function* () {
       const [counter] = all
       const budget = minute("many", 10)
@@ -93,7 +93,7 @@ export const counterSuite = (
       assert.strictEqual(yield* passes(counter!, minute("endless", Infinity), 50), 50)
       assert.strictEqual(yield* counter!.used(minute("endless", Infinity)), 50)
     }))
-  test("a limit that is raised or lowered holds from the next unit on", (all) =>
+  test("a raised or lowered limit applies from the next unit on", (all) =>
     Effect.gen(function* () {
       const [counter] = all
       assert.strictEqual(yield* passes(counter!, minute("moved", 5), 9), 5)

@@ -1,5 +1,5 @@
 /**
- * Counters in memory, leased by a process that is alone, and leased by three; and what the leases do when somebody
+ * Counters in memory, leased by a single process, and leased by three; and what happens to the leases of a process that
  * dies.
  */
 import { PgClient } from "@effect/sql-pg"
@@ -27,7 +27,7 @@ interface Address {
 }
 const durable: CounterOptions = { ...volatile, kind: "quota", isDurable: true }
 
-/** A process's counter, until the scope closes. The clock stands inside the window. */
+/** One process's counter, until the scope closes. The clock stands inside the window. */
 const member = (address: Address, options: CounterOptions, isAlone = false) =>
   Effect.gen(function* () {
     const sql = Layer.fresh(
@@ -79,14 +79,14 @@ counterSuite("leased for long, three processes", 3, (body) =>
   )
 )
 
-it("memory holds the budgets of one window, and no more than it may", () => {
+it("memory keeps the budgets of one window, and no more than its bound", () => {
   const counter = makeMemoryCounter({ entriesMax: 2 })
   for (const name of ["a", "b", "c"]) counter.take(minute(name, 1), 1)
   assert.deepStrictEqual(
     ["b", "c"].map((name) => counter.take(minute(name, 1), 1)?.isAllowed),
     [false, false]
   )
-  // The oldest was forgotten, and begins again.
+  // The oldest budget was forgotten, and starts again.
   assert.strictEqual(counter.take(minute("a", 1), 1)?.isAllowed, true)
 })
 
@@ -97,7 +97,7 @@ const own = (address: Address, options: CounterOptions, isAlone = false) =>
     return { counter, stop: Scope.close(scope, Exit.void) }
   })
 
-it.live("a process that stops gives back what it held; what was used stays used", () =>
+it.live("a process that stops returns what it held; used units stay used", () =>
   inDatabase((address) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -116,14 +116,14 @@ it.live("a process that stops gives back what it held; what was used stays used"
   )
 )
 
-it.live("a process that is killed costs what it held, never less than was used, and nothing passes twice", () =>
+it.live("a killed process costs the units that it held, never fewer than were used, and nothing passes twice", () =>
   inDatabase((address) =>
     Effect.gen(function* () {
       const budget = minute("org", 1_000)
       let passed = 0
       let counter: Counter | undefined
       for (let life = 1; life <= 4; life++) {
-        // Never stopped: as if it had been killed.
+        // The previous counter was never stopped, as if its process had been killed.
         ;({ counter } = yield* own(address, durable, true))
         passed += yield* passes(counter, budget, 150)
         const used = yield* counter.used(budget)
@@ -138,7 +138,7 @@ it.live("a process that is killed costs what it held, never less than was used, 
   )
 )
 
-it.live("units of a process that is gone and not swept yet are refused soon, and the others' pass", () =>
+it.live("units of a dead process that is not swept yet are refused soon, and others' units pass", () =>
   inDatabase((address) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -153,7 +153,7 @@ it.live("units of a process that is gone and not swept yet are refused soon, and
   )
 )
 
-it.live("units that come back later than they were waited for are had, by the same clock", () =>
+it.live("units that are returned after the wait for them can be taken, by the same clock", () =>
   inDatabase((address) =>
     Effect.gen(function* () {
       const proxy = yield* Effect.acquireRelease(
@@ -180,7 +180,7 @@ it.live("units that come back later than they were waited for are had, by the sa
   )
 )
 
-it.live("two who tell at once tell everything", () =>
+it.live("processes that report at the same time lose nothing", () =>
   inDatabase((address) =>
     Effect.gen(function* () {
       const budget = minute("endless", Infinity)
@@ -194,43 +194,41 @@ it.live("two who tell at once tell everything", () =>
   )
 )
 
-it.live(
-  "while Postgres is away what is in hand passes, then a bounded number on credit, which is told afterwards",
-  () =>
-    inDatabase((address) =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const proxy = yield* Effect.acquireRelease(
-          Effect.promise(() => startBreakableProxy(address.host, address.port)),
-          (started) => Effect.promise(started.stop)
-        )
-        const counter = yield* member({ ...address, host: "127.0.0.1", port: proxy.port }, durable)
-        const budget = minute("org", 1_000)
-        yield* passes(counter, budget, 10)
-        proxy.cut()
-        const outcome = yield* Effect.forEach(Array.from({ length: 500 }), () =>
-          Effect.match(taking(counter, budget), { onFailure: ({ _tag }) => _tag as string, onSuccess: () => "passed" })
-        )
-        const passed = outcome.filter((each) => each === "passed").length
-        assert.isAtLeast(passed, durable.creditMax)
-        assert.isAtMost(passed, HELD_MAX + durable.creditMax)
-        assert.strictEqual(outcome[499], "CounterUnavailable")
-        proxy.heal()
-        const used = Effect.map(
-          sql<{
-            used: number
-          }>`SELECT (granted - coalesce((SELECT sum(held) FROM counter_leases), 0))::float8 AS used FROM counter_windows`,
-          ([row]) => row!.used
-        )
-        yield* Effect.retry(
-          Effect.flatMap(used, (n) => (n >= 10 + passed ? Effect.void : Effect.fail(n))),
-          { times: 300, schedule: every }
-        )
-      })
-    )
+it.live("while Postgres is away held units pass, then a bounded number on credit, which is reported afterwards", () =>
+  inDatabase((address) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const proxy = yield* Effect.acquireRelease(
+        Effect.promise(() => startBreakableProxy(address.host, address.port)),
+        (started) => Effect.promise(started.stop)
+      )
+      const counter = yield* member({ ...address, host: "127.0.0.1", port: proxy.port }, durable)
+      const budget = minute("org", 1_000)
+      yield* passes(counter, budget, 10)
+      proxy.cut()
+      const outcome = yield* Effect.forEach(Array.from({ length: 500 }), () =>
+        Effect.match(taking(counter, budget), { onFailure: ({ _tag }) => _tag as string, onSuccess: () => "passed" })
+      )
+      const passed = outcome.filter((each) => each === "passed").length
+      assert.isAtLeast(passed, durable.creditMax)
+      assert.isAtMost(passed, HELD_MAX + durable.creditMax)
+      assert.strictEqual(outcome[499], "CounterUnavailable")
+      proxy.heal()
+      const used = Effect.map(
+        sql<{
+          used: number
+        }>`SELECT (granted - coalesce((SELECT sum(held) FROM counter_leases), 0))::float8 AS used FROM counter_windows`,
+        ([row]) => row!.used
+      )
+      yield* Effect.retry(
+        Effect.flatMap(used, (n) => (n >= 10 + passed ? Effect.void : Effect.fail(n))),
+        { times: 300, schedule: every }
+      )
+    })
+  )
 )
 
-it.live("what was said and done, but never answered, is counted once, and what was granted with it is in hand", () =>
+it.live("a statement that took effect but was never answered is counted once, and its granted units are held", () =>
   inDatabase((address) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -255,7 +253,7 @@ it.live("what was said and done, but never answered, is counted once, and what w
         { times: 300, schedule: every }
       )
       counter.add(endless, 2)
-      // Longer than a statement may take: it is given up, and so is the next.
+      // Longer than a statement may take, so that this statement and the next are abandoned.
       yield* Effect.sleep(2_500)
       proxy.heal()
       const used = (which: typeof budget, wanted: number) =>
@@ -275,52 +273,50 @@ it.live("what was said and done, but never answered, is counted once, and what w
   )
 )
 
-it.live(
-  "nobody waits for more than a statement or two while Postgres stands still, and what passed is counted once",
-  () =>
-    inDatabase((address) =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const proxy = yield* Effect.acquireRelease(
-          Effect.promise(() => startBreakableProxy(address.host, address.port)),
-          (started) =>
-            Effect.promise(() => {
-              started.heal()
-              return started.stop()
-            })
-        )
-        const counter = yield* member(
-          { ...address, host: "127.0.0.1", port: proxy.port },
-          { ...durable, creditMax: 1_000 }
-        )
-        const organization = minute("org", 1_000_000)
-        let passed = yield* passes(counter, organization, 5)
-        proxy.block()
-        for (const until = performance.now() + 6_000; performance.now() < until;) {
-          // Also for budgets that nobody used before: a new minute.
-          for (const budget of [organization, minute(`key_${passed}`, 600)]) {
-            const taken = yield* Effect.timeoutOption(taking(counter, budget), 5_000)
-            assert.strictEqual(taken._tag === "Some" && taken.value.isAllowed, true)
-          }
-          passed++
-          yield* Effect.sleep(50)
+it.live("no request waits for more than a statement or two while Postgres hangs, and what passed is counted once", () =>
+  inDatabase((address) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const proxy = yield* Effect.acquireRelease(
+        Effect.promise(() => startBreakableProxy(address.host, address.port)),
+        (started) =>
+          Effect.promise(() => {
+            started.heal()
+            return started.stop()
+          })
+      )
+      const counter = yield* member(
+        { ...address, host: "127.0.0.1", port: proxy.port },
+        { ...durable, creditMax: 1_000 }
+      )
+      const organization = minute("org", 1_000_000)
+      let passed = yield* passes(counter, organization, 5)
+      proxy.block()
+      for (const until = performance.now() + 6_000; performance.now() < until;) {
+        // Includes budgets that nobody used before, as in a new minute.
+        for (const budget of [organization, minute(`key_${passed}`, 600)]) {
+          const taken = yield* Effect.timeoutOption(taking(counter, budget), 5_000)
+          assert.strictEqual(taken._tag === "Some" && taken.value.isAllowed, true)
         }
-        proxy.heal()
-        const used = Effect.map(
-          sql<{
-            used: number
-          }>`SELECT (granted - coalesce((SELECT sum(held) FROM counter_leases l WHERE l.name = 'org'), 0))::float8 AS used FROM counter_windows WHERE name = 'org'`,
-          ([row]) => row!.used
-        )
-        yield* Effect.retry(
-          Effect.flatMap(used, (n) => (n === passed ? Effect.void : Effect.fail(n))),
-          { times: 300, schedule: every }
-        )
-      })
-    )
+        passed++
+        yield* Effect.sleep(50)
+      }
+      proxy.heal()
+      const used = Effect.map(
+        sql<{
+          used: number
+        }>`SELECT (granted - coalesce((SELECT sum(held) FROM counter_leases l WHERE l.name = 'org'), 0))::float8 AS used FROM counter_windows WHERE name = 'org'`,
+        ([row]) => row!.used
+      )
+      yield* Effect.retry(
+        Effect.flatMap(used, (n) => (n === passed ? Effect.void : Effect.fail(n))),
+        { times: 300, schedule: every }
+      )
+    })
+  )
 )
 
-it.live("windows that are over are removed", () =>
+it.live("windows that have ended are removed", () =>
   inDatabase((address) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

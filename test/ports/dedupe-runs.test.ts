@@ -1,4 +1,4 @@
-/** The parts of sealed runs: blocks, filters, sorted files, and the decisions which runs to merge. */
+/** The parts of sealed runs: blocks, filters, sorted files, and the decisions about which runs to merge. */
 import { assert, describe, it } from "vitest"
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
@@ -39,7 +39,7 @@ const printsOf = (prefix: string, count: number) =>
     .words
 
 describe("a block", () => {
-  it("names the organization of every row, whatever its requests had that was not new", () => {
+  it("names the organization of every row, however many of a request's ids were not new", () => {
     const chance = makeRandom(3)
     for (let round = 0; round < 200; round++) {
       const requests = Array.from({ length: 1 + chance.below(6) }, () => ({
@@ -57,7 +57,7 @@ describe("a block", () => {
         .flatMap(({ eventIds, organizationId }) => eventIds.map(() => organizationTag(narrowKey(key, organizationId))))
         .filter((_, id) => fresh[id])
       const tags: Array<number> = []
-      // Also when the bytes are anywhere in a larger buffer, as the log returns them.
+      // The bytes may also lie anywhere in a larger buffer, as when the log returns them.
       const moved = Buffer.alloc(block.length + 7)
       moved.set(block, 3)
       const words = wordsOf(moved.subarray(3, 3 + block.length))
@@ -72,7 +72,7 @@ describe("a block", () => {
 })
 
 describe("the filter", () => {
-  it("has every id that was added, and says maybe to less than one in a hundred others", () => {
+  it("has every added id, and answers maybe for fewer than one in a hundred others", () => {
     for (const count of [1, 10, 1_000, 50_000]) {
       const filter = new Uint32Array(filterWords(count))
       const scale = filterScale(filter)
@@ -90,7 +90,7 @@ describe("the filter", () => {
 })
 
 describe("sorting rows", () => {
-  it("brings any rows into order, equal and clustered ones too", () => {
+  it("sorts any rows, including equal and clustered ones", () => {
     const chance = makeRandom(1)
     for (const spread of [1, 100, 2 ** 32]) {
       const rows = Uint32Array.from({ length: 3_000 * ROW_WORDS }, () => Math.floor(chance.next() * spread))
@@ -122,7 +122,7 @@ describe("the store of runs", () => {
       for (const count of [1, PAGE_ROWS - 1, PAGE_ROWS, PAGE_ROWS + 1, 5 * PAGE_ROWS, 3_333]) {
         const words = printsOf(`of-${count}`, count)
         store.add(words, [7, words.length])
-        // Rows with one first word fill more than a page: a look must not stop at its edge.
+        // Rows with the same first word fill more than a page, so a lookup must not stop at the end of the page.
         const twins = Uint32Array.from({ length: 4 * 500 }, (_, i) =>
           i % 4 === 0 ? 0x80000000 : Math.imul(i, 0x9e3779b1)
         )
@@ -138,7 +138,7 @@ describe("the store of runs", () => {
       }
     }))
 
-  it("merges without losing a row, keeps the newest hour of equal ones, and lets the old go", () =>
+  it("merges without losing a row, keeps the newest hour of equal ones, and removes the old runs", () =>
     inFolder((folder) => {
       const store = new RunStore(options(folder))
       const words = printsOf("a", 900)
@@ -153,7 +153,7 @@ describe("the store of runs", () => {
       const names = readdirSync(folder)
       const opened = names.map((name) => new SealedRun(folder, openRun(folder, name)))
       for (let id = 0; id < 900; id++) {
-        // Id i was in parts i / 100 and the one before.
+        // Id i is in part i / 100 and in the one before it.
         const newest = Math.min(7, Math.floor(id / 100))
         const hours = opened.map((run) => run.hourOf(words, id * 4))
         assert.strictEqual(Math.max(...hours), 10 + newest < 12 ? -1 : 10 + newest, `id ${id}`)
@@ -162,7 +162,7 @@ describe("the store of runs", () => {
       opened.forEach((run) => run.close())
     }))
 
-  it("keeps its bound through seal after seal, and ends", () =>
+  it("keeps its bound seal after seal, and compaction ends", () =>
     inFolder((folder) => {
       const store = new RunStore(options(folder, { idsMax: 10_000, runIdsMax: 4_000 }))
       const held = new Map<string, number>()
@@ -182,7 +182,7 @@ describe("the store of runs", () => {
       }
     }))
 
-  it("leaves only whole runs behind whenever a merge is left, and opens to the same ids", () =>
+  it("leaves only complete runs behind wherever a merge is abandoned, and opens to the same ids", () =>
     inFolder((folder) => {
       const words = printsOf("a", 60_000)
       const fill = new RunStore(options(folder))
@@ -192,7 +192,7 @@ describe("the store of runs", () => {
         fill.seal(range(i))
       }
       for (let steps = 0; steps < 6; steps++) {
-        // Left after some steps without a word, as a killed thread leaves it.
+        // Abandoned after some steps without closing anything, as when its thread is killed.
         const store = new RunStore(options(folder))
         store.open()
         const compaction = store.compact(() => 0)
@@ -218,7 +218,7 @@ describe("the store of runs", () => {
 })
 
 describe("a disk that drops what was not synced", () => {
-  it("keeps a whole run under every name, and removes none before what replaces it is kept", (ctx) => {
+  it("keeps a complete run under every name, and removes none before its replacement is durable", (ctx) => {
     const reason = simulatedDiskMissing()
     if (reason !== undefined) return ctx.skip(reason)
     inFolder((work) => {
@@ -259,7 +259,7 @@ describe("a disk that drops what was not synced", () => {
 describe("which runs are merged", () => {
   const limits = { fanout: 4, runIdsMax: 20_000, runsMax: 24 }
   const unbounded = { ...limits, runsMax: 1_000 }
-  it("leaves few of them however many seals there were, and writes an id some times only", () => {
+  it("leaves few of them however many seals there were, and rewrites an id only a few times", () => {
     const chance = makeRandom(2)
     let runs: Array<RunSize> = []
     let written = 0,
@@ -284,7 +284,7 @@ describe("which runs are merged", () => {
     assert.isTrue(most < 9, `${most} runs beside the full ones`)
     assert.isTrue(written / sealed < 2.5, `${written / sealed} times`)
   })
-  it("never joins over a gap", () => {
+  it("never merges across a gap", () => {
     assert.isUndefined(
       chooseMerge(
         [
@@ -297,7 +297,7 @@ describe("which runs are merged", () => {
       )
     )
   })
-  it("goes beyond its limits rather than have a look ask any number of runs", () => {
+  it("exceeds its limits rather than let a lookup read any number of runs", () => {
     const runs = Array.from({ length: 25 }, (_, i) => ({
       from: i,
       to: i + 1,
@@ -305,12 +305,12 @@ describe("which runs are merged", () => {
     }))
     assert.deepEqual(chooseMerge(runs, limits), { first: 7, length: 2 })
   })
-  it("a wider or newer run replaces what it was made of", () => {
+  it("a wider or newer run replaces those it was made of", () => {
     const run = (from: number, to: number, generation: number) => ({ from, to, generation })
     const runs = [run(0, 4, 1), run(0, 2, 0), run(2, 4, 0), run(4, 6, 1), run(4, 6, 0), run(6, 8, 0)]
     assert.deepEqual(replacedRuns(runs), [runs[1], runs[2], runs[4]])
   })
-  it("gaps are what no run covers", () => {
+  it("gaps are the offsets that no run covers", () => {
     assert.deepEqual(
       gapsOf(
         [
@@ -331,8 +331,8 @@ describe("which runs are merged", () => {
   })
 })
 
-describe("who loses ids", () => {
-  it("only organizations above one level, which fills the bound", () => {
+describe("organizations that lose ids", () => {
+  it("are only those above one level, which fills the bound", () => {
     const chance = makeRandom(4)
     for (let round = 0; round < 300; round++) {
       const held = Array.from({ length: 1 + chance.below(8) }, () => chance.below(1_000))
@@ -343,7 +343,7 @@ describe("who loses ids", () => {
       if (level !== Infinity) assert.isTrue(kept > total - held.length && level >= Math.floor(total / held.length))
     }
   })
-  it("their oldest, and nobody below the level", () => {
+  it("lose their oldest ids, and those below the level lose none", () => {
     const runs = [
       new Map([
         [1, 100],

@@ -21,7 +21,7 @@ describe(`dedupe windows over Kafka ${kafkaVersion}${reason === undefined ? "" :
     if (reason === undefined) await broker.stop()
   })
 
-  /** A process: a log and a window of its own. Ends with the scope. */
+  /** A process with a log and a window of its own, which ends with the scope. */
   const startProcess = (
     folder: string
   ): Effect.Effect<
@@ -67,7 +67,7 @@ describe(`dedupe windows over Kafka ${kafkaVersion}${reason === undefined ? "" :
     })
   const ids = (prefix: string) => Array.from({ length: 200 }, (_, i) => `${prefix}-${i}`)
 
-  it.live("tell what the other stored, through seals, and after a new start with and without their runs", (ctx) => {
+  it.live("recognise what the other stored, through seals, and after a restart with and without their runs", (ctx) => {
     if (reason !== undefined) return ctx.skip(reason)
     return Effect.scoped(
       Effect.gen(function* () {

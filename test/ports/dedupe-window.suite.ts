@@ -1,4 +1,4 @@
-/** The behaviour of every dedupe window, whatever its storage: the port compared with a plain Map with times. */
+/** The behaviour of every dedupe window, whatever its storage, compared with a plain Map of times. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer, type Scope } from "effect"
 import { makeRandom } from "../../fixtures/random.ts"
@@ -8,12 +8,12 @@ import { EventLog, type EventLogUnavailable } from "../../log/event-log/event-lo
 import { makeSetClock } from "../support/clock.ts"
 
 export const HOUR = 3_600_000
-/** Ten minutes into an hour, so that no step of the real clock matters. */
+/** Ten minutes into an hour, so that an adjustment of the real clock does not matter. */
 export const START = Date.UTC(2026, 0, 1) + 600_000
 export const TOPIC = "blocks"
 export const request = (organizationId: string, ...eventIds: ReadonlyArray<string>) => ({ organizationId, eventIds })
 
-/** As the events service does: what was admitted is appended, or taken back when it could not be. */
+/** As the events service does: admitted ids are appended, or taken back if the append fails. */
 export const admitAndStore = Effect.fnUntraced(function* (
   window: DedupeWindow["Service"],
   requests: ReadonlyArray<ReturnType<typeof request>>,
@@ -101,7 +101,7 @@ export const dedupeWindowSuite = (name: string, build: Build) =>
         })
       )
 
-    it.live("tells seen from new, within a call and across calls, apart for each organization", () =>
+    it.live("distinguishes seen ids from new ones, within and across calls, for each organization", () =>
       over((window) =>
         Effect.gen(function* () {
           const first = yield* window.admit([
@@ -123,7 +123,7 @@ export const dedupeWindowSuite = (name: string, build: Build) =>
       )
     )
 
-    it.live("leaves nothing for the log when nothing was new", () =>
+    it.live("has nothing to append to the log when nothing was new", () =>
       over((window) =>
         Effect.gen(function* () {
           yield* admitAndStore(window, [request("one", "a")])
@@ -133,7 +133,7 @@ export const dedupeWindowSuite = (name: string, build: Build) =>
       )
     )
 
-    it.live("answers as a map with time does, whatever is asked, taken back, or left to grow old", () =>
+    it.live("answers as a map of times does for random calls, ids taken back, and ids that expire", () =>
       over((window, time) =>
         Effect.gen(function* () {
           for (const seed of [1, 2, 3])
@@ -150,7 +150,7 @@ export const dedupeWindowSuite = (name: string, build: Build) =>
       )
     )
 
-    it.live("keeps an id for the hours of the window and not an hour longer", () =>
+    it.live("keeps an id for the hours of the window and no longer", () =>
       over((window, time) =>
         Effect.gen(function* () {
           assert.deepStrictEqual(yield* admitAndStore(window, [request("one", "a")]), [[0]])

@@ -1,6 +1,6 @@
 /**
- * Fingerprints, their table, and the windows of every kind: exact within their bounds, honest past them, made again
- * from the log.
+ * Fingerprints, their table, and the windows of every kind: exact within their bounds, predictable beyond them, and
+ * rebuilt from the log.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer, type Scope } from "effect"
@@ -84,7 +84,7 @@ describe("the table", () => {
     assert.isTrue(table.bytes / 60_000 < 64)
     assert.strictEqual(table.dropped, 0)
   })
-  it("forgets what is older than the window, measured from the first time it was seen", () => {
+  it("forgets what is older than the window, measured from when it was first seen", () => {
     const table = new FingerprintTable({ windowHours: 720, bytesMax: 1e9 })
     table.admit(print("a"), 0, START)
     assert.isFalse(table.admit(print("a"), 0, START + 720 * HOUR))
@@ -99,18 +99,18 @@ describe("the table", () => {
     for (let i = 39_500; i < 40_000; i++)
       assert.isFalse(table.admit(print(`id-${i}`), 0, START + 400 * HOUR), `id-${i}`)
   })
-  it("at its bound still knows what came a moment ago, though all of it came within one hour", () => {
+  it("at its bound still knows recent ids, though all of them came within one hour", () => {
     const table = new FingerprintTable({ windowHours: 720, bytesMax: 4 * SEGMENT_BYTES })
     for (let i = 0; i < 60_000; i++) {
       assert.isTrue(table.admit(print(`id-${i}`), 0, START), `id-${i}`)
-      // At any point between two removals.
+      // Checked at any point between two removals.
       if (i % 7 === 0 && i > 6_000)
         assert.isFalse(table.admit(print(`id-${i - 6_000}`), 0, START), `id-${i - 6_000} at ${i}`)
     }
     assert.isAtMost(table.bytes, 4 * SEGMENT_BYTES)
     assert.isAbove(table.dropped, 40_000)
   })
-  it("made for a number of ids splits nothing up to there, and cleared knows nothing, in the same memory", () => {
+  it("splits nothing up to the number of ids that it was made for, and is empty but as large when cleared", () => {
     const table = new FingerprintTable({ windowHours: 720, bytesMax: 1e9, ids: 20_000 })
     assert.strictEqual(table.bytes, 0)
     table.prepare(3)
@@ -156,7 +156,7 @@ describe("the table", () => {
   })
 })
 
-/** So small that a test crosses every boundary. */
+/** Small enough for a test to cross every boundary. */
 const SMALL = { key, topic: TOPIC, sealIds: 64, fanout: 2, runIdsMax: 1_500 }
 const sealed = (folder: string, over: Partial<SealedWindowOptions> = {}) =>
   Layer.fresh(DedupeWindow.layerSealed({ ...SMALL, folder, ...over }))
@@ -175,7 +175,7 @@ const runsIn = (folder: string) =>
   readdirSync(folder)
     .filter((name) => name.endsWith(RUN_SUFFIX))
     .sort((a, b) => Number.parseInt(a) - Number.parseInt(b))
-/** Up to which offset runs cover the log. */
+/** The offset up to which runs cover the log. */
 const coveredIn = (folder: string) =>
   Math.max(0, ...runsIn(folder).map((name) => Number(name.split("-")[1]!.split(".")[0])))
 const generationOf = (name: string) => Number(name.split(".")[1])
@@ -194,7 +194,7 @@ const seenOf = (window: DedupeWindow["Service"], organizationId: string, asked: 
     yield* window.forget(admission)
     return admission.seen[0]!.reduce((sum, flag) => sum + flag, 0)
   })
-/** Until the window has read again what it must. */
+/** Waits until the window has read again what it must. */
 const untilSeen = (window: DedupeWindow["Service"], organizationId: string, asked: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     for (let waited = 0; waited < 60_000; waited += 10) {
@@ -203,7 +203,7 @@ const untilSeen = (window: DedupeWindow["Service"], organizationId: string, aske
     }
     assert.fail(`the window knows ${yield* seenOf(window, organizationId, asked)} of ${asked.length}`)
   })
-/** Stores ids in calls of 50, so that seals come in between. */
+/** Stores ids in calls of 50, so that seals happen in between. */
 const store = Effect.fnUntraced(function* (
   window: DedupeWindow["Service"],
   organizationId: string,
@@ -230,13 +230,13 @@ const overMemoryLog = <A, E>(
   )
 
 describe("sealed runs", () => {
-  it.live("answer as a map with time does through seals, merges, expiry and new starts", () =>
+  it.live("answer as a map of times does through seals, merges, expiry and restarts", () =>
     overMemoryLog((time) =>
       Effect.gen(function* () {
         for (const seed of [1, 2, 3, 4]) {
           const folder = yield* temporaryFolder("dedupe")
           const log = yield* EventLog
-          // Each seed has ids of its own: earlier ones are no longer in the log.
+          // Each seed uses ids of its own: those of earlier ones are no longer in the log.
           yield* log.trim(TOPIC, 0, (yield* log.bounds(TOPIC, 0)).endOffset)
           const model = new Model()
           let checked = 0
@@ -252,7 +252,8 @@ describe("sealed runs", () => {
                 window: Effect.succeed(window),
                 between: (call) =>
                   Effect.gen(function* () {
-                    // Some calls bring more rows than a seal takes: the next ones find it done, or in progress.
+                    // Some calls bring more rows than a seal takes; then the next calls find the seal done or in
+                    // progress.
                     if (call % 12 === 11) {
                       yield* until(() => coveredIn(folder) >= checked, "no run was made of what was stored")
                       checked = (yield* log.bounds(TOPIC, 0)).endOffset - 3
@@ -261,10 +262,10 @@ describe("sealed runs", () => {
                   })
               })
             )
-            // Hours pass between two lives as well.
+            // Hours also pass between two runs of the program.
             time.forward(40 * HOUR)
           }
-          // On a busy machine merging, which gives way, may be behind calls that come without a pause.
+          // Merging yields to calls, so on a busy machine it may lag behind calls that come without a pause.
           yield* withWindow(folder, () =>
             until(() => {
               for (const name of runsIn(folder)) names.add(name)
@@ -276,7 +277,7 @@ describe("sealed runs", () => {
     )
   )
 
-  it.live("are opened again: after a new start only what came after the last one is read", () =>
+  it.live("are opened again: after a restart only what follows the last run is read from the log", () =>
     overMemoryLog(() =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder("dedupe")
@@ -288,7 +289,7 @@ describe("sealed runs", () => {
           })
         )
         const covered = coveredIn(folder)
-        // One record of each run is looked at, by which it is known to belong to this log.
+        // One record of each run is read, to check that the run belongs to this log.
         const reads: Array<number> = []
         const watched = EventLog.of({
           ...log,
@@ -313,7 +314,7 @@ describe("sealed runs", () => {
     )
   )
 
-  it.live("keep what was admitted and taken back out, also when a seal came in between", () =>
+  it.live("keep what was admitted and taken back out of the runs, also when a seal comes in between", () =>
     overMemoryLog(() =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder("dedupe")
@@ -322,7 +323,7 @@ describe("sealed runs", () => {
             const log = yield* EventLog
             const refused = yield* window.admit([request("one", ...ids("refused", 30))])
             const slow = yield* window.admit([request("one", ...ids("slow", 30))])
-            // Seals that neither of the two is part of, since the log has neither.
+            // Neither of the two is part of these seals, since the log has neither.
             yield* store(window, "one", ids("other", 500))
             yield* until(() => runsIn(folder).length > 0, "no run")
             assert.strictEqual(yield* seenOf(window, "one", ids("refused", 30)), 30)
@@ -347,7 +348,7 @@ describe("sealed runs", () => {
     )
   )
 
-  it.live("are made again from the log when the folder is lost", () =>
+  it.live("are rebuilt from the log when the folder is lost", () =>
     overMemoryLog(() =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder("dedupe")
@@ -361,7 +362,7 @@ describe("sealed runs", () => {
         rmSync(folder, { recursive: true })
         yield* withWindow(folder, (window) =>
           Effect.gen(function* () {
-            // The newest at once, the rest in the background.
+            // The newest ids at once, the rest in the background.
             assert.strictEqual(yield* seenOf(window, "one", all.slice(-50)), 50)
             yield* untilSeen(window, "one", all)
             assert.strictEqual(yield* seenOf(window, "one", ids("b", 3_000)), 0)
@@ -371,7 +372,7 @@ describe("sealed runs", () => {
     )
   )
 
-  it.live("that are damaged anywhere are thrown away and made again, and never answer wrongly", () =>
+  it.live("that are damaged anywhere are discarded and rebuilt, and never answer wrongly", () =>
     overMemoryLog(() =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder("dedupe")
@@ -386,8 +387,7 @@ describe("sealed runs", () => {
         for (let round = 0; round < 16; round++) {
           const name = chance.pick(runsIn(folder))
           const bytes = readFileSync(join(folder, name))
-          // A page that never reached the disk, a byte that turned, an end that is missing, a whole page of another
-          // place.
+          // A page that never reached the disk, a changed byte, a missing end, or a whole page from another place.
           const at = chance.below(bytes.length)
           const page = Math.floor(at / 4_096) * 4_096
           if (round % 4 === 0) bytes.fill(0, page, Math.min(bytes.length, page + 4_096))
@@ -407,7 +407,7 @@ describe("sealed runs", () => {
     )
   )
 
-  it.live("of another log, another key or another topic are thrown away", () =>
+  it.live("of another log, another key or another topic are discarded", () =>
     overMemoryLog(() =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder("dedupe")
@@ -422,7 +422,7 @@ describe("sealed runs", () => {
         yield* withWindow(folder, fill([...kept, ...lost]))
         const records = (yield* log.read({ topic: TOPIC, partition: 0, from: 0, recordsMax: 1_000, bytesMax: 1e9 }))
           .records
-        /** A log that a backup brought back: its first records, then others. */
+        /** A log restored from a backup: its first records, then others. */
         const restored = (others: number) =>
           Effect.gen(function* () {
             const again = yield* EventLog
@@ -460,7 +460,7 @@ describe("sealed runs", () => {
     )
   )
 
-  it.live("past the bound take from the organization that floods, its oldest first, and from nobody else", () =>
+  it.live("past the bound lose ids of the organization that floods, its oldest first, and of nobody else", () =>
     overMemoryLog(() =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder("dedupe")
@@ -479,7 +479,7 @@ describe("sealed runs", () => {
               }
               assert.strictEqual(yield* seenOf(window, "small", small), 500)
               assert.strictEqual(yield* seenOf(window, "late", small), 500)
-              // An even share is removed from the run that the bound falls into, which may be a large one after merges.
+              // An even share is removed from the run in which the bound falls; after merges, this may be a large one.
               assert.isAbove(yield* seenOf(window, "flood", flood.slice(-1_500)), 300)
             }),
           { idsMax: 4_000 }
@@ -488,7 +488,7 @@ describe("sealed runs", () => {
     )
   )
 
-  it.live("tell what another process admitted to the same log, each with a folder of its own", () =>
+  it.live("recognise what another process admitted to the same log, each with a folder of its own", () =>
     overMemoryLog(() =>
       Effect.gen(function* () {
         const [left, right] = [yield* temporaryFolder("dedupe"), yield* temporaryFolder("dedupe")]
@@ -505,8 +505,8 @@ describe("sealed runs", () => {
                 assert.strictEqual(yield* seenOf(a, "two", theirs), 0)
               }
               yield* until(() => runsIn(left).length > 0 && runsIn(right).length > 0, "no run")
-              // Both admitted the same ids before either could know: later ones are recognised by both, and rows are
-              // twice in the log.
+              // Both admitted the same ids before either could know of the other: later calls to both recognise them,
+              // and the log contains the rows twice.
               const raced = ids("raced", 100)
               const [first, second] = [
                 yield* a.admit([request("one", ...raced)]),
@@ -526,7 +526,7 @@ describe("sealed runs", () => {
     )
   )
 
-  it.live("bring no more memory than they say, and say what they take", () =>
+  it.live("use no more memory than they are allowed, and report what they use", () =>
     overMemoryLog(() =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder("dedupe")

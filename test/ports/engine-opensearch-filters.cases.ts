@@ -1,4 +1,7 @@
-/** Filters whose values end in a star: the best words of a field, the same ones that the engine in memory takes. */
+/**
+ * Filters whose values end in a star: they take the best words of a field, the same ones that the engine in memory
+ * takes.
+ */
 import { expect, it } from "vitest"
 import type { SearchEngine } from "../../engine-sdk/src/engine.ts"
 import { generateCatalog, productSchema } from "../../fixtures/catalog/generate.ts"
@@ -19,7 +22,7 @@ const beginnings = (texts: ReadonlyArray<string>, lengths: ReadonlyArray<number>
 ]
 
 export const opensearchFilterCases = (make: () => Promise<Made>, makeLarge: () => Promise<Made>): void => {
-  it("filters that end in a star stand for the same words as in memory, also of what was just written", async () => {
+  it("filters that end in a star stand for the same words as in memory, including words just written", async () => {
     const products = [...generateCatalog({ seed: 5, products: PRODUCTS })]
     const { fields, name: _name, ...more } = productSchema("products")
     const { dispose, engine } = await make()
@@ -55,10 +58,10 @@ export const opensearchFilterCases = (make: () => Promise<Made>, makeLarge: () =
         const found = await compare({ q: "*", filter_by, max_filter_by_candidates: most, per_page: 20 })
         if (found < (await compare({ q: "*", filter_by, max_filter_by_candidates: 200, per_page: 20 }))) isCut++
       }
-      // It makes a difference: most beginnings have more words than are taken.
+      // The limit matters: most prefixes have more words than are taken.
       expect(isCut).toBeGreaterThan(20)
       await compare({ q: "*", sort_by: "_eval(title:=s*):desc", max_filter_by_candidates: 2 })
-      // A word that becomes the best of its beginning pushes another one out.
+      // A word that becomes the best for its prefix displaces another one.
       const fresh = Array.from({ length: 60 }, (_product, i) => ({
         ...products[0]!,
         id: `fresh-${i}`,
@@ -71,7 +74,7 @@ export const opensearchFilterCases = (make: () => Promise<Made>, makeLarge: () =
           fresh.map((one) => JSON.stringify(one)).join("\n")
         )
       expect(await compare({ q: "*", filter_by: "title:s*", max_filter_by_candidates: 1, per_page: 5 })).toBe(60)
-      // Deletions by a filter take the same words, too.
+      // Deletions by a filter take the same words.
       const path = `/collections/products/documents?${new URLSearchParams({ filter_by: "title:s*" })}`
       const deleted = await Promise.all(labs.map((lab) => lab.call("DELETE", path)))
       expect(deleted[1]).toEqual(deleted[0])
@@ -81,7 +84,7 @@ export const opensearchFilterCases = (make: () => Promise<Made>, makeLarge: () =
       await dispose()
     }
   })
-  it("filters that end in a star stand for every word of a collection whose words are not remembered", async () => {
+  it("filters that end in a star stand for every word of a collection whose words are not kept in memory", async () => {
     const { dispose, engine } = await makeLarge()
     const lab = createLab(engine)
     try {

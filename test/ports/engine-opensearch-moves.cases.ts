@@ -1,6 +1,6 @@
 /**
- * Collections that are moved between indices while they are written to and searched: by size, by order and by a change
- * of their schema. Requests are held where it matters, so that what is late is late in every run.
+ * Collections that are moved between indices while they are written to and searched: because of their size, by order,
+ * or by a change of their schema. Requests are held back where it matters, so that what is late is late in every run.
  */
 import { describe, expect, it } from "vitest"
 import type { SearchEngine, WriteVerdict } from "../../engine-sdk/src/engine.ts"
@@ -30,7 +30,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
     if (!engine.ok) throw new Error(engine.error.message)
     return engine.value
   }
-  /** Engines over one installation, closed in the end. */
+  /** Runs engines of one installation and closes them at the end. */
   const using =
     (
       settings: ReadonlyArray<Partial<OpensearchOptions>>,
@@ -86,7 +86,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
   }
 
   describe("a collection that is moved", () => {
-    /** Requests that write documents of these ids are held back until `release`, which answers when they are done. */
+    /** Holds back requests that write documents with these ids until `release`, which answers when they are done. */
     const holdWrites = (mark: string) => {
       const real = globalThis.fetch
       let open = () => {}
@@ -107,7 +107,8 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
         }
       }
     }
-    // Behind the fence and before the last look, which carries it along; and behind that, where it is left.
+    // `catch_up`: after the fence and before the last look, which carries the write along. `switch`: after that look,
+    // so that the write is left behind.
     for (const step of ["catch_up", "switch"] as const)
       it(`takes a write that arrives late (${step}) once, in the order of the others`, async () => {
         let late: ReturnType<typeof holdWrites> | undefined
@@ -131,7 +132,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
             { kind: "delete", id: "d4" }
           ])
           expect(await late.arrived()).toBe(true)
-          // Deleted by another one while it is copied: the copy has it no more.
+          // The document is deleted by another engine while it is copied: the copy no longer has it.
           const deleted = written(mover!, "a", [{ kind: "delete", id: "d7" }])
           await Promise.all([promoted(mover!, "a"), deleted])
           const verdicts: ReadonlyArray<WriteVerdict> = await writing
@@ -148,7 +149,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
         })()
       })
     it(
-      "is searched, read and written where it is now by a process that has not heard of it",
+      "is searched, read and written at its new place by a process that does not know of the move yet",
       using([{}, { follow_ms: 3_600_000 }], async ([mover, late]) => {
         await mover!.createCollection("a", schema, 1)
         await written(
@@ -172,7 +173,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
       })
     )
     it(
-      "is what it was, or moved, wherever the mover ends, and what it leaves is cleared",
+      "is either unmoved or moved, wherever the mover ends, and its leftovers are cleared",
       using([{}, {}], async ([first, second], prefix) => {
         await first!.createCollection("a", schema, 1)
         await first!.createCollection("b", schema, 1)
@@ -193,7 +194,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
               (result) => (result.ok ? "done" : result.error.kind),
               (error: unknown) => (error instanceof Killed ? "killed" : error)
             )
-          // The one before was not heard of for long enough to be given up.
+          // The previous mover must be silent for long enough to be given up.
           let ended = await ends()
           expect(await eventually(async () => ended !== "Conflict" || (ended = await ends()) !== "Conflict")).toBe(true)
           await victim.close()
@@ -214,7 +215,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
         expect(await stocksOf(second!, "a")).toEqual([...model])
       })
     )
-    it("says that it was interrupted where its copy was cleared as nobody's, and stays what it was", async () => {
+    it("reports an interruption if its copy was cleared as abandoned, and stays unchanged", async () => {
       let prefix = ""
       const onMoveStep = async (now: Step) => {
         if (now !== "copy") return
@@ -238,7 +239,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
       })()
     })
     it(
-      "leaves the shared index when it is too large for it, or brings along too many fields",
+      "leaves the shared index when it is too large for it, or adds too many fields",
       using([{ poolDocuments_max: 10 }], async ([engine], prefix) => {
         await engine!.createCollection("a", schema, 1)
         await written(
@@ -268,7 +269,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
       drop: ["stock"],
       add: [suiteField("stock", "float", { optional: false }), suiteField("colour", "string")]
     }
-    it("is seen whole or not at all, with its progress, and takes writes meanwhile", async () => {
+    it("is visible completely or not at all, reports its progress, and takes writes meanwhile", async () => {
       let progress: unknown
       let reader: OpensearchEngine | undefined
       const onMoveStep = async (step: Step) => {
@@ -292,7 +293,8 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
         const answers = { old: 0, new: 0 }
         const searching = [first!, second!].map(async (engine) => {
           while (!isOver) {
-            // As a request plans: by the schema that its process knows. Written meanwhile is neither red nor low.
+            // Plans as a request does: by the schema that its process knows. What is written meanwhile is neither red
+            // nor low.
             const isNew = engine
               .describeCollection("a", "products")!
               .schema.fields.some(({ name }) => name === "colour")
@@ -313,7 +315,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
         await pause(100)
         const altered = await first!.alterCollection("a", "products", change)
         expect(altered.ok ? undefined : altered.error).toBeUndefined()
-        // A busy machine takes its time.
+        // A busy machine may take longer.
         for (let waited = 0; waited < 60_000 && answers.new <= 3; waited += 100) await pause(100)
         isOver = true
         await Promise.all([...searching, writing])
@@ -331,7 +333,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
       })()
     })
     it(
-      "that a document does not fit changes nothing and leaves nothing",
+      "that some document does not fit changes nothing and leaves nothing behind",
       using([{}], async ([engine], prefix) => {
         await engine!.createCollection("a", schema, 1)
         await written(
@@ -355,7 +357,7 @@ export const opensearchMoveCases = (nodes: () => ReadonlyArray<string>): void =>
   })
 
   it(
-    "an index that an earlier program made is given what it lacks",
+    "an index created by an earlier program is given what it lacks",
     using([{}], async ([engine], prefix) => {
       await engine!.close()
       await fetch(`${nodes()[0]}/${prefix}-documents-pool`, { method: "DELETE" })

@@ -19,7 +19,7 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
     if (!engine.ok) throw new Error(engine.error.message)
     return engine.value
   }
-  /** The same documents here and in memory. */
+  /** Stores the same documents in the cluster and in memory. */
   const beside = async (
     documents: ReadonlyArray<object>,
     body: (cluster: Lab, memory: Lab, prefix: string) => Promise<void>,
@@ -50,8 +50,9 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
   }
 
   describe("words", () => {
-    it("stand for the most frequent of what continues or nearly is them, and for no more", async () => {
-      // kettle00 is in one document, kettle13 in fourteen; each of them beside a word of its own and `copper` or `tin`.
+    it("stand for the most frequent words that continue or nearly match them, and for no more", async () => {
+      // The word kettle00 is in one document, kettle13 in fourteen; each document also has a word of its own and
+      // `copper` or `tin`.
       const documents = Array.from({ length: 14 }, (_word, n) =>
         Array.from({ length: n + 1 }, (_document, i) => ({
           id: `${n}-${i}`,
@@ -65,19 +66,19 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
         expect(continued.found).toBe(95)
         const mistyped = await alike(cluster, memory, { q: "ketle13", num_typos: 2, prefix: false })
         expect(mistyped.found).toBe(14)
-        // With a filter only words that match something count; after another word, those that occur with it.
+        // With a filter, only words in matching documents count; after another word, those that occur together with it.
         expect((await alike(cluster, memory, { q: "kettle", filter_by: "price:<4" })).found).toBe(10)
         await alike(cluster, memory, { q: "tin kettle" })
         await alike(cluster, memory, { q: "copper kettle", filter_by: "price:>2" })
         await alike(cluster, memory, { q: "kettle", max_candidates: 2 })
-        // Nothing is found by more typing errors than needed, nor by fewer words than found something.
+        // No more typos are allowed than needed, and no word is dropped if all words together find something.
         expect((await alike(cluster, memory, { q: "kettle07 copper" })).found).toBe(4)
         await alike(cluster, memory, { q: "kettle07 coper" })
         await alike(cluster, memory, { q: "kettle07 silver w7x1", drop_tokens_threshold: 20 })
         await alike(cluster, memory, { q: "kettle 07 tin" })
       })
     })
-    it("are those of now, whoever wrote, replaced or deleted documents", async () => {
+    it("are the current ones, whoever wrote, replaced or deleted documents", async () => {
       const documents = [{ id: "1", title: "brass bell" }]
       await beside(documents, async (cluster, memory, prefix) => {
         const other = createLab(await opened(prefix))
@@ -91,7 +92,7 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
           expect((await alike(cluster, memory, { q: "bel" })).found).toBe(2)
           await change("PATCH", `${path}/1`, { title: "brass horn" })
           expect((await alike(cluster, memory, { q: "bel" })).ids).toEqual(["2"])
-          // As near as `horn`, which is gone: a word without documents takes no place.
+          // As similar as `horn`, which is deleted: a word without documents takes no place.
           await change("DELETE", `${path}/1`)
           await change("POST", path, { id: "3", title: "hoxn" })
           expect((await alike(cluster, memory, { q: "hopn" })).ids).toEqual(["3"])
@@ -100,7 +101,7 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
         }
       })
     })
-    it("of a collection that is too large to list are what the cluster takes for near", async () => {
+    it("of a collection that is too large to list are those that the cluster considers similar", async () => {
       const documents = ["kettle", "kettles", "mug"].map((title, id) => ({ id: String(id), title }))
       const bounded = { vocabularyDocuments_max: 2 }
       await beside(
@@ -114,7 +115,7 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
   })
 
   describe("facets", () => {
-    it("show the object around a value, of the document that was found and came first", async () => {
+    it("show the object around a value, from the first document that was found", async () => {
       const documents = Array.from({ length: 40 }, (_document, i) => ({
         id: String(i),
         title: i % 2 === 0 ? "oak chair" : "oak table",
@@ -152,25 +153,25 @@ export const opensearchRuleCases = (nodes: () => ReadonlyArray<string>): void =>
         for (const lab of labs) await lab.close()
       }
     })
-    it("show the values that the contract shows, at a cut through equals too", async () => {
+    it("show the values that the contract shows, also where equals are cut off", async () => {
       const documents = Array.from({ length: 1_300 }, (_document, i) => ({
         id: String(i),
         title: i % 3 === 0 ? "oak chair" : "oak table",
-        // Many equals: 60 kinds of about 21 each, born in another order than the alphabet's.
+        // Many equal counts: 60 kinds of about 21 documents each, first written in an order other than the alphabet's.
         kind: `kind ${(i * 37) % 60}`,
         price: ((i * 7) % 90) - 20,
         score: ((i * 11) % 50) / 4
       }))
       await beside(documents, async (cluster, memory) => {
         const facets = { facet_by: "kind,price,score", max_facet_values: 7, per_page: 1 }
-        // Filters that match all documents, most, few; facet values by the whole collection, by the hits, and as
-        // requested.
+        // Filters that match all documents, most, or few; facet values counted over the whole collection, over the
+        // hits, and as requested.
         await alike(cluster, memory, { q: "*", ...facets })
         await alike(cluster, memory, { q: "oak", ...facets })
         await alike(cluster, memory, { q: "chair", ...facets })
         for (const facet_strategy of ["exhaustive", "top_values"])
           await alike(cluster, memory, { q: "table", ...facets, facet_strategy })
-        // Ranges of the values that are looked at, which are not all.
+        // Ranges over the values that are counted, which are not all values.
         const ranges = "price(below:[-100, 0], low:[0, 30], high:[30, 100])"
         const few = await alike(cluster, memory, { q: "*", facet_by: ranges, max_facet_values: 7, per_page: 1 })
         expect(few.facets[0][0].reduce((sum: number, [, count]: [string, number]) => sum + count, 0)).toBeLessThan(

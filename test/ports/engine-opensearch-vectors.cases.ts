@@ -1,4 +1,4 @@
-/** Vectors over the cluster, beyond what all engines must do with them: indices, moves, processes, limits. */
+/** Vectors in the cluster, beyond what every engine must do with them: indices, moves, processes, limits. */
 import { describe, expect, it } from "vitest"
 import type { SearchEngine } from "../../engine-sdk/src/engine.ts"
 import { OpensearchEngine, type OpensearchOptions } from "../../engine-sdk/src/opensearch/mod.ts"
@@ -9,7 +9,7 @@ import { suiteVector } from "../../engine-sdk/src/testing/vector-suite.ts"
 
 const direction = (num_dim: number, more = {}) => suiteField("direction", "float[]", { num_dim, sort: false, ...more })
 const schema = suiteSchema("things", [suiteField("name", "string"), direction(2)])
-/** Farther from the first the higher `i` is; no two are alike. */
+/** The higher `i` is, the farther the vector is from the first; no two are equal. */
 const turned = (i: number, of = 10_000) => [Math.cos((Math.PI * i) / of), Math.sin((Math.PI * i) / of)]
 const things = (count: number, more = {}): Document[] =>
   Array.from({ length: count }, (_thing, i) => ({ id: `t${i}`, name: `thing ${i}`, direction: turned(i), ...more }))
@@ -55,7 +55,7 @@ export const opensearchVectorCases = (nodes: () => ReadonlyArray<string>): void 
 
   describe("vectors in the cluster", () => {
     it(
-      "lie in an index of their own, are found at once by every process, and by nobody else",
+      "are in an index of their own, and are found at once by every process and only by their tenant",
       using(2, async ([first, second], prefix) => {
         for (const namespace of ["a", "b"]) await first!.createCollection(namespace, schema, 1)
         await write(first!, "a", things(3))
@@ -83,7 +83,7 @@ export const opensearchVectorCases = (nodes: () => ReadonlyArray<string>): void 
         const own = indices.filter(([name]) => !name.endsWith("-pool"))
         expect(own.map(([, { mappings }]) => mappings.properties.v00.dimension)).toEqual([2, 2])
         expect(indices.find(([name]) => name.endsWith("-pool"))?.[1].mappings.properties.v00).toBeUndefined()
-        // The same id, the other tenant's document.
+        // The same id, but in the other tenant's document.
         await second!.write("b", "things", [{ kind: "delete", id: "t0" }])
         expect(idsOf(await answer(first!, around(turned(0), 10)))).toEqual(["t0", "t1", "t2"])
         expect(idsOf(await answer(first!, around(turned(0), 10), "b"))).toEqual(["t1"])
@@ -92,7 +92,7 @@ export const opensearchVectorCases = (nodes: () => ReadonlyArray<string>): void 
       })
     )
     it(
-      "come to a collection that has documents, and change their length, under writes",
+      "are added to a collection that has documents, and change their length, during writes",
       using(2, async ([engine, other], prefix) => {
         await engine!.createCollection("a", suiteSchema("things", [suiteField("name", "string")]), 1)
         await write(engine!, "a", things(20))
@@ -130,7 +130,7 @@ export const opensearchVectorCases = (nodes: () => ReadonlyArray<string>): void 
       })
     )
     it(
-      "are shown as deep as the nearest go, which are at most ten thousand",
+      "are shown as deep as the nearest neighbours go, which are at most ten thousand",
       using(1, async ([engine]) => {
         await engine!.createCollection("a", schema, 1)
         await write(engine!, "a", things(1_200))
@@ -142,7 +142,7 @@ export const opensearchVectorCases = (nodes: () => ReadonlyArray<string>): void 
           around(turned(0), 1_100, { ...deep, pinned: [{ id: "t1199", position: 1 }] })
         )
         expect([pinned.found, idsOf(pinned)]).toEqual([1_101, ["t1049", "t1050", "t1051"]])
-        // Of some hundred neighbours only those of the page are fetched; in other cases all of them.
+        // Of some hundred neighbours, only those of the page are fetched; with other sorts, all of them.
         for (const more of [{}, { sort: [{ kind: "vector_distance", order: "desc" }] } as const]) {
           const first = more.sort === undefined ? 280 : 19
           const page = await answer(engine!, around(turned(0), 300, { offset: 280, limit: 2, ...more }))
@@ -157,7 +157,7 @@ export const opensearchVectorCases = (nodes: () => ReadonlyArray<string>): void 
       })
     )
     it(
-      "may have any length: none is no direction, and very long ones are found",
+      "may have any length: a zero vector has no direction, and very long ones are found",
       using(1, async ([engine]) => {
         await engine!.createCollection("a", schema, 1)
         await write(engine!, "a", [

@@ -1,4 +1,4 @@
-/** Beyond the engine suite: tenants and processes over one cluster, refusals by name, nodes that end. */
+/** Beyond the engine suite: tenants and processes that share a cluster, refusals by name, nodes that end. */
 import { describe, expect, it } from "vitest"
 import type { SearchEngine } from "../../engine-sdk/src/engine.ts"
 import { OpensearchEngine } from "../../engine-sdk/src/opensearch/mod.ts"
@@ -45,7 +45,7 @@ const written = async (engine: SearchEngine, namespace: string, documents: Reado
   )
   expect(result.ok ? result.value.filter((verdict) => !verdict.result.ok) : result.error).toEqual([])
 }
-/** A clock that is asked again until it holds, or two seconds are over: what another process did comes by itself. */
+/** Checks a condition until it holds or the tries run out: the changes of another process arrive by themselves. */
 const eventually = async (holds: () => boolean): Promise<boolean> => {
   for (let looks = 0; looks < 1_000 && !holds(); looks++) await new Promise((settle) => setTimeout(settle, 50))
   return holds()
@@ -70,16 +70,16 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
 
   describe("tenants of one index", () => {
     it(
-      "meet nothing of each other: same names, same ids, the other's words and values",
+      "see nothing of each other: same names, same ids, the other's words and values",
       using(
         async (engine, prefix) => {
-          // On one shard: only the prefixes of words and ids, and the filter, separate them.
+          // On one shard, only the prefixes of words and ids, and the filter, separate the tenants.
           for (const namespace of ["a", "b"]) await engine.createCollection(namespace, schema, 1)
           await written(engine, "a", [
             { id: "1", name: "Gazettea", brand: "Alpha", stock: 1 },
             { id: "2", name: "Gazettez", brand: "Alpha", stock: 2 }
           ])
-          // As near to what will be mistyped as the words of the first, and more than are looked at.
+          // As similar to the mistyped word as the words of the first tenant, and more than are considered.
           await written(
             engine,
             "b",
@@ -105,7 +105,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
           expect(scanned.ok && scanned.value.ids).toEqual(["1", "2"])
           const got = await engine.get("a", "products", ["1", "3"])
           expect(got.ok && got.value.map((document) => document?.brand)).toEqual(["Alpha", undefined])
-          // Both are in the index that small collections share.
+          // Both collections are in the index that small collections share.
           expect(await indicesOf(prefix)).toEqual([
             `${prefix}-collections`,
             `${prefix}-counters`,
@@ -121,7 +121,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
       )
     )
     it(
-      "have an index of their own where the shared one has no room for their fields",
+      "get an index of their own when the shared one has no room for their fields",
       using(async (engine, prefix) => {
         const fields = Array.from({ length: 33 }, (_field, i) => suiteField(`text_${i}`, "string"))
         await engine.createCollection("a", suiteSchema("wide", fields), 1)
@@ -137,7 +137,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
 
   describe("several processes over one cluster", () => {
     it(
-      "find at once what another wrote, and keep one order of insertion",
+      "find at once what another wrote, and keep one insertion order",
       using(async (first, prefix) => {
         const second = await opened({ nodes: nodes(), prefix })
         try {
@@ -159,7 +159,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
       })
     )
     it(
-      "lose no change of a document that both change",
+      "lose no change to a document that both change",
       using(async (first, prefix) => {
         const second = await opened({ nodes: nodes(), prefix })
         try {
@@ -194,7 +194,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
       })
     )
     it(
-      "write by the schema of now, though they have not heard of it yet, and not into what was dropped",
+      "write by the current schema, though they have not received it yet, and not into a dropped collection",
       using(async (first, prefix) => {
         await first.createCollection("a", schema, 1)
         const late = await opened({ nodes: nodes(), prefix, follow_ms: 3_600_000 })
@@ -216,7 +216,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
       })
     )
     it(
-      "agree on fields that documents bring along",
+      "agree on fields that documents add",
       using(async (first, prefix) => {
         const second = await opened({ nodes: nodes(), prefix })
         const red: Filter = {
@@ -227,7 +227,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
         }
         const heavy: Filter = { kind: "number", field: "weight", type: "int64", ranges: [{ min: 5, max: 5 }] }
         try {
-          // One may learn of the other's field in the middle of a batch: in one of four runs.
+          // One process may learn of the other's field in the middle of a batch; this happens in one of four runs.
           for (let round = 0; round < 12; round++) {
             const name = `products${round}`
             const put = async (engine: OpensearchEngine, document: Document) => {
@@ -256,7 +256,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
 
   describe("a search", () => {
     it(
-      "asks the cluster once where words are found as they are typed, and at most four times, its words known",
+      "calls the cluster once if words are found as typed, and at most four times when it knows the words",
       using(async (engine) => {
         await engine.createCollection("a", schema, 1)
         await written(engine, "a", [{ id: "1", name: "Copper kettle" }])
@@ -272,17 +272,18 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
           return [found, trips]
         }
         try {
-          // The first search counts documents and lists their words.
+          // The first search counts the documents and lists their words.
           expect(await tripsOf(["copper", "kett"])).toEqual([1, 3])
           expect(await tripsOf(["copper", "kett"])).toEqual([1, 1])
-          // That no document has a word is known, and so is what it is near to.
+          // It is known that no document has the word, and also which words are similar.
           expect(await tripsOf(["coper"])).toEqual([1, 1])
           expect(await tripsOf(["coppxr", "nothing", "whatever"])).toEqual([1, 1])
           expect(await tripsOf(["nothing", "like", "it", "whatever"])).toEqual([0, 1])
-          // A foreign write is noticed during the search, and read: without that the new word would be unknown.
+          // A foreign write is noticed during the search and its words are read; otherwise the new word would be
+          // unknown.
           await written(engine, "a", [{ id: "2", name: "Kettle drum" }])
           expect(await tripsOf(["drum"])).toEqual([1, 4])
-          // Both words exist, but in no common document: the results of each alone are requested again.
+          // Both words exist, but in no common document, so the results for each alone are requested as well.
           expect(await tripsOf(["copper", "drum"])).toEqual([1, 3])
         } finally {
           globalThis.fetch = real
@@ -293,7 +294,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
 
   describe("what cannot be done", () => {
     it(
-      "is refused by name, and never left out",
+      "is refused by name, and never silently omitted",
       using(async (engine) => {
         const named = (result: Awaited<ReturnType<SearchEngine["createCollection"]>>) =>
           result.ok || result.error.kind !== "CapabilityMissing"
@@ -369,7 +370,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
     const said = (result: Awaited<ReturnType<SearchEngine["createCollection"]>>) =>
       result.ok ? "made" : [result.error.kind, result.error.message.includes("takes no new indices: ")]
     it(
-      "is opened all the same: what is there is searched and written to, the rest is refused until the block is gone",
+      "is opened anyway: existing collections are searched and written, the rest is refused until the block is gone",
       using(async (first, prefix) => {
         await first.createCollection("a", schema, 1)
         await written(first, "a", [{ id: "1", name: "Copper kettle" }])
@@ -394,7 +395,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
             []
           ])
           await blocked(false)
-          // By itself, without a request for a new one.
+          // The indices are created without a request for a new one.
           let indices: ReadonlyArray<string> = []
           for (let looks = 0; looks < 1_000 && indices.length < 3; looks++) {
             await new Promise((settle) => setTimeout(settle, 50))
@@ -412,7 +413,7 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
       })
     )
     it(
-      "nor writes, as on a full disk, is opened and searched; both come back with the block gone",
+      "nor writes, as on a full disk, is opened and searched; both return when the block is gone",
       using(async (first, prefix) => {
         const full = async (isFull: boolean): Promise<void> => {
           const response = await fetch(`${nodes()[0]}/${prefix}-documents-*/_settings`, {
@@ -447,14 +448,14 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
   })
 
   describe("nodes", () => {
-    it("that are gone are passed over", async () => {
+    it("that are gone are skipped", async () => {
       const prefix = `c${installations++}`
       const whole = await opened({ nodes: nodes(), prefix })
       await whole.createCollection("a", schema, 1)
       const engine = await opened({ nodes: [await deadNode(), ...nodes()], prefix })
       try {
         for (let i = 0; i < 4; i++) {
-          // A write is sent once, and a node that takes no connection got none of it.
+          // A write is sent once; a node that refuses the connection did not receive it.
           await written(engine, "a", [{ id: String(i), name: "Kettle" }])
           expect((await answer(engine, "a", suitePlan("products"))).found).toBe(i + 1)
         }
@@ -463,12 +464,12 @@ export const opensearchCases = (nodes: () => ReadonlyArray<string>): void => {
         await whole.close()
       }
     })
-    it("of which none answers are one failure with that meaning", async () => {
+    it("of which none answers are one failure that says so", async () => {
       const engine = await OpensearchEngine.open({ nodes: [await deadNode()], prefix: "none" })
       expect(engine.ok ? "open" : engine.error.kind).toBe("Unavailable")
     })
     it(
-      "are not asked any more when the engine is closed",
+      "get no more requests when the engine is closed",
       using(async (engine) => {
         await engine.createCollection("a", schema, 1)
         await engine.close()

@@ -1,4 +1,6 @@
-/** The engine suite on a real node of OpenSearch, in both grades, and what only tenants of one index can show. */
+/**
+ * The engine suite on a real node of OpenSearch, in both grades, and what only tenants that share an index can show.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { OpensearchEngine, type OpensearchOptions } from "../../engine-sdk/src/opensearch/mod.ts"
 import { engineSuite, type EngineUnderTest } from "../../engine-sdk/src/testing/engine-suite.ts"
@@ -84,7 +86,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch${missing === undefined ? "" :
     await agreeing(measureVectorAgreement, { products: 1_000, searches: 140, seed: 12 })
   })
 
-  it("answers searches of every kind of value, and what changes them, word for word as the engine in memory", async () => {
+  it("answers searches and changes of every kind of value word for word as the engine in memory", async () => {
     const { engine, dispose } = await make()
     const labs = [createLab(), createLab(engine)] as const
     const timeless = (body: unknown) =>
@@ -101,7 +103,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch${missing === undefined ? "" :
         expect(timeless(found), `${method} ${path}`).toEqual(timeless(wanted))
         if (wanted.status < 300) answered++
       }
-      // Four are refused by both.
+      // Both refuse four of them.
       expect([answered, searches.length + kindsOfValues.operations.length]).toEqual([78, 82])
     } finally {
       await labs[0].close()

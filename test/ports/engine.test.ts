@@ -53,7 +53,7 @@ engineSuite(framework, "durable with search workers", async () => {
     worker: true,
     searchWorkers: { count: 2, documents_min: 0, cost_min_ms: 0, here_share: 0 }
   })
-  // They come up with the first collection; until then searches run where they arrive.
+  // The workers start with the first collection; until they are ready, searches run on the calling thread.
   await engine.createCollection("before", suiteSchema("c", [suiteField("title", "string")]), 0)
   await expect.poll(() => engine.searchWorkers().ready, { timeout: 60_000 }).toBe(2)
   await engine.dropCollection("before", "c")

@@ -1,5 +1,6 @@
 /**
- * The event log suite on a real Kafka broker, the topics' table, and what only brokers do: lose answers, die, freeze.
+ * The event log suite on a real Kafka broker, the requirements for topics, and faults that only brokers have: lost
+ * answers, a killed broker, a frozen one.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Queue, type Scope } from "effect"
@@ -31,7 +32,7 @@ const optionsFor = (broker: TestBroker, over: Partial<KafkaLogOptions> = {}): Ka
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (value: Uint8Array) => new TextDecoder().decode(value)
 
-/** Everything in all partitions: ids in order, by partition. */
+/** The ids of all records in order, by partition. */
 const readAll = (log: EventLog["Service"]) =>
   Effect.forEach(
     Array.from({ length: PARTITIONS }, (_, partition) => partition),
@@ -61,7 +62,7 @@ const underLoad = <E>(log: EventLog["Service"], disturb: Effect.Effect<void, E>)
     const writer = (id: number) =>
       Effect.gen(function* () {
         for (let i = 0; !isOver; i++) {
-          // Of equal size and of unequal, since the sequence trap takes equal batches only.
+          // Batches of equal and unequal sizes, since the sequence trap accepts only equal batches.
           const records = Array.from({ length: 1 + (i % 2) * (id % 3) }, (_, j) => ({
             topic: "t.v1",
             partition: (id + j) % PARTITIONS,
@@ -127,11 +128,11 @@ describe("what topics must be", () => {
       "max.message.bytes": String(16 * 1024 * 1024)
     }
   }
-  it("takes what the table says and more of it", () => {
+  it("accepts what the table requires and more", () => {
     assert.deepStrictEqual(differencesOf(spec, good), [])
     assert.deepStrictEqual(differencesOf(spec, { ...good, settings: { ...good.settings, "retention.ms": "-1" } }), [])
   })
-  it("says every difference in words", () => {
+  it("states every difference in words", () => {
     assert.deepStrictEqual(
       differencesOf(spec, {
         partitions: 1,
@@ -197,7 +198,7 @@ else {
       })
     )
 
-    it.live("tells a subscriber of what another process appends", () =>
+    it.live("notifies a subscriber of what another process appends", () =>
       Effect.gen(function* () {
         const prefix = `h${prefixes++}.`
         yield* withLog({ prefix }, (log) =>
@@ -211,7 +212,7 @@ else {
       })
     )
 
-    it.live("sends what waits for all partitions in one request, and answers each append for itself", () =>
+    it.live("sends what waits for all partitions in one request, and answers each append separately", () =>
       Effect.gen(function* () {
         const wire = yield* Effect.acquireRelease(
           Effect.promise(() => openWire(broker.port())),
@@ -226,7 +227,8 @@ else {
               [[0], [0], [0], [0], [1]]
             )
             assert.strictEqual(wire.answers().seen - before, 1)
-            // Lost whole, and stored: sent again unchanged, every partition recognises the repetition.
+            // The answer is lost although the records were stored: when they are sent again unchanged, every partition
+            // recognises the repetition.
             wire.lose = (answer) => (answer === before + 1 ? "cut" : "no")
             assert.deepStrictEqual(yield* Effect.all([one(0), one(1), one(2), one(3)], { concurrency: "unbounded" }), [
               [2],
@@ -247,7 +249,7 @@ else {
       }).pipe(Effect.scoped)
     )
 
-    it.live("refuses when too much waits, tells of a broker that is away, and stores what waited", () =>
+    it.live("refuses when too much waits, reports an unreachable broker, and stores what waited", () =>
       Effect.gen(function* () {
         const wire = yield* Effect.acquireRelease(
           Effect.promise(() => openWire(broker.port())),
@@ -281,7 +283,7 @@ else {
               )
               wire.lose = () => "no"
               yield* log.append([{ ...one, value: bytes("after") }])
-              // Both abandoned ones were in progress, and neither is there twice.
+              // Both abandoned appends were in progress, and neither is stored twice.
               assert.deepStrictEqual(yield* log.bounds("t.v1", 0), { startOffset: 0, endOffset: 4 })
               yield* log.health
             })
@@ -348,7 +350,7 @@ else {
                 Array.from({ length: 4 }, async (_, id) => {
                   for (let i = 0; i < 50; i++) {
                     const value = `${id}:${String(i).padStart(3, "0")}`
-                    // A send that fails is one more way to be caught.
+                    // A send that fails proves the same fault.
                     await producer.send({ acks: -1, topic: "overlap.t.v1", messages: [{ partition: 0, value }] }).then(
                       () => acknowledged.push(value),
                       () => acknowledged.push(`${value} failed`)

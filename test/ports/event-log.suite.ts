@@ -46,7 +46,7 @@ export const eventLogSuite = <E>(name: string, fresh: () => Layer.Layer<EventLog
       })
     )
 
-    scenario("keeps bytes, empty values and empty keys as they are, apart from the caller's buffer", (log) =>
+    scenario("keeps bytes, empty values and empty keys unchanged, independent of the caller's buffer", (log) =>
       Effect.gen(function* () {
         const value = Uint8Array.from({ length: 70_000 }, (_, i) => i % 251)
         yield* log.append([record("", { value }), record("", { key: "" })])
@@ -123,7 +123,7 @@ export const eventLogSuite = <E>(name: string, fresh: () => Layer.Layer<EventLog
       })
     )
 
-    scenario("replaces values in their places where it can, or nothing at all", (log) =>
+    scenario("replaces values at their offsets if it can, or nothing at all", (log) =>
       Effect.gen(function* () {
         yield* log.append([record("a", { key: "k" }), record("b"), record("c")])
         yield* log.trim("t.v1", 0, 1)
@@ -154,7 +154,7 @@ export const eventLogSuite = <E>(name: string, fresh: () => Layer.Layer<EventLog
       })
     )
 
-    scenario("hints at what was appended", (log) =>
+    scenario("sends hints about appended records", (log) =>
       Effect.gen(function* () {
         const hints = yield* log.subscribe
         yield* log.append([record("a"), record("b", { partition: 3 })])

@@ -1,5 +1,5 @@
 /**
- * The event log suite on memory and on LMDB, and what only the LMDB adapter promises: survival, sync before answer,
+ * The event log suite in memory and on LMDB, and what only the LMDB adapter promises: survival, sync before the answer,
  * bounds, space.
  */
 import { assert, describe, it } from "@effect/vitest"
@@ -30,7 +30,7 @@ const withLog = <A, E>(
 const record = (size: number, fill = 1) => ({ topic: "t.v1", partition: 0, value: new Uint8Array(size).fill(fill) })
 
 describe("the LMDB log", () => {
-  it.live("goes on numbering after a restart, also when retention left nothing", () =>
+  it.live("continues its numbering after a restart, even when retention left nothing", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const path = yield* folder
@@ -67,7 +67,7 @@ describe("the LMDB log", () => {
     )
   )
 
-  it.live("stays broken after a failed sync, and shows readers nothing of it", () =>
+  it.live("stays broken after a failed sync, and shows readers none of what was not synced", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const path = yield* folder
@@ -101,7 +101,7 @@ describe("the LMDB log", () => {
     )
   )
 
-  it.live("is whole again once it is opened anew after a failed sync", () =>
+  it.live("is intact again once it is reopened after a failed sync", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const path = yield* folder
@@ -119,8 +119,8 @@ describe("the LMDB log", () => {
         yield* withLog({ path }, (log) =>
           Effect.gen(function* () {
             yield* log.health
-            // The refused record may be there or not; acknowledged ones are, and numbering continues after what is
-            // there.
+            // The refused record may or may not be stored; acknowledged ones are, and numbering continues after the
+            // last stored one.
             const { endOffset } = yield* log.bounds("t.v1", 0)
             assert.deepStrictEqual(yield* log.append([record(10, 5)]), [endOffset])
             const { records } = yield* log.read({ topic: "t.v1", partition: 0, from: 0, recordsMax: 9, bytesMax: 999 })
@@ -131,7 +131,7 @@ describe("the LMDB log", () => {
     )
   )
 
-  it.live("retention gives space back while a slow reader keeps reading", () =>
+  it.live("retention frees space while a slow reader keeps reading", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const path = yield* folder
@@ -179,9 +179,9 @@ const lostIn = (path: string, acknowledged: ReadonlyMap<number, number>) =>
   )
 
 /**
- * A disk that drops every byte written since its last sync, seen from above LMDB (needs no compiler): `durable` is the
- * data file when the newest sync was reported, and a crash right after a commit leaves that. `lying` reports a sync
- * without waiting for one. Pages half written back are the business of the traced disk below.
+ * Simulates, above LMDB and without a compiler, a disk that loses every byte written since its last sync: `durable` is
+ * the data file as of the latest reported sync, and a crash right after a commit leaves only that. `lying` reports a
+ * sync without performing one. The traced disk below covers pages that were partly written.
  */
 const lostAfterCrash = (lying: boolean, seed: number) =>
   Effect.scoped(
@@ -202,7 +202,7 @@ const lostAfterCrash = (lying: boolean, seed: number) =>
           commit: async (writes) => {
             await real.commit(writes)
             if (++commits !== crashAtCommit) return
-            // Written and visible, not yet synced as far as the log has waited: the worst moment for a power cut.
+            // Written and visible, but not synced as far as the log knows: the worst moment for a power failure.
             survivors = new Map(acknowledged)
             await writeFile(join(after, "data.mdb"), durable)
           },
@@ -222,7 +222,7 @@ const lostAfterCrash = (lying: boolean, seed: number) =>
               acknowledged.set(offset!, fill)
             }
           })
-        // A first commit creates the partition's database, so that the lying disk has something to forget.
+        // The first commit creates the partition's database, so that the lying disk has something to lose.
         return Effect.andThen(
           log.append([record(10, 9)]),
           Effect.all(
@@ -237,8 +237,8 @@ const lostAfterCrash = (lying: boolean, seed: number) =>
   )
 
 /**
- * Runs the appender on a traced disk, then cuts the power at random moments and counts what was acknowledged and is
- * gone.
+ * Runs the appender on a traced disk, then cuts the power at random moments and counts the acknowledged records that
+ * are lost.
  */
 const lostInTrace = (mode: "waiting" | "lying", cuts: number) =>
   Effect.gen(function* () {
@@ -265,7 +265,7 @@ const lostInTrace = (mode: "waiting" | "lying", cuts: number) =>
   })
 
 describe("a disk that drops what was not synced", () => {
-  it.live("takes no acknowledged record with it", () =>
+  it.live("loses no acknowledged record with it", () =>
     Effect.gen(function* () {
       for (let seed = 1; seed <= 20; seed++)
         assert.strictEqual((yield* lostAfterCrash(false, seed)).lost, 0, `seed ${seed}`)
@@ -279,7 +279,7 @@ describe("a disk that drops what was not synced", () => {
     })
   )
 
-  it.live("at the level of system calls: no cut of the power loses an acknowledged record", (ctx) =>
+  it.live("at the level of system calls: no power failure loses an acknowledged record", (ctx) =>
     Effect.scoped(
       Effect.gen(function* () {
         const reason = simulatedDiskMissing()

@@ -38,7 +38,7 @@ for (const [name, store] of [
   ["rows of Postgres", Layer.provide(layerPostgresFeeds, layerTestSql)]
 ] as const)
   layer(Layer.fresh(store), { excludeTestServices: true })(`feeds as ${name}`, (it) => {
-    it.effect("are appended to where they end, and read as they came", () =>
+    it.effect("are appended at their end, and read as they were sent", () =>
       Effect.gen(function* () {
         const feeds = yield* FeedStore
         const whole = bytes(2_500_003)
@@ -57,7 +57,7 @@ for (const [name, store] of [
         expect(yield* feeds.ids).toEqual(["fed_1"])
       })
     )
-    it.effect("keep what came before their sender went away, and nothing beyond their bound", () =>
+    it.effect("keep what came before their sender broke off, and nothing beyond their bound", () =>
       Effect.gen(function* () {
         const feeds = yield* FeedStore
         const broken = { id: "fed_2", offset: 0, pieces: pieces(bytes(10_000), 1_000, 5_000), bytesMax: 20_000 }
@@ -73,7 +73,7 @@ for (const [name, store] of [
         expect((yield* Effect.promise(() => all(feeds.read("fed_2")))).equals(bytes(5_000))).toBe(true)
       })
     )
-    it.effect("are gone when they are removed, and none is where none was", () =>
+    it.effect("are gone when removed; removing a missing one does nothing", () =>
       Effect.gen(function* () {
         const feeds = yield* FeedStore
         yield* feeds.remove("fed_2")
@@ -90,7 +90,7 @@ for (const [name, store] of [
         expect(yield* feeds.ids).toEqual(["fed_1"])
       })
     )
-    it.effect("are not read further than somebody reads", () =>
+    it.effect("are not read further than their consumer reads", () =>
       Effect.gen(function* () {
         const feeds = yield* FeedStore
         let sent = 0

@@ -1,4 +1,4 @@
-/** Servers of writing models as their documentation says they answer, and as they should not. */
+/** Servers of writing models: answers as their documentation describes them, and faulty ones. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { Effect, Fiber, Layer, Stream } from "effect"
 import {
@@ -60,7 +60,7 @@ const textOf = (pieces: ReadonlyArray<GeneratorPiece>) =>
   pieces.map((piece) => (piece.kind === "text" ? piece.text : "")).join("")
 const streamHead = (response: import("node:http").ServerResponse) =>
   response.writeHead(200, { "content-type": "text/event-stream" })
-/** The first word of an answer, as each interface has it. */
+/** The first word of an answer, in the format of each interface. */
 const firstWord: ReadonlyMap<GeneratorKind, string> = new Map([
   ["openai", `data: ${JSON.stringify({ choices: [{ delta: { content: "Lamps" } }] })}\n\n`],
   [
@@ -72,10 +72,10 @@ const firstWord: ReadonlyMap<GeneratorKind, string> = new Map([
 
 const USAGE = { input_tokens: 11, output_tokens: 3 }
 describe.each(generatorKinds)("a server of %s", (kind) => {
-  it("answers whole: its text alone, what it counted", async () => {
+  it("answers a complete text with its usage", async () => {
     expect(await complete(order(kind))).toEqual({ text: "Lamps are bright.", finish: "stop", usage: USAGE })
   })
-  it("answers word by word, and says that it ended", async () => {
+  it("answers word by word, and marks the end", async () => {
     const pieces = await stream(order(kind))
     expect(pieces).toEqual([
       { kind: "text", text: "Lamps" },
@@ -84,7 +84,7 @@ describe.each(generatorKinds)("a server of %s", (kind) => {
       { kind: "end", finish: "stop", usage: USAGE }
     ])
   })
-  it("is busy: it is asked again after what it says, and then it is told so", async () => {
+  it("is busy: the request is repeated after the time that it names, and then fails as busy", async () => {
     for (const ask of [complete, stream]) {
       server.asked.splice(0)
       server.misbehaves = (_, response) => {
@@ -105,7 +105,7 @@ describe.each(generatorKinds)("a server of %s", (kind) => {
       expect(failure.message).not.toContain(KEY)
     }
   })
-  it("refuses the credential: once, and whose fault it is is said", async () => {
+  it("refuses the credential: no repetition, and the failure says who must act", async () => {
     server.misbehaves = (_, response) => {
       response.writeHead(401).end("no")
       return true
@@ -117,7 +117,7 @@ describe.each(generatorKinds)("a server of %s", (kind) => {
       })
     expect(server.asked).toHaveLength(2)
   })
-  it("does not answer: the time that was given is over, also in the middle of an answer", async () => {
+  it("does not answer: the request ends at its timeout, also in the middle of an answer", async () => {
     server.misbehaves = () => true
     for (const ask of [complete, stream])
       expect(await failureOf(ask(order(kind, { timeout_ms: 150 })))).toMatchObject({ kind: "timeout" })
@@ -129,7 +129,7 @@ describe.each(generatorKinds)("a server of %s", (kind) => {
     for (const ask of [complete, stream])
       expect(await failureOf(ask(order(kind, { timeout_ms: 250 })))).toMatchObject({ kind: "timeout" })
   })
-  it("breaks its answer off: what came was read, and the end is a failure that is not tried again", async () => {
+  it("breaks its answer off: the words before are delivered, and the failure is not retried", async () => {
     for (const isCut of [true, false]) {
       server.asked.splice(0)
       server.misbehaves = (_, response) => {
@@ -154,7 +154,7 @@ describe.each(generatorKinds)("a server of %s", (kind) => {
       expect(server.asked).toHaveLength(1)
     }
   })
-  it("never comes to an end: its answer is bounded", async () => {
+  it("never ends its answer, which is cut off at its bound", async () => {
     server.misbehaves = (asked, response) => {
       const isStream = asked.body.stream === true
       const piece = isStream
@@ -170,7 +170,7 @@ describe.each(generatorKinds)("a server of %s", (kind) => {
     for (const ask of [complete, stream])
       expect(await failureOf(ask(order(kind, { timeout_ms: 20_000 })))).toMatchObject({ kind: "failed" })
   })
-  it("answers what is none of its interface", async () => {
+  it("answers in a format that is not its interface's", async () => {
     for (const body of ["<html>", "[]", '{"choices":[]}', "null"]) {
       server.misbehaves = (_, response) => {
         response.writeHead(200).end(body)
@@ -180,7 +180,7 @@ describe.each(generatorKinds)("a server of %s", (kind) => {
       expect(await failureOf(stream(order(kind)))).toMatchObject({ kind: "failed" })
     }
   })
-  it("is told to stop: the connection closes when the reader leaves", async () => {
+  it("is cancelled: the connection closes when the reader stops", async () => {
     server.misbehaves = (_, response) => {
       streamHead(response).write(firstWord.get(kind)!)
       return true
@@ -196,13 +196,13 @@ describe.each(generatorKinds)("a server of %s", (kind) => {
     await Effect.runPromise(Fiber.interrupt(running))
     await expect.poll(() => server.left, { timeout: 2_000 }).toBe(2)
   })
-  it("is at a private address, where that is not allowed", async () => {
+  it("has a private address, where those are not allowed", async () => {
     expect(await failureOf(complete(order(kind), false))).toMatchObject({ kind: "refused" })
     expect(server.asked).toEqual([])
   })
 })
 
-describe("what is sent", () => {
+describe("requests", () => {
   it("openai", async () => {
     await complete(order("openai", { isJson: true, temperature: 0 }))
     await stream(order("openai"))
@@ -263,7 +263,7 @@ describe("the ends of answers", () => {
   const chunk = (content: string, finish_reason: string | null = null) => ({
     choices: [{ delta: { content }, finish_reason }]
   })
-  it("are told where a server forgets its last event, and counted where it does not count", async () => {
+  it("are recognised when a server omits its last event, and counted when it does not count", async () => {
     expect(await ending([chunk("12345678"), chunk("", "length")])).toEqual({
       kind: "end",
       finish: "length",
@@ -271,13 +271,13 @@ describe("the ends of answers", () => {
     })
     expect(await ending([chunk("a"), chunk("", "content_filter"), "[DONE]"])).toMatchObject({ finish: "filtered" })
   })
-  it("are failures where the server says in the middle what is wrong", async () => {
+  it("are failures when the server reports an error in the middle", async () => {
     const failure = await failureOf(
       ending([chunk("a"), { error: { type: "overloaded_error", message: `too many for ${KEY}` } }])
     )
     expect(failure).toMatchObject({ kind: "busy", message: expect.stringContaining("too many for …") })
   })
-  it("do not wait behind another organization's", async () => {
+  it("do not wait for another organization's", async () => {
     server.misbehaves = (asked) => asked.body.messages[0].content === "hang"
     const hanging = { messages: [{ role: "user", content: "hang" }], timeout_ms: 1_500 } as const
     const work = Effect.flatMap(Generator, (generator) =>
@@ -298,7 +298,7 @@ describe("the ends of answers", () => {
 })
 
 describe("events in pieces", () => {
-  it("come out the same wherever the bytes are cut", () => {
+  it("are decoded the same wherever the bytes are split", () => {
     const bytes = new TextEncoder().encode(': ping\r\n\r\nevent: a\ndata: {"t":"ä–🪔"}\n\ndata:one\ndata: two\n\n')
     for (let cut = 0; cut <= bytes.length; cut++) {
       const lines = new EventLines(true, 1_000)

@@ -1,6 +1,6 @@
 /**
- * Pictures in their process: what is kept of each format, what is refused, what ends the process and does not end the
- * program, and who is next.
+ * Pictures in their process: what is kept of each format, what is refused, what ends the process but not the program,
+ * and whose turn is next.
  */
 import { deflateSync, crc32 } from "node:zlib"
 import { expect, layer } from "@effect/vitest"
@@ -19,7 +19,7 @@ const keep = (bytes: Uint8Array, organization = "org_a") =>
 const outcome = <A>(effect: Effect.Effect<A, ImageFailure, ImageProcess>) =>
   Effect.match(effect, { onFailure: ({ kind, message }) => `${kind}: ${message}`, onSuccess: () => "kept" })
 
-/** A PNG whose head says any size, and whose rows are as few as given. */
+/** A PNG whose header claims any size, with only the given number of rows. */
 const claimed = (width: number, height: number, rows = 1): Buffer => {
   const chunk = (name: string, data: Uint8Array) => {
     const whole = Buffer.alloc(data.length + 12)
@@ -43,7 +43,7 @@ const claimed = (width: number, height: number, rows = 1): Buffer => {
 }
 
 layer(layerChildren(), { excludeTestServices: true })("a picture", (it) => {
-  it.effect("of each format is kept without anything but its pixels, upright and of one frame", () =>
+  it.effect("of each format keeps only its pixels, upright and of one frame", () =>
     Effect.gen(function* () {
       const upright = yield* Effect.promise(() =>
         picture()
@@ -84,7 +84,7 @@ layer(layerChildren(), { excludeTestServices: true })("a picture", (it) => {
       expect(yield* keep(large)).toMatchObject({ width: 4_096, height: 2_048 })
     })
   )
-  it.effect("that is none, ends early or is too large is refused, and the next one is not", () =>
+  it.effect("that is not one, ends early or is too large is refused, and the next one is accepted", () =>
     Effect.gen(function* () {
       const whole = yield* Effect.promise(() =>
         sharp({
@@ -120,7 +120,7 @@ layer(layerChildren(), { excludeTestServices: true })("a picture", (it) => {
   )
 })
 layer(layerChildren(1), { excludeTestServices: true })("a picture that takes too long", (it) => {
-  it.effect("is refused, and its process ended; others go on in another", () =>
+  it.effect("is refused and its process ended; others continue in another process", () =>
     Effect.gen(function* () {
       const slow = yield* Effect.promise(() => picture(5_000, 5_000).webp().toBuffer())
       expect(yield* outcome(keep(slow))).toBe("refused: The image takes more than 0.001 s to decode.")
@@ -130,7 +130,7 @@ layer(layerChildren(1), { excludeTestServices: true })("a picture that takes too
 })
 
 describe("turns", () => {
-  test("go to who used least, one thing of each at a time", () => {
+  test("go to the organization that used least, one job of each at a time", () => {
     const turns = new Turns<string>()
     for (const n of [1, 2, 3]) turns.put("many", `many ${n}`)
     turns.put("few", "few 1")
@@ -144,7 +144,7 @@ describe("turns", () => {
   })
 })
 describe("messages", () => {
-  test("are whole again, however they were cut", () => {
+  test("are complete again, however they were split", () => {
     const sent = [1, 2, 3].map((n) => ({ head: { n }, bytes: Uint8Array.from({ length: n * 10 }, (_, i) => i) }))
     const stream = Buffer.concat(sent.flatMap(frameOf))
     for (const size of [1, 7, 11, 1_000]) {

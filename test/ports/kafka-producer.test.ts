@@ -1,4 +1,4 @@
-/** The producer's two rules and its ways out of trouble, against brokers that do what a test says. */
+/** The producer's two rules and how it recovers from failures, against scripted brokers. */
 import { describe, expect, it } from "vitest"
 import { createRequire } from "node:module"
 import type { Brokers } from "../../log/event-log/kafka/brokers.ts"
@@ -12,7 +12,7 @@ const codeOf = (type: string): number => errorCodes.find((each) => each.type ===
 type Fate = number | string | Error
 const PRODUCER_ID_AT = 43,
   SEQUENCE_AT = 53
-/** Values of an uncompressed batch of one-byte records without keys. */
+/** The values of an uncompressed batch of one-byte records without keys. */
 const valuesOf = (batch: Buffer): string => {
   let values = ""
   for (let at = 61; at < batch.length; at += 8) values += String.fromCharCode(batch[at + 6]!)
@@ -20,8 +20,9 @@ const valuesOf = (batch: Buffer): string => {
 }
 
 /**
- * `answer` is asked for every batch: a base offset, a broker's error by name, or, for the request as a whole, an error
- * to throw. Requests are kept as `node: producer/partition/sequence/values …`, their bytes beside them.
+ * `answer` is called for every batch: it returns a base offset, the name of a broker's error, or an error to throw for
+ * the whole request. Requests are recorded as `node: producer/partition/sequence/values …`, with their bytes beside
+ * them.
  */
 const scripted = (
   answer: (request: number, partition: number) => Fate,
@@ -88,7 +89,7 @@ const scripted = (
 }
 
 describe("the producer", () => {
-  it("sends what waits for all partitions of a broker in one request, one at a time, each partition within its bound", async () => {
+  it("sends what waits for all partitions of a broker in one request at a time, each partition within its bound", async () => {
     const next = [0, 0]
     const { append, inFlightMax, requests } = scripted((_, partition) => (next[partition]! += 10) - 10)
     const answers = await Promise.all([append(0, "a"), append(0, "bc"), append(0, "d"), append(1, "e")])
@@ -115,7 +116,7 @@ describe("the producer", () => {
     expect(await slow).toEqual({ baseOffset: 0 })
     expect(requests).toEqual(["1: 1/0/0/a", "2: 1/1/0/b"])
   })
-  it("sends the identical bytes again and nothing else to that partition until they are acknowledged, says so once, and serves the others meanwhile", async () => {
+  it("repeats the identical bytes to a failed partition until they are acknowledged, reports it once, and serves others meanwhile", async () => {
     const { append, bytes, producer, requests, troubles } = scripted((request, partition) =>
       partition === 0 && request < 4 ? "NOT_LEADER_FOR_PARTITION" : request
     )
@@ -130,7 +131,7 @@ describe("the producer", () => {
     expect(troubles).toHaveLength(1)
     expect(producer.trouble).toBeUndefined()
   })
-  it("sends all of a request again when nothing was heard of it, each partition with its own numbers", async () => {
+  it("repeats the whole request when no answer came, each partition with its own sequence numbers", async () => {
     const { append, requests, troubles } = scripted((request) => (request === 0 ? new Error("connection closed") : 7))
     expect(await Promise.all([append(0, "a"), append(1, "bc")])).toEqual([{ baseOffset: 7 }, { baseOffset: 7 }])
     expect(
@@ -142,7 +143,7 @@ describe("the producer", () => {
     ).toEqual(["1/0/0/a", "1/1/0/bc"])
     expect(troubles).toEqual(["t/0 was not acknowledged and is sent again until it is: connection closed"])
   })
-  it("takes a new producer id for the partition that the broker will never agree with, and keeps the others' numbers", async () => {
+  it("takes a new producer id for a partition whose sequence the broker rejects for good, and keeps the others' numbers", async () => {
     const { append, requests } = scripted((request, partition) =>
       partition === 0 && request === 1 ? "OUT_OF_ORDER_SEQUENCE_NUMBER" : request
     )
@@ -151,7 +152,7 @@ describe("the producer", () => {
     await Promise.all([append(0, "e"), append(1, "f")])
     expect(requests).toEqual(["1: 1/0/0/a 1/1/0/b", "1: 1/0/1/c 1/1/1/d", "1: 2/0/0/c", "1: 1/1/2/f 2/0/1/e"])
   })
-  it("fails what the broker refuses for good and that alone; its numbers are taken again only when nothing can have been stored", async () => {
+  it("fails only what the broker refuses for good, and reuses its numbers only if nothing can have been stored", async () => {
     const { append, producer, requests } = scripted((request, partition) =>
       partition === 1
         ? request
@@ -168,13 +169,13 @@ describe("the producer", () => {
     expect((refused[0] as { message: string }).message).toMatch(/^the broker refuses a record of t: /)
     expect(refused[1]).toEqual({ baseOffset: 0 })
     expect(await append(0, "c")).toEqual({ baseOffset: 1 })
-    // Timed out, so it may be stored, and then refused.
+    // The first answer timed out, so the record may be stored although it was refused afterwards.
     expect(await append(0, "d")).toHaveProperty("message")
     expect(await append(0, "e")).toEqual({ baseOffset: 4 })
     expect(producer.trouble).toBeUndefined()
     expect(requests).toEqual(["1: 1/0/0/a 1/1/0/b", "1: 1/0/0/c", "1: 1/0/1/d", "1: 1/0/1/d", "1: 2/0/0/e"])
   })
-  it("waits for a partition that nobody leads and serves the others", async () => {
+  it("waits for a partition without a leader and serves the others", async () => {
     let looked = 0
     const { append, producer } = scripted(
       () => 3,
@@ -185,7 +186,7 @@ describe("the producer", () => {
     expect(producer.trouble?.message).toBe("the brokers know no leader of t/0")
     expect(await orphan).toEqual({ baseOffset: 3 })
   })
-  it("answers everything when it is closed, sent or not", async () => {
+  it("answers every append when it is closed, sent or not", async () => {
     const { append, producer } = scripted(() => new Error("away"))
     const answers = Promise.all([append(0, "abc"), append(0, "d")])
     await producer.close(50)

@@ -1,4 +1,4 @@
-/** Batches of ours as the client's decoder reads them, which reads what brokers send. */
+/** Our batches, decoded by the client's decoder, which is the one that reads what brokers send. */
 import { createRequire } from "node:module"
 import { describe, expect, it } from "vitest"
 import { hasZstd, registerCodecs } from "../../log/event-log/kafka/codecs.ts"
@@ -24,7 +24,9 @@ const clientsCrc = require("kafkajs/src/protocol/recordBatch/crc32C/index.js") a
 registerCodecs()
 
 const stamp = { producerId: 123_456_789_012n, producerEpoch: 3, firstSequence: 2 ** 31 - 2 }
-/** A seeded generator: sizes around the steps of a varint, and texts that compress as well as bytes that do not. */
+/**
+ * Generates records from a seed: sizes around the boundaries of a varint, compressible texts and incompressible bytes.
+ */
 const records = (seed: number, count: number): ReadonlyArray<BatchRecord> => {
   let state = seed
   const next = (below: number) => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) % below
@@ -41,7 +43,7 @@ const records = (seed: number, count: number): ReadonlyArray<BatchRecord> => {
 
 describe("record batches", () => {
   it.each(hasZstd ? (["none", "gzip", "zstd"] as const) : (["none", "gzip"] as const))(
-    "are what the client reads: %s",
+    "are decoded by the client without a difference: %s",
     async (compression) => {
       for (let seed = 1; seed <= 12; seed++) {
         const given = records(seed, 1 + seed * seed)
@@ -114,7 +116,7 @@ describe("a produce request", () => {
     ])
     expect([decoder.readString(), decoder.readInt32(), partition()]).toEqual(["ü", 1, [0, ""]])
   })
-  it("is answered for each partition apart", () => {
+  it("reports each partition's result separately", () => {
     const answer = Buffer.alloc(4 + 3 + 4 + 60 + 4)
     answer.writeInt32BE(1, 0)
     answer.writeInt16BE(1, 4)

@@ -6,12 +6,12 @@ interface Asked extends AskedPartition {
   readonly from: number
 }
 const asked = (partition: number, from = 0, topic = "t"): Asked => ({ topic, partition, from })
-/** As the client throws them: with the broker's name for it, or with none when it did not answer. */
+/** An error as the client throws it: with the broker's type, or with none if the broker did not answer. */
 const refusal = (type: string): Error => Object.assign(new Error(`broker says ${type}`), { type })
 
 /**
- * `fate` is called for each partition of a request: its answer, undefined to leave it out, or an error for the request
- * as a whole.
+ * `fate` is called for each partition of a request: it returns the answer, undefined to omit the partition, or an error
+ * for the whole request.
  */
 const scripted = (fate: (asked: Asked) => string | undefined | Error) => {
   const requests: Array<string> = []
@@ -33,8 +33,8 @@ const scripted = (fate: (asked: Asked) => string | undefined | Error) => {
 const broker = {}
 const told = (one: Asked): string => `${one.topic}/${one.partition} from ${one.from}`
 
-describe("what is asked of a broker", () => {
-  it("goes together when it meets, and each hears of its own", async () => {
+describe("concurrent reads from a broker", () => {
+  it("share a request, and each gets its own answer", async () => {
     const { inFlightMax, requests, rounds } = scripted(told)
     const first = [
       rounds.ask(broker, asked(0, 5)),
@@ -42,7 +42,7 @@ describe("what is asked of a broker", () => {
       rounds.ask(broker, asked(0, 9, "u"))
     ]
     await new Promise((settle) => setTimeout(settle, 1))
-    // Meanwhile, twice the same partition: a request cannot have it twice.
+    // Two of these reads are for the same partition, which a request cannot contain twice.
     const later = [rounds.ask(broker, asked(2)), rounds.ask(broker, asked(1, 8)), rounds.ask(broker, asked(1, 3))]
     expect(await Promise.all([...first, ...later])).toEqual([
       "t/0 from 5",
@@ -56,14 +56,14 @@ describe("what is asked of a broker", () => {
     expect(inFlightMax()).toBe(1)
   })
 
-  it("does not wait for another broker", async () => {
+  it("do not wait for another broker", async () => {
     const { inFlightMax, requests, rounds } = scripted(told)
     await Promise.all([rounds.ask(broker, asked(0)), rounds.ask({}, asked(1))])
     expect(requests).toEqual(["t/0@0", "t/1@0"])
     expect(inFlightMax()).toBe(2)
   })
 
-  it("is asked again alone when the broker refuses one of them, and only that one fails", async () => {
+  it("are repeated separately when the broker refuses one of them, and only that one fails", async () => {
     const { requests, rounds } = scripted((one) => (one.partition === 1 ? refusal("OFFSET_OUT_OF_RANGE") : told(one)))
     const [zero, one, two] = await Promise.allSettled([
       rounds.ask(broker, asked(0)),
@@ -78,7 +78,7 @@ describe("what is asked of a broker", () => {
     expect(requests).toEqual(["t/0@0 t/1@0 t/2@0", "t/0@0", "t/1@0", "t/2@0"])
   })
 
-  it("fails together, once, when the broker does not answer; the next is asked all the same", async () => {
+  it("fail together, once, when the broker does not answer; later reads are still sent", async () => {
     let isAway = true
     const { requests, rounds } = scripted((one) => (isAway ? new Error("Connection timeout") : told(one)))
     const ended = await Promise.allSettled([rounds.ask(broker, asked(0)), rounds.ask(broker, asked(1))])
@@ -88,7 +88,7 @@ describe("what is asked of a broker", () => {
     expect(requests).toEqual(["t/0@0 t/1@0", "t/1@0"])
   })
 
-  it("is undefined where the broker says nothing about it", async () => {
+  it("are undefined where the broker's answer omits the partition", async () => {
     const { rounds } = scripted((one) => (one.partition === 1 ? undefined : told(one)))
     expect(await Promise.all([rounds.ask(broker, asked(0)), rounds.ask(broker, asked(1))])).toEqual([
       "t/0 from 0",

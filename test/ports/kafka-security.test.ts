@@ -33,7 +33,7 @@ describe("security towards brokers", () => {
     )
   })
 
-  it("is refused with the variable's name, and never with the password", () => {
+  it("is refused with the variable's name, and without the password", () => {
     const sasl = { KAFKA_SASL_MECHANISM: "plain", KAFKA_SASL_USERNAME: "u", KAFKA_SASL_PASSWORD: "secret-word" }
     for (const [env, names] of [
       [{ KAFKA_SSL: "yes" }, /KAFKA_SSL must/],

@@ -1,4 +1,4 @@
-/** The inner parts of `kafkajs` that are used: as they were in the version that is pinned, and used in one file. */
+/** The internals of `kafkajs` that we use: unchanged in the pinned version, and used in one file only. */
 import { execFileSync } from "node:child_process"
 import { createRequire } from "node:module"
 import { describe, expect, it, vi } from "vitest"
@@ -9,7 +9,7 @@ const require = createRequire(import.meta.url)
 const kafka = () => makeKafka({ brokers: ["localhost:1"], clientId: "inner-parts" })
 const methodsOf = (prototype: object): ReadonlyArray<string> => Object.getOwnPropertyNames(prototype)
 
-describe("inner parts of kafkajs", () => {
+describe("internals of kafkajs", () => {
   it("are those of 2.2.4", () => {
     expect((require("kafkajs/package.json") as { readonly version: string }).version).toBe("2.2.4")
   })
@@ -38,7 +38,7 @@ describe("inner parts of kafkajs", () => {
     expect(methodsOf(Pool.prototype)).toContain("send")
   })
 
-  it("are a queue of requests that waits for nothing while it is empty, and goes on where it is not", () => {
+  it("are a queue of requests that does not wait while it is empty, and continues where it is not", () => {
     kafka()
     const Queue = require("kafkajs/src/network/requestQueue/index.js") as new (options: object) => {
       pending: Array<object>

@@ -1,4 +1,6 @@
-/** How a decoder listens for words: the search by beams, over a model that is a table, and what it listens for. */
+/**
+ * How a decoder listens for given words: the beam search, over a model that is a table, and the words it listens for.
+ */
 import { describe, expect, it } from "vitest"
 import { questionOf, readQuestion } from "../../src/ports/transcriber/local/question.ts"
 import { Beams, type Hypothesis } from "../../src/ports/transcriber/moonshine/beams.ts"
@@ -10,7 +12,7 @@ import { PieceIndex } from "../../src/ports/transcriber/moonshine/pieces.ts"
 const vocabulary = ["<unk>", "<s>", "</s>", "▁and", "▁sig", "nage", "▁Ins", "ig", "nia", "▁in", "▁case", "▁Case", "."]
 const pieces = new PieceIndex(vocabulary)
 const numberOf = (piece: string) => vocabulary.indexOf(piece)
-/** What follows what was said, with its likelihood; all others have next to none. */
+/** The likelihood of each continuation of a text; all others have next to none. */
 type Table = Readonly<Record<string, Readonly<Record<string, number>>>>
 const graphsOf = (table: Table) => {
   const told: Array<number> = []
@@ -58,8 +60,8 @@ const search = async (
   return { found: await beams.search(graphs, sound, 8), told }
 }
 
-describe("a search by beams", () => {
-  it("with one is the likeliest each time, as long as it may", async () => {
+describe("a beam search", () => {
+  it("with one beam takes the likeliest piece each time, up to its length", async () => {
     const { found } = await search([], { beams: 1, tokens: 1 })
     expect(found.map(textOf)).toEqual(["▁and▁signage▁case"])
     const { graphs } = graphsOf({ "": { "▁in": 1 }, "▁in": { "▁in": 1 }, "▁in▁in": { "▁in": 1 } })
@@ -70,7 +72,7 @@ describe("a search by beams", () => {
     )
     expect(endless.map(textOf)).toEqual(["▁in▁in"])
   })
-  it("finds others too, no two that differ in capitals and marks alone, and says how likely each is", async () => {
+  it("finds alternatives that differ in more than capitals and marks, with their likelihoods", async () => {
     const { found, told } = await search([], { beams: 4 })
     const texts = found.map(textOf)
     expect(texts[0]).toBe("▁and▁signage▁case")
@@ -79,7 +81,7 @@ describe("a search by beams", () => {
     expect(Math.exp(found[0]!.heard)).toBeCloseTo(0.9 * 0.9 * 0.5, 4)
     expect(Math.max(...told)).toBeLessThanOrEqual(4)
   })
-  it("has room for others beside what differs in capitals alone", async () => {
+  it("keeps a place for alternatives beside those that differ in capitals alone", async () => {
     const { graphs } = graphsOf({ "": { "▁case": 0.5, "▁Case": 0.4, "▁in": 0.1 } })
     const found = await new Beams(pieces, new Lexicon([]), { beams: 2, tokens: 3, perLetter: 0 }).search(
       graphs,
@@ -88,13 +90,13 @@ describe("a search by beams", () => {
     )
     expect(found.map(textOf)).toEqual(["▁case", "▁in"])
   })
-  it("prefers words that it was told to listen for, and tells what the model makes of them without that", async () => {
+  it("prefers words that it listens for, and reports the likelihood without that preference", async () => {
     const { found } = await search(["insignia", "case"], { perLetter: 0.5 })
     expect(textOf(found[0]!)).toBe("▁Insignia▁case")
     expect(Math.exp(found[0]!.heard)).toBeCloseTo(0.1 * 0.6, 4)
     expect(found[0]!.worth - found[0]!.heard).toBeCloseTo(0.5 * "insigniacase".length, 5)
   })
-  it("gives back what a beginning was worth where it becomes no word", async () => {
+  it("takes back the bonus for a beginning that becomes no word", async () => {
     const { found } = await search(["signal", "case"], { perLetter: 2 })
     const signage = found.find((each) => textOf(each) === "▁and▁signage▁case")!
     expect(signage.worth - signage.heard).toBeCloseTo(2 * "case".length, 5)
@@ -102,7 +104,7 @@ describe("a search by beams", () => {
     const ended = short.found.find((each) => textOf(each) === "▁Insignia▁case")
     expect(ended === undefined ? 0 : ended.worth - ended.heard).toBeCloseTo(0, 5)
   })
-  it("looks at pieces of such words however unlikely the model takes them to be", async () => {
+  it("considers pieces of such words however unlikely the model finds them", async () => {
     const unlikely: Table = { ...table, "": { "▁and": 0.9, "▁in": 0.0999, "▁Ins": 1e-4 } }
     const { graphs } = graphsOf(unlikely)
     const of = (lexicon: ReadonlyArray<string>) =>
@@ -126,20 +128,20 @@ describe("words to listen for", () => {
     expect(lexicon.isWord(lexicon.all)).toBe(false)
     expect(new Lexicon([]).step({ from: 0, to: 0, depth: 0 }, 97)).toBe(undefined)
   })
-  it("have pieces that they go on with, in any capitals", () => {
+  it("have pieces that continue them, in any capitals", () => {
     expect(pieces.goingOn(["case"], true).map((token) => vocabulary[token])).toEqual(["▁case", "▁Case"])
     expect(pieces.goingOn(["nia", "nage"], false)).toEqual([numberOf("nia"), numberOf("nage")])
     expect(pieces.goingOn([""], true)).toEqual([])
   })
 })
 
-describe("what documents begin with", () => {
+describe("the beginnings of documents", () => {
   const openings = new Openings(
     ["spigen ultra hybrid case", "jisoncase wallet case", "insignia directional microphone", "mophie juice pack"].join(
       "\n"
     )
   )
-  it("is found by its sound, torn apart, and without its first syllable", () => {
+  it("is found by its sound, also when split, and without its first syllable", () => {
     for (const [heard, meant] of [
       ["Spy just an ultra hybrid case", "spigen ultra hybrid case"],
       ["just in case, wallet case", "jisoncase wallet case"],
@@ -148,7 +150,7 @@ describe("what documents begin with", () => {
     ] as const)
       expect([heard, openings.near([heard], 1)]).toEqual([heard, [meant]])
   })
-  it("is nothing where nothing sounds like it, and no more than was asked for", () => {
+  it("is empty where nothing sounds similar, and has no more entries than requested", () => {
     expect(openings.near(["4711"], 3)).toEqual([])
     expect(openings.near(["case"], 1).length).toBeLessThanOrEqual(1)
     expect(new Openings("").near(["case"], 3)).toEqual([])
@@ -160,7 +162,7 @@ describe("what documents begin with", () => {
 })
 
 describe("a question to the transcriber's thread", () => {
-  it("is read as it was asked, with openings and without", () => {
+  it("is read as it was sent, with openings and without", () => {
     const samples = Float32Array.of(0.5, -1, 0.25)
     for (const text of ["ä", "ab", "abc", "abcd\nefg"]) {
       const likely = { name: "n1", openings: new TextEncoder().encode(text) }

@@ -1,4 +1,4 @@
-/** A model for whole recordings, used live: when it is called, what waits, and what a failure does. */
+/** A model for whole recordings, used live: when it runs, what waits, and what a failure does. */
 import { setTimeout } from "node:timers/promises"
 import { Effect, Exit, Scope } from "effect"
 import { describe, expect, it } from "vitest"
@@ -13,7 +13,7 @@ import {
 } from "../../src/ports/transcriber/transcriber.ts"
 import { noiseOf, voiceLike } from "../support/sound-files.ts"
 
-/** Hears a word for each half of a second that is over, and guesses at the one that is not. */
+/** Hears one word for each completed half second, and guesses at the incomplete one. */
 const byTime = ({ samples, speech: [span] }: TranscribeOrder): Transcript => {
   const halves = ((span!.end - span!.start) * 2) | 0
   const words = Array.from({ length: halves }, (_, i) => ({ text: `word${i}`, score: 1 }))
@@ -51,14 +51,14 @@ const quiet = (voice: Float32Array): Float32Array => {
 const send = async ({ session }: Held, samples: Float32Array): Promise<void> => {
   for (let at = 0; at < samples.length; at += RATE / 10) {
     await Effect.runPromise(session.push(samples.subarray(at, at + RATE / 10)))
-    // As between two frames of a network: the model is asked meanwhile.
+    // As between two frames from a network: the model may run meanwhile.
     await setTimeout(1)
   }
 }
 const texts = ({ words }: LiveHeard): string => words.map(({ text }) => text).join(" ")
 
 describe("a live session by agreement", () => {
-  it("tells a first word within 1.5 s of sound, takes none back, and ends with the whole run", async () => {
+  it("shows a first word within 1.5 s of sound, takes none back, and ends with the whole run", async () => {
     const held = await open()
     await send(held, quiet(voiceLike(1.7, 0.2, 1.7)))
     const [first] = held.heard
@@ -73,7 +73,7 @@ describe("a live session by agreement", () => {
       if (i > 0) expect(texts(each)).toContain(texts(held.heard[i - 1]!).split(" guess")[0]!)
     await held.close()
   })
-  it("settles a run at its pause, and goes on with the next", async () => {
+  it("settles a run at its pause, and continues with the next", async () => {
     const held = await open()
     await send(held, quiet(voiceLike(2.5, 0.3, 1.3)))
     const settled = held.heard.at(-1)!
@@ -82,14 +82,14 @@ describe("a live session by agreement", () => {
     expect(texts(await Effect.runPromise(held.session.close)).match(/word0/g)).toHaveLength(2)
     await held.close()
   })
-  it("asks no model where nobody speaks", async () => {
+  it("runs no model where nobody speaks", async () => {
     const held = await open()
     await send(held, quiet(new Float32Array(3 * RATE)))
     expect(texts(await Effect.runPromise(held.session.close))).toBe("")
     expect(held.orders).toEqual([])
     await held.close()
   })
-  it("lets who pushes wait for a slow model, and holds no more than three runs", async () => {
+  it("makes the sender wait for a slow model, and holds no more than three runs", async () => {
     const held = await open((order) => Effect.as(Effect.sleep(200), byTime(order)))
     const began = performance.now()
     let pushed = 0
@@ -98,11 +98,11 @@ describe("a live session by agreement", () => {
       pushed++
     }
     expect(pushed).toBe(6)
-    // Six runs of 200 ms, of which two may be left out.
+    // Six runs of 200 ms, two of which may be skipped.
     expect(performance.now() - began).toBeGreaterThan(600)
     await held.close()
   })
-  it("goes on where a decoding that is only shown fails, and says where one that stands does", async () => {
+  it("survives the failure of a provisional decoding, and reports that of a final one", async () => {
     const failure = new TranscriptionUnavailable({ reason: "busy", message: "Too much waits." })
     let isBroken = false
     const held = await open((order) =>

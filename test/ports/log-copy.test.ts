@@ -1,5 +1,5 @@
 /**
- * A log is copied while it is written to: what the copy says that it holds is what a program that starts from it finds.
+ * Copies a log while it is written to: a program that starts from the copy finds exactly what the copy claims to hold.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -12,7 +12,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-it("a copy goes on where it ends, though its newest records were not on disk in the log that it was taken from", async () => {
+it("a copy continues at its end, though its newest records were not on disk in the original log", async () => {
   const log = openLogEnvironment(join(folder, "log"))
   let offset = 0
   let isOver = false

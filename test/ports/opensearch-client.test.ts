@@ -1,4 +1,4 @@
-/** Requests to a search cluster, over servers that answer as nodes do when something is wrong. */
+/** Requests to a search cluster, against servers that answer as faulty nodes do. */
 import { createServer, type RequestListener, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, expect, it } from "vitest"
@@ -17,7 +17,7 @@ afterEach(() => {
     server.close()
   }
 })
-/** Its address, and how often it was asked. */
+/** The server's address, and how often it was called. */
 const serve = async (answer: RequestListener): Promise<{ readonly node: string; readonly asked: () => number }> => {
   let asked = 0
   const server = createServer((request, response) => {
@@ -41,7 +41,7 @@ const errorOf = async (answer: ReturnType<typeof ask>) => {
   return result.ok ? undefined : result.error
 }
 
-it("failures are answered by their meaning", async () => {
+it("failures are returned by their meaning", async () => {
   const kinds: Array<[number, string]> = []
   for (const status of [400, 401, 404, 408, 409, 429, 500]) {
     const { node } = await serve(replying(status, { error: { type: "some", reason: "for a reason" } }))
@@ -63,18 +63,18 @@ it("failures are answered by their meaning", async () => {
     message: "The search cluster takes no writes: index is read-only: disk usage exceeded",
     retryAfterSeconds: 10
   })
-  // Without the credentials, though the status is about them.
+  // A block keeps its meaning, though the status 403 is the one of missing credentials.
   const closed = { error: { type: "index_create_block_exception", reason: "cluster create-index blocked" } }
   const other = await serve(replying(403, closed))
   expect((await errorOf(ask([other.node], true)))?.kind).toBe("Overloaded")
 })
-it("another node is asked where one cannot answer, and for a write only where it was not sent", async () => {
+it("another node is tried when one cannot answer, and for a write only if it was not sent", async () => {
   const busy = await serve(replying(503, {}))
   const well = await serve(replying(200, { took: 1 }))
   for (let i = 0; i < 4; i++) expect((await ask([busy.node, well.node], true)).ok).toBe(true)
   expect(well.asked()).toBe(4)
   expect((await errorOf(ask([busy.node, well.node], false)))?.kind).toBe("Unavailable")
-  // Only whether it exists.
+  // The additional request only checks whether the other node is reachable.
   expect(well.asked()).toBe(5)
   expect((await ask([await deadNode(), well.node], false)).ok).toBe(true)
   expect(well.asked()).toBe(6)
@@ -83,7 +83,7 @@ it("another node is asked where one cannot answer, and for a write only where it
   expect((await errorOf(ask([wrong.node, well.node], true)))?.kind).toBe("Invalid")
   expect(well.asked()).toBe(6)
 })
-it("a write whose answer was lost says whether other nodes are there, and opens no circuit while they are", async () => {
+it("a write whose answer was lost says whether other nodes are up, and opens no circuit while they are", async () => {
   const busy = await serve(replying(503, {}))
   const well = await serve(replying(200, {}))
   const writesTo = (nodes: ReadonlyArray<string>) => {
@@ -100,14 +100,14 @@ it("a write whose answer was lost says whether other nodes are there, and opens 
   const lost = await errorOf(ask([busy.node, well.node], false))
   expect(lost).toMatchObject({ kind: "Unavailable", isThere: true })
 })
-it("a node that did not answer is asked last for a while", async () => {
+it("a node that did not answer is tried last for a while", async () => {
   const busy = await serve(replying(503, {}))
   const well = await serve(replying(200, {}))
   const client = new ClusterClient({ nodes: [busy.node, well.node] })
   for (let i = 0; i < 6; i++) await client.ask({ method: "GET", path: "/", isRepeatable: true })
   expect([busy.asked(), well.asked()]).toEqual([1, 6])
 })
-it("what takes too long, is too much or no JSON is an answer too", async () => {
+it("an answer that takes too long, is too large or not JSON is a failure", async () => {
   const silent = await serve(() => {})
   expect((await errorOf(ask([silent.node], true, { timeout_ms: 50 })))?.kind).toBe("TimedOut")
   const long = await serve(replying(200, { text: "x".repeat(2_000) }))
@@ -118,7 +118,7 @@ it("what takes too long, is too much or no JSON is an answer too", async () => {
   const broken = await serve(replying(200, "{"))
   expect((await errorOf(ask([broken.node], true)))?.kind).toBe("Unavailable")
 })
-it("credentials are sent as they are meant", async () => {
+it("credentials are sent in the scheme that they need", async () => {
   const seen: Array<string | undefined> = []
   const { node } = await serve((request, response) => {
     seen.push(request.headers.authorization)

@@ -1,7 +1,7 @@
 /**
- * Three nodes of OpenSearch, of which some are killed without a word while documents are imported and searched for: no
- * search fails that has a node to go to, nothing that was acknowledged is lost, and what the cluster does not take is
- * told as that. The tests follow each other on one cluster.
+ * Three nodes of OpenSearch, some of which are killed without warning while documents are imported and searched: no
+ * search fails while a node is left, no acknowledged document is lost, and whatever the cluster does not accept is
+ * reported as such. The tests follow each other on one cluster.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { SearchEngine } from "../../engine-sdk/src/engine.ts"
@@ -19,12 +19,12 @@ const schema = suiteSchema("things", [suiteField("name", "string"), suiteField("
 const plan = suitePlan("things", { text: suiteText(["kettle"], ["name"]) })
 const pause = (time_ms: number) => new Promise((settle) => setTimeout(settle, time_ms))
 
-/** Imports and searches until it is ended. */
+/** Imports and searches until it is stopped. */
 class Traffic {
   readonly acknowledged = new Set<string>()
   readonly failures: string[] = []
   searches = 0
-  /** Writes whose answer was lost, or that were refused: nobody was told that they are stored. */ refused = 0
+  /** Writes whose answer was lost, or that were refused: they were never acknowledged. */ refused = 0
   longest_ms = 0
   #isOver = false
   readonly #running: ReadonlyArray<Promise<void>>
@@ -102,7 +102,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch, three nodes${missing === und
     expect([shards, replicas]).toEqual(["2", "2"])
   })
 
-  it("moves a collection under imports of two engines, of which one mover after the other is killed", async () => {
+  it("moves a collection during imports by two engines, while one mover after the other is killed", async () => {
     const options = {
       nodes: cluster.nodes,
       prefix: "three",
@@ -155,7 +155,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch, three nodes${missing === und
     await second.close()
   })
 
-  it("takes no writes on a full disk and a read-only index, says so, and takes them again", async () => {
+  it("takes no writes on a full disk and a read-only index, says so, and takes them again afterwards", async () => {
     const [node] = cluster.nodes
     const write = async (id: string) => {
       const written = await engine.write("a", "things", [putOf({ id, name: "mug", n: 1 })])
@@ -164,7 +164,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch, three nodes${missing === und
       return result.ok ? "written" : result.error
     }
     const isRefused = async () => {
-      // More often than what opens a circuit.
+      // More attempts than would open a circuit.
       for (let i = 0; i < 6; i++) {
         const error = await write("blocked")
         expect(error).toMatchObject({ kind: "Overloaded", retryAfterSeconds: 10 })
@@ -173,7 +173,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch, three nodes${missing === und
       expect((await engine.search("a", [plan]))[0]!.ok).toBe(true)
     }
     expect(await write("before")).toBe("written")
-    // A disk with less free space than this is full.
+    // Any disk has less free space than this and so counts as full.
     const leastFree = (least: string) =>
       put(node!, "/_cluster/settings", {
         persistent: {
@@ -184,11 +184,11 @@ describe.skipIf(missing !== undefined)(`OpenSearch, three nodes${missing === und
         }
       })
     expect((await leastFree("900tb")).status).toBe(200)
-    // Meanwhile, as the cluster looks at its disks every ten seconds:
+    // The cluster checks its disks only every ten seconds; meanwhile the index is made read-only.
     await put(node!, `/${pool}/_settings`, { "index.blocks.read_only": true })
     await isRefused()
     await put(node!, `/${pool}/_settings`, { "index.blocks.read_only": null })
-    // A new document each time: one that is as it was is not written again.
+    // A new document each time, because an unchanged one is not written again.
     let looked = 0
     const until = async (state: (outcome: unknown) => boolean) => {
       for (let looks = 0; looks < 600 && !state(await write(`looked ${looked++}`)); looks++) await pause(200)
@@ -201,7 +201,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch, three nodes${missing === und
     expect(states).toEqual([])
   })
 
-  it("loses its elected manager and a data node under imports and searches", async () => {
+  it("loses its elected manager and a data node during imports and searches", async () => {
     let alive = [...cluster.started]
     for (const role of ["manager", "data"]) {
       const [manager] = await get(alive[0]!.address, "/_cat/cluster_manager?format=json")
@@ -213,7 +213,7 @@ describe.skipIf(missing !== undefined)(`OpenSearch, three nodes${missing === und
       process.kill(victim.pid, "SIGKILL")
       await victim.exited
       await pause(2_000)
-      // A busy machine takes longer; failures in the meantime are reported all the same.
+      // A busy machine takes longer; failures in the meantime are still reported.
       for (
         let waited = 0;
         waited < 60_000 && Math.min(traffic.searches, traffic.acknowledged.size) <= 20;
@@ -228,15 +228,16 @@ describe.skipIf(missing !== undefined)(`OpenSearch, three nodes${missing === und
       const ids = [...traffic.acknowledged]
       const stored = await engine.get("a", "things", ids)
       expect(stored.ok && stored.value.filter((document) => document === undefined).length, said).toBe(0)
-      // Writes whose answers a node took with it count against theirs, several in a row on a busy machine.
+      // Writes whose answers were lost with a node count as failures of the write circuit, several in a row on a busy
+      // machine.
       expect(
         states.filter((state) => state.startsWith("reads")),
         said
       ).toEqual([])
       if (process.env.TOLD === "1") console.log(said)
-      // A cluster of three elects a leader with two of them: both must be up when the next one ends.
+      // A cluster of three needs two nodes to elect a leader, so both must be up when the next one is killed.
       const others = alive.filter((node) => node !== victim)
-      // The one that was started again comes first: it is the next to be killed, unless it leads.
+      // The restarted node comes first: it is the next to be killed, unless it leads.
       alive = role === "manager" ? [await victim.restart(), ...others] : others
     }
   })

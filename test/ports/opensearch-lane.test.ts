@@ -1,4 +1,4 @@
-/** Why the lane of OpenSearch is skipped, reported before a node fails to start. */
+/** Why the OpenSearch lane is skipped, reported before a node fails to start. */
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -9,7 +9,7 @@ const root = realpathSync(mkdtempSync(join(tmpdir(), "dowser-lane-")))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 const stranger = { uid: 65_533, gid: 65_533 }
 
-it("the outermost folder that a user may not pass is named, whoever it is closed to", () => {
+it("the outermost folder that a user cannot enter is named, whichever user it is", () => {
   const outer = join(root, "outer"),
     inner = join(outer, "inner")
   mkdirSync(inner, { recursive: true })
@@ -20,7 +20,7 @@ it("the outermost folder that a user may not pass is named, whoever it is closed
     return folderClosedTo(user, inner)
   }
   expect(closedAt({ outer: 0o755, inner: 0o755 })).toBeUndefined()
-  // Passing is enough, listing is not.
+  // Permission to enter is enough; listing is not needed.
   expect(closedAt({ outer: 0o711, inner: 0o755 })).toBeUndefined()
   expect(closedAt({ outer: 0o744, inner: 0o755 })).toBe(outer)
   expect(closedAt({ outer: 0o755, inner: 0o700 })).toBe(inner)

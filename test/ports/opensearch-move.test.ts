@@ -1,4 +1,6 @@
-/** A move of a collection between placements as decisions over its record: what counts at each point of it. */
+/**
+ * The decisions about moving a collection between placements, from its record: which placement counts at each point.
+ */
 import { describe, expect, it } from "vitest"
 import type { CollectionRecord } from "../../engine-sdk/src/opensearch/record.ts"
 import {
@@ -37,7 +39,7 @@ const target = { schema, slots: NO_SLOTS, fence: 50 }
 const begun = begunMove(settled, { to: at("k2", "own"), reason: "promotion", total: 3 })
 
 describe("a move", () => {
-  it("leaves the old placement what counts until it is switched", () => {
+  it("keeps the old placement in force until it is switched", () => {
     expect(fateOf(begun, at("k1"), 7)).toBe("counts")
     expect(fateOf(fencedMove(begun, true), at("k1"), 7)).toBe("waits")
     expect(fateOf(fencedMove(fencedMove(begun, true), false), at("k1"), 7)).toBe("counts")
@@ -46,7 +48,7 @@ describe("a move", () => {
     expect(isMovingTo(abandonedMove(begun), "k2")).toBe(false)
     expect(isMovingTo({ ...begun, isGone: true }, "k2")).toBe(false)
   })
-  it("carries changes up to the fence and none beyond it, however often the collection moves on", () => {
+  it("carries changes up to the fence and none beyond it, however often the collection moves again", () => {
     const once = switchedMove(fencedMove(begun, true), target)
     expect([once.placement.key, once.version, once.move]).toEqual(["k2", 2, undefined])
     expect([50, 51].map((change) => fateOf(once, at("k1"), change))).toEqual(["carried", "again"])
@@ -57,7 +59,7 @@ describe("a move", () => {
     expect([9, 10].map((change) => fateOf(twice, at("k2"), change))).toEqual(["carried", "again"])
     expect(() => switchedMove(settled, target)).toThrow("not moving")
   })
-  it("remembers eight placements, and those that are not cleared", () => {
+  it("remembers eight placements, and all that are not cleared", () => {
     let record = settled
     for (let n = 2; n < 20; n++) {
       record = switchedMove(begunMove(record, { to: at(`k${n}`), reason: "schema", total: 0 }), target)
@@ -72,7 +74,7 @@ describe("a move", () => {
   })
 })
 
-it("a record that is found only behind a later one is heard of", async () => {
+it("a record that becomes visible only after a later one is still noticed", async () => {
   const records: Array<{ _id: string; _seq_no: number; _primary_term: number; _source: { record: CollectionRecord } }> =
     []
   const change = (seq: number, name: string, key: string) =>
@@ -100,7 +102,7 @@ it("a record that is found only behind a later one is heard of", async () => {
   await directory.hear()
   change(3, "two", "k3")
   await directory.hear()
-  // Made before, and refreshed after it.
+  // Written before the other change, but visible only after it.
   records.shift()
   change(2, "one", "k2")
   await directory.hear()
@@ -112,7 +114,7 @@ it("a record that is found only behind a later one is heard of", async () => {
 describe("a copy", () => {
   const sums = (...all: ReadonlyArray<readonly [number, number, number, number]>): SumsByRange =>
     new Map(all.map(([range, count, seqs, changes]) => [range, { count, seqs, changes }]))
-  it("differs where a document is missing, too much, or another one", () => {
+  it("differs where a document is missing, superfluous, or different", () => {
     const old = sums([0, 2, 3, 40], [500, 1, 501, 41])
     expect(differingRanges(old, old)).toEqual([])
     expect(differingRanges(old, sums([500, 1, 501, 41]))).toEqual([0])
@@ -124,10 +126,10 @@ describe("a copy", () => {
       removed: ["4"]
     })
   })
-  it("is looked at in ranges that are few, and small enough to be read at once", () => {
+  it("is compared in ranges that are few, and small enough to be read at once", () => {
     expect([-1, 100, 5_000_000, 900_000_000].map(rangeOf)).toEqual([500, 500, 1_001, 10_000])
   })
-  it("is made of what is too large for an index that it shares, once", () => {
+  it("is made, once, of a collection that is too large for a shared index", () => {
     expect(isToBePromoted(settled, 200_001, 200_000)).toBe(true)
     expect(isToBePromoted(settled, 200_000, 200_000)).toBe(false)
     expect(isToBePromoted(begun, 200_001, 200_000)).toBe(false)

@@ -1,4 +1,4 @@
-/** Models that the operator names by path and hash: the list, what runs them, and an organization that takes one. */
+/** Models that the operator names by path and hash: the list, what runs them, and an organization that uses one. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -42,7 +42,7 @@ describe("the operator's list", () => {
     writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content))
     return () => readOperatorModels(file)
   }
-  it("has paths from where it is, and names all that is wrong with it", () => {
+  it("has paths relative to its own place, and names everything that is wrong with it", () => {
     const relative = { ...tiny, model: { ...tiny.model, path: "tiny.onnx" } }
     expect(read([relative])()).toEqual([{ ...tiny }])
     for (const wrong of ["{", {}, [{ ...tiny, name: "../x" }], [{ ...tiny, model: { path: "x", sha256: "1" } }]])
@@ -59,21 +59,21 @@ describe("the operator's list", () => {
 })
 
 describe("an operator's model", () => {
-  it("makes vectors of length one, by the tokens of each text alone", async (context) => {
+  it("makes vectors of length one, from the tokens of each text alone", async (context) => {
     if (missing !== undefined) return context.skip(missing)
     const texts = ["Lampe", "Leuchte", "Stuhl", "lampe stuhl sessel leuchte lampe", "", "!!", "Lampe"]
     const made = await embedded(tiny, texts)
     if (made._tag === "Failure") throw made.failure
     const { inputTokens, vectors } = made.success
     expect(vectors.map(({ length }) => length)).toEqual(texts.map(() => TINY_DIMENSIONS))
-    // A longer text beside it in a run changes nothing: the rest of its row is masked.
+    // A longer text in the same run changes nothing: the rest of its row is masked.
     const expected = [1, 0, 1, 0].map((x) => x / Math.SQRT2)
     expect(cosine(vectors[0]!, expected)).toBeCloseTo(1, 5)
     expect(cosine(vectors[0]!, vectors[1]!)).toBeGreaterThan(cosine(vectors[0]!, vectors[2]!))
     expect(Array.from(vectors[4]!)).toEqual([0, 0, 0, 0])
     expect(inputTokens).toBe(3 + 3 + 3 + 7 + 0 + 4 + 3)
   })
-  it("is not run when its bytes are others, or when it is not what was said", async (context) => {
+  it("is not run when its bytes have changed, or when it is not what was declared", async (context) => {
     if (missing !== undefined) return context.skip(missing)
     const wrong: ReadonlyArray<readonly [OperatorModel, string]> = [
       [{ ...tiny, model: { ...tiny.model, sha256: "0".repeat(64) } }, "SHA-256"],
@@ -93,7 +93,7 @@ describe("an operator's model", () => {
     rmSync(other, { recursive: true, force: true })
     expect(String(strange._tag === "Failure" && strange.failure.message)).toContain("pixel_values")
   })
-  it("is one organization's by its name, and a field's", async (context) => {
+  it("is selected by name, by an organization and by a field", async (context) => {
     if (missing !== undefined) return context.skip(missing)
     const program = await startProgram({ embeddingModels: [tiny] })
     try {

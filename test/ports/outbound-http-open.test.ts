@@ -1,6 +1,6 @@
 /**
- * Answers that are read in pieces: what they may cost, what a redirect may do, and what a few packed bytes may become.
- * Receivers are real servers on loopback.
+ * Answers that are read in pieces: what they may cost, what a redirect may do, and how large a small compressed answer
+ * may become. Receivers are real servers on loopback.
  */
 import { it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
@@ -38,7 +38,7 @@ const sizeOf = <E>(body: Stream.Stream<Uint8Array, E>) =>
     () => 0,
     (sum, { length }) => sum + length
   )
-/** Writes as fast as it is read, for ever; counts what it wrote. */
+/** Writes without end, as fast as the other side reads, and counts what it wrote. */
 const endless = (headers: Record<string, string> = {}) => {
   const counted = { bytes: 0, isClosed: false }
   const answer: Behaviour = (response) => {
@@ -58,7 +58,7 @@ const endless = (headers: Record<string, string> = {}) => {
 }
 
 describe("an answer in pieces", () => {
-  it.live("comes whole, with status and headers, and its connection serves the next call", () =>
+  it.live("arrives whole, with status and headers, and its connection serves the next call", () =>
     Effect.gen(function* () {
       const sockets = new Set<unknown>()
       const target = yield* receiver((response, _received, request) => {
@@ -79,7 +79,7 @@ describe("an answer in pieces", () => {
       expect(sockets.size).toBe(1)
     }).pipe(Effect.scoped, Effect.provide(allowing))
   )
-  it.live("is read no faster than it is asked for, and not beyond its scope", () =>
+  it.live("is read no faster than it is consumed, and not beyond its scope", () =>
     Effect.gen(function* () {
       const { answer, counted } = endless()
       const target = yield* receiver(answer)
@@ -97,7 +97,7 @@ describe("an answer in pieces", () => {
           counted.isClosed = false
           yield* open(target.url)
           yield* Effect.sleep(500)
-          // What the buffers of two sockets hold, and no more.
+          // The buffers of two sockets hold this much, and no more is written.
           expect(counted.bytes).toBeLessThan(20_000_000)
           expect(counted.isClosed).toBe(false)
         })
@@ -128,7 +128,7 @@ describe("an answer in pieces", () => {
         response.write("part")
       }
       expect(yield* outcome({ silence_ms: 200 })).toEqual([200, "timeout", "The answer stood still for 0.2 s"])
-      // A byte now and then keeps silence away, and not the end.
+      // An occasional byte prevents the timeout for silence, but not the one for the whole answer.
       target.answer = (response) => {
         response.writeHead(200)
         const timer = setInterval(() => response.write("."), 20)
@@ -149,7 +149,7 @@ describe("an answer in pieces", () => {
       expect((yield* outcome()).slice(0, 2)).toEqual([200, "connection"])
     }).pipe(Effect.scoped, Effect.provide(allowing))
   )
-  it.live("of nobody, or of an address that is not called, has no status", () =>
+  it.live("of an absent server, or of an address that must not be called, has no status", () =>
     Effect.gen(function* () {
       const silent = yield* receiver(() => {})
       expect((yield* Effect.flip(Effect.scoped(open(silent.url, { timeout_ms: 200 })))).kind).toBe("timeout")
@@ -164,7 +164,7 @@ describe("an answer in pieces", () => {
 })
 
 describe("redirects that are followed", () => {
-  it.live("lead on five times, each checked, with what is ours kept at home", () =>
+  it.live("lead on five times, each checked, and credentials stay with the first origin", () =>
     Effect.gen(function* () {
       const away = yield* receiver((response) => response.end("away"))
       const home = yield* receiver((response, _received, request) => {
@@ -190,7 +190,7 @@ describe("redirects that are followed", () => {
       ])
     }).pipe(Effect.scoped, Effect.provide(allowing))
   )
-  it.live("are refused where they lead to no web address, to a name with a password, or in circles", () =>
+  it.live("are refused if they lead to no web address, to a URL with a password, or in circles", () =>
     Effect.gen(function* () {
       const target = yield* receiver()
       const { host } = new URL(target.url)
@@ -206,10 +206,10 @@ describe("redirects that are followed", () => {
   )
 })
 
-describe("a packed answer", () => {
+describe("a compressed answer", () => {
   const packed = (bytes: Uint8Array, encoding: string | undefined, bytesMax = 10_000_000, unpacksFiles = false) =>
     decoded(Stream.fromIterable([bytes.subarray(0, 1), bytes.subarray(1)]), { encoding, bytesMax, unpacksFiles })
-  it.live("is unpacked as its sender says, or as its first bytes say where a file may be", () =>
+  it.live("is decompressed as its sender declares, or by its first bytes where a file may be compressed", () =>
     Effect.gen(function* () {
       const text = "Lamps, ".repeat(100)
       for (const [encoding, bytes] of [
@@ -229,7 +229,7 @@ describe("a packed answer", () => {
       expect(yield* textOf(packed(Buffer.alloc(0), "gzip"))).toBe("")
     })
   )
-  it.live("is a failure where it cannot be unpacked, and ends at both bounds", () =>
+  it.live("is a failure if it cannot be decompressed, and ends at both bounds", () =>
     Effect.gen(function* () {
       const failed = (body: ReturnType<typeof packed>) =>
         Effect.map(Effect.flip(sizeOf(body)), ({ kind, message }) => `${kind}: ${message}`)
@@ -248,7 +248,7 @@ describe("a packed answer", () => {
       )
       expect(yield* failed(packed(bomb, undefined, 500_000, true))).toMatch(/^too_large: /)
       expect((process.memoryUsage().rss - before) / 1e6).toBeLessThan(100)
-      // A text of one letter is no bomb while it is short.
+      // A text of one repeated letter is not a bomb while it is short.
       expect(yield* sizeOf(packed(gzipSync("a".repeat(900_000)), "gzip"))).toBe(900_000)
     })
   )

@@ -1,6 +1,6 @@
 /**
- * The second look at an address: a name that is public when it is judged and leads to this machine when it is connected
- * to. Name server and route are played here; the receiver is a real server on loopback.
+ * The second check of an address: a name that is public when it is checked, but leads to this machine when it is
+ * connected to. Name server and route are simulated; the receiver is a real server on loopback.
  */
 import { it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -13,7 +13,7 @@ import { startReceiver } from "../support/receiver.ts"
 const PUBLIC = "93.184.216.34",
   LOOPBACK = "127.0.0.1",
   NAME = "rebinding.example"
-/** The name server's answers, one after the other; the last one repeats. */
+/** The name server's answers in order; the last one repeats. */
 const answers: Array<string> = []
 let asked = 0
 vi.mock("node:dns/promises", () => ({
@@ -21,8 +21,8 @@ vi.mock("node:dns/promises", () => ({
 }))
 
 /**
- * Hosts that a socket was told to connect to. Each of them ends at the receiver, as behind a route or resolver under
- * foreign control.
+ * The hosts that sockets were asked to connect to. Each connection leads to the receiver, as with a hostile route or
+ * resolver.
  */
 const connected: Array<string> = []
 const connect = Socket.prototype.connect
@@ -30,7 +30,7 @@ beforeEach(() => {
   asked = 0
   connected.length = 0
   Socket.prototype.connect = function (this: Socket, ...given: ReadonlyArray<unknown>) {
-    // As `net.connect` calls it: the arguments in a list, or as they are.
+    // As `net.connect` calls it: the arguments are in a list, or passed directly.
     const [options, ...rest] = (Array.isArray(given[0]) ? given[0] : given) as [
       { host?: string; port?: number },
       ...ReadonlyArray<unknown>
@@ -50,7 +50,7 @@ const call = (url: string) =>
   Effect.flatMap(OutboundHttp, (http) =>
     http.send({ method: "POST", url, headers: {}, body: "hello", timeout_ms: 5_000, responseBytesMax: 1_000 })
   )
-/** The status of an answer, or why there is none. */
+/** The status of an answer, or the reason for its absence. */
 const outcome = (url: string) =>
   Effect.match(call(url), {
     onSuccess: ({ status }) => [String(status)],
@@ -62,9 +62,9 @@ const receiver = Effect.acquireRelease(
 )
 const through = (allowPrivateAddresses: boolean) => Effect.provide(Layer.fresh(layer({ allowPrivateAddresses })))
 
-describe("a name that is public when it is judged and private when it is connected to", () => {
+describe("a name that is public when it is checked and private when it is connected to", () => {
   it.live(
-    "is refused by the second look, before the receiver hears anything; where private addresses are allowed, the same call arrives",
+    "is refused by the second check, before the receiver gets anything; if private addresses are allowed, the call arrives",
     () =>
       Effect.gen(function* () {
         const target = yield* receiver
@@ -82,7 +82,7 @@ describe("a name that is public when it is judged and private when it is connect
         expect(target.received.length).toBe(1)
       }).pipe(Effect.scoped)
   )
-  it.live("is refused by the same look where the answer is read in pieces", () =>
+  it.live("is refused by the same check if the answer is read in pieces", () =>
     Effect.gen(function* () {
       const target = yield* receiver
       const url = `http://${NAME}:${new URL(target.url).port}/`
@@ -108,7 +108,7 @@ describe("a name that is public when it is judged and private when it is connect
     }).pipe(Effect.scoped)
   )
   it.live(
-    "is connected to at the address that was judged, not by its name, and a name that is private at once at none",
+    "is connected to at the checked address, not by its name, and not at all if the first check finds it private",
     () =>
       Effect.gen(function* () {
         const target = yield* receiver

@@ -1,6 +1,6 @@
 /**
- * Outbound calls: what may be reached, what an answer may cost, and what every kind of receiver makes of a call.
- * Receivers are real servers on loopback.
+ * Outbound calls: what may be reached, what an answer may cost, and the outcome for every kind of receiver. Receivers
+ * are real servers on loopback.
  */
 import { it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -59,7 +59,7 @@ const tcp = (onSocket: (socket: Socket) => void) =>
   )
 
 describe("addresses", () => {
-  plain("that only this machine or its network reaches are not public, in whatever form", () => {
+  plain("that only this machine or its network can reach are not public, in any notation", () => {
     const refused = [
       "127.0.0.1",
       "127.255.255.255",
@@ -122,7 +122,7 @@ describe("addresses", () => {
     ]
     expect(allowed.filter((address) => !isPublicAddress(address))).toEqual([])
   })
-  it.live("are refused before anything is sent, for literals, other spellings of them and names", () =>
+  it.live("are refused before anything is sent, as literals, in other spellings and behind names", () =>
     Effect.gen(function* () {
       const target = yield* receiver()
       const { port } = new URL(target.url)
@@ -154,7 +154,7 @@ describe("addresses", () => {
 })
 
 describe("answers", () => {
-  it.live("of any status are answers; redirects are not followed; the body is read as far as asked", () =>
+  it.live("of any status are answers; redirects are not followed; the body is read up to the requested length", () =>
     Effect.gen(function* () {
       const second = yield* receiver()
       const target = yield* receiver((response) => response.writeHead(307, { location: second.url }).end("moved"))
@@ -171,7 +171,7 @@ describe("answers", () => {
         expect((yield* call(target.url)).status).toBe(status)
       }
       expect(target.received[0]).toMatchObject({ headers: { host: new URL(target.url).host, "content-length": "5" } })
-      // Endless: the requested part is kept, and the connection closed.
+      // An endless body: the requested part is kept, and the connection is closed.
       target.answer = (response) => {
         const more = () => {
           while (response.writable && response.write(Buffer.alloc(65_536, 120)));
@@ -182,7 +182,7 @@ describe("answers", () => {
       }
       const huge = yield* call(target.url)
       expect([huge.status, huge.body.length, huge.isTruncated]).toEqual([200, 1_000, true])
-      // The status has arrived, the body never ends: the answer counts when the time is up.
+      // The status arrives but the body never ends: when the time is up, the answer counts.
       target.answer = (response) => {
         response.writeHead(202)
         response.write("part")
@@ -191,7 +191,7 @@ describe("answers", () => {
       expect([hanging.status, Buffer.from(hanging.body).toString(), hanging.isTruncated]).toEqual([202, "part", true])
     }).pipe(Effect.scoped, Effect.provide(allowing))
   )
-  it.live("that never come are failures of a kind, in time", () =>
+  it.live("that never come are failures of a certain kind, in time", () =>
     Effect.gen(function* () {
       const kindOf = (url: string, timeout_ms?: number) =>
         Effect.map(Effect.flip(call(url, timeout_ms)), ({ kind }) => kind)
@@ -208,7 +208,7 @@ describe("answers", () => {
       expect(["certificate", "connection"]).toContain(yield* kindOf((yield* receiver()).url.replace("http:", "https:")))
     }).pipe(Effect.scoped, Effect.provide(allowing))
   )
-  it.live("are received once by who does not answer in time, on a kept connection too", () =>
+  it.live("that are late cause no second delivery, on a kept connection either", () =>
     Effect.gen(function* () {
       let received = 0
       const running = yield* receiver((response) => {
@@ -217,7 +217,7 @@ describe("answers", () => {
       })
       expect((yield* call(running.url)).status).toBe(200)
       expect((yield* Effect.flip(call(running.url, 100))).kind).toBe("timeout")
-      // The runtime would send it again at once.
+      // The runtime would repeat the request at once.
       yield* Effect.sleep(300)
       expect(received).toBe(2)
     }).pipe(Effect.scoped, Effect.provide(allowing))

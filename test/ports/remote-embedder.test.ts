@@ -1,4 +1,4 @@
-/** Servers of embedding models as their documentation says they answer, and as they should not. */
+/** Servers of embedding models: answers as their documentation describes them, and faulty ones. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { Effect, Layer } from "effect"
 import { layer as layerOutboundHttp } from "../../src/ports/outbound-http/node.ts"
@@ -56,7 +56,7 @@ describe("servers of embedding models", () => {
     ["ollama", "/api/embed", { model: "words", input: ["a red lamp", "a cup"], truncate: true }],
     ["tei", "/embed", { inputs: ["a red lamp", "a cup"], truncate: true, normalize: true }]
   ]
-  it.each(shapes)("%s is asked and read as it is documented", async (kind, path, body) => {
+  it.each(shapes)("%s is called and read as it is documented", async (kind, path, body) => {
     const made = await embed(order(kind))
     expect(made._tag).toBe("Success")
     expect(server.asked).toEqual([{ path, authorization: "Bearer secret-key", body }])
@@ -65,7 +65,7 @@ describe("servers of embedding models", () => {
     expect(made.success.inputTokens).toBe(kind === "tei" ? 5 : 7)
   })
 
-  it("base addresses with the path, a part of it or none of it mean the same", async () => {
+  it("base addresses with the whole path, a part of it or none of it mean the same", async () => {
     for (const url of [
       server.url,
       `${server.url}/`,
@@ -78,7 +78,7 @@ describe("servers of embedding models", () => {
     expect(server.asked[0]!.authorization).toBeUndefined()
   })
 
-  it("equal texts are asked once, and many in batches that the server takes", async () => {
+  it("equal texts are sent once, and many in batches that the server accepts", async () => {
     const texts = Array.from({ length: 200 }, (_, i) => `text ${i % 70}`)
     const made = await embed(order("tei", { texts }))
     expect(server.asked.map(({ body }) => (body.inputs as string[]).length)).toEqual([32, 32, 6])
@@ -86,7 +86,7 @@ describe("servers of embedding models", () => {
     expect(made.success.vectors[75]).toEqual(made.success.vectors[5])
   })
 
-  it("429 and 5xx are tried again after what Retry-After says, and other refusals are not", async () => {
+  it("429 and 5xx are retried after Retry-After, and other refusals are not", async () => {
     let refused = 0
     server.misbehaves = (_asked, response) => {
       if (++refused > 2) return false
@@ -121,7 +121,7 @@ describe("servers of embedding models", () => {
     expect(server.asked).toHaveLength(1)
   })
 
-  it("what is no answer is told: other dimensions, too few vectors, no JSON, a body that does not end", async () => {
+  it("an invalid answer is reported: other dimensions, too few vectors, no JSON, a body that does not end", async () => {
     const answers: ReadonlyArray<readonly [(response: import("node:http").ServerResponse) => void, string]> = [
       [
         (response) =>
@@ -161,7 +161,7 @@ describe("servers of embedding models", () => {
     expect(endless.message).toMatch(/16 MB, or did not end|cannot be asked/)
   })
 
-  it("one organization asks four at once, and another does not wait for it", async () => {
+  it("one organization sends four requests at once, and another does not wait for it", async () => {
     const waiting: Array<() => void> = []
     server.misbehaves = (asked, response) => {
       if (!String((asked.body.input as string[])[0]).startsWith("slow")) return false

@@ -1,4 +1,4 @@
-/** Transcribers that listen live elsewhere: their frames replayed by a real WebSocket on loopback. */
+/** Live transcribers on other servers: their frames are replayed by a real WebSocket on loopback. */
 import { setTimeout } from "node:timers/promises"
 import { Effect, Exit, Layer, Scope } from "effect"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
@@ -70,7 +70,7 @@ describe("live transcribers of servers", () => {
     ["deepgram", "nova-3"],
     ["assemblyai", "universal-streaming-english"],
     ["openai", "gpt-4o-transcribe"]
-  ] as const)("%s: words are told as they come, settled once, and all of them at the end", async (kind, name) => {
+  ] as const)("%s: words are reported as they arrive, settled once, and complete at the end", async (kind, name) => {
     const held = await open({ kind, model: name, url: server.url, apiKey: "live-secret" }, "en")
     await speak(held)
     await eventually(() =>
@@ -83,7 +83,7 @@ describe("live transcribers of servers", () => {
       expect(each.settled).toBeGreaterThanOrEqual(settled)
       settled = each.settled
     }
-    // 16 bits of it, at the rate that each takes.
+    // The sound in 16 bits, at the sample rate that each server accepts.
     expect(server.pcmBytes).toBeGreaterThan(kind === "openai" ? 51_000 : 34_000)
     const [asked] = server.asked
     expect(asked!.headers.authorization).toBe(
@@ -91,7 +91,7 @@ describe("live transcribers of servers", () => {
     )
     await held.close()
   })
-  it("are told the model, the language and words that are likely as each has it", async () => {
+  it("receive the model, the language and likely words in the format of each", async () => {
     const deepgram = await open({ kind: "deepgram", model: "nova-3", url: server.url }, "de")
     expect(Object.fromEntries(server.asked.at(-1)!.query)).toMatchObject({
       model: "nova-3",
@@ -131,7 +131,7 @@ describe("live transcribers of servers", () => {
     expect(server.texts).toContainEqual({ type: "KeepAlive" })
     await held.close()
   })
-  it("fail with what the server says, without what looks like a credential, and where it hangs up or is no server", async () => {
+  it("fail with the server's message, without anything that looks like a credential, and if it hangs up or is no server", async () => {
     server.breaks = {
       frames: [{ type: "error", error: { message: "No quota for sk_abcdefghijklmnopqrstuvwxyz" } }],
       code: 1011
@@ -153,7 +153,7 @@ describe("live transcribers of servers", () => {
     await gone.close()
     await expect(open({ kind: "deepgram", model: "m", url: "http://127.0.0.1:9" })).rejects.toThrow(/cannot be asked/)
   })
-  it("are not connected to at an address that is not public", async () => {
+  it("are not connected to at a private address", async () => {
     await expect(open({ kind: "deepgram", model: "m", url: server.url }, "en", false)).rejects.toThrow(/private/)
     expect(server.asked).toEqual([])
   })

@@ -1,6 +1,6 @@
 /**
- * One engine for several processes: what each knows and when, who may connect, and how long a silent one may delay the
- * others.
+ * One engine for several processes: what each process knows and when, who may connect, and how long a silent process
+ * may delay the others.
  */
 import { createConnection, createServer, type Socket } from "node:net"
 import { afterEach, describe, expect, it } from "vitest"
@@ -33,7 +33,7 @@ const until = async (is: () => boolean, within_ms = 60_000): Promise<void> => {
     await new Promise((settle) => setTimeout(settle, 5))
   }
 }
-/** A way to the port that can be held still, in both directions. */
+/** A proxy to the port that can be frozen in both directions. */
 const tap = async (port: number) => {
   const sockets: Array<Socket> = []
   let isStill = false
@@ -66,7 +66,7 @@ const tap = async (port: number) => {
 }
 
 describe("an engine that several processes use", () => {
-  it("is the same for each of them as soon as a change was answered, whoever made it, of two organizations", async () => {
+  it("is the same for each of them as soon as a change is answered, whichever made it, in two organizations", async () => {
     const owner = await shared()
     const [a, b] = [await connected(owner.port), await connected(owner.port)]
     const all = [owner.engine, a, b]
@@ -99,10 +99,10 @@ describe("an engine that several processes use", () => {
       expect(seen.describeCollection("org_1", "goods0")?.num_documents).toBe(2)
       expect(seen.describeCollection("org_1", "goods2")?.schema.fields.map(({ name }) => name)).toEqual(["title"])
     }
-    // A later process knows all of it.
+    // A process that connects later knows all of it.
     expect(names(await connected(owner.port))).toEqual(["goods2", "goods0"])
   })
-  it("takes documents as they are: any name of a member, long numbers, lines that are no JSON", async () => {
+  it("takes documents unchanged: any name of a member, long numbers, lines that are not JSON", async () => {
     const owner = await shared()
     const engine = await connected(owner.port)
     await engine.createCollection("org_1", goods(), 1)
@@ -123,7 +123,7 @@ describe("an engine that several processes use", () => {
     expect([one!["n"], two!["n"], three]).toEqual([9_007_199_254_740_993n, 9_007_199_254_740_995n, undefined])
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined()
   })
-  it("is closed to who has another token, and to who says nothing or too much", async () => {
+  it("rejects connections with another token, and those that send nothing or too much", async () => {
     const owner = await shared()
     await expect(connected(owner.port, "another")).rejects.toThrow("The token is another one.")
     const raw = (bytes: Uint8Array) =>
@@ -133,11 +133,11 @@ describe("an engine that several processes use", () => {
         socket.on("close", () => settle())
         socket.resume()
       })
-    // A length beyond what a greeting may have, and bytes that are no message.
+    // A length beyond that of a greeting, and bytes that are no message.
     await raw(Uint8Array.of(0, 1, 0, 0))
     await raw(Uint8Array.of(0, 0, 0, 2, 0xc1, 0xc1))
   })
-  it("waits for a silent process until that answers nothing any more, a lease at most, and then no more", async () => {
+  it("waits for a silent process at most for a lease, after which that process answers no request any more", async () => {
     const owner = await shared()
     const way = await tap(owner.port)
     const [near, far] = [await connected(owner.port), await connected(way.port)]
@@ -146,7 +146,7 @@ describe("an engine that several processes use", () => {
     way.hold()
     const began = performance.now()
     await near.createCollection("org_1", goods("later"), 2)
-    // What it knows is outdated, and it says so.
+    // The silent process knows that its state is outdated, and says so.
     expect([far.describeCollection("org_1", "later"), typeof far.absence]).toEqual([undefined, "string"])
     expect(performance.now() - began).toBeLessThan(1_500)
     const again = performance.now()
@@ -154,7 +154,7 @@ describe("an engine that several processes use", () => {
     expect(performance.now() - again).toBeLessThan(800)
     expect(far.health()).toMatchObject({ ok: false, error: { kind: "Unavailable" } })
   })
-  it("is unavailable while it is away, and known again with everything that changed when it is back", async () => {
+  it("is reported unavailable while it is away, and everything that changed is known when it is back", async () => {
     const engine = createEngine()
     const first = await shared(engine)
     const remote = await connected(first.port)
@@ -169,12 +169,12 @@ describe("an engine that several processes use", () => {
     await shared(engine, first.port)
     await until(() => remote.absence === undefined)
     expect(remote.listCollections("org_1").map(({ schema }) => schema.name)).toEqual(["meanwhile", "goods"])
-    // Answers cached before are outdated: removals in between were missed.
+    // Answers cached before are outdated, because removals in between were missed.
     expect(remote.removals("org_1")).toBeGreaterThan(removals)
     const [found] = await remote.search("org_1", [suitePlan("goods")])
     expect(found.ok && found.value.found).toBe(0)
   })
-  it("hears that nobody waits any more, and keeps to what the request's answer may weigh and its time", async () => {
+  it("is notified of cancelled requests, and keeps to the size and time that a request allows", async () => {
     const engine = createEngine()
     let heard: (() => boolean) | undefined
     const slow: SearchEngine = {

@@ -1,6 +1,6 @@
 /**
- * A lost writer: searches go on, writes say so, and the engine comes back by itself with everything it had
- * acknowledged.
+ * A lost writer: searches continue, writes are refused with the reason, and the engine comes back by itself with
+ * everything that it had acknowledged.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -49,7 +49,7 @@ it.each([false, true])("comes back after its writer was lost (worker %s)", async
 })
 
 it.each([false, true])(
-  "finds every write that it acknowledges, also one that was under way when its writer was given up alive (worker %s)",
+  "finds every write that it acknowledges, also one in progress when its living writer was given up (worker %s)",
   async (worker) => {
     const path = mkdtempSync(join(tmpdir(), "dowser-supervised-"))
     const opened: Array<LocalEngine> = []
@@ -62,7 +62,7 @@ it.each([false, true])(
         const next = await openEngine({ path, worker })
         opened.push(next)
         if (opened.length === 2) {
-          // Reads the folder as soon as it may: whatever an older writer stores from here on is not in it.
+          // Reads the folder as soon as possible: it will not contain what an older writer stores from here on.
           await next.search("t", [suitePlan("c")])
           stand()
         }
@@ -83,7 +83,7 @@ it.each([false, true])(
         if (written.ok) acknowledged.push(...written.value.map(({ id }) => String(id)))
         else expect(written.error.kind).toBe("Unavailable")
       })
-      // Under way, and far from done.
+      // The writes are under way, and far from done.
       opened[0].failed("given up alive")
       await second
       await Promise.all(writes)
@@ -102,7 +102,7 @@ it.each([false, true])(
     }
   }
 )
-it("asks a new engine nothing before it knows the dictionaries", async () => {
+it("sends a new engine no requests before it knows the dictionaries", async () => {
   const path = mkdtempSync(join(tmpdir(), "dowser-supervised-"))
   const opened: Array<LocalEngine> = []
   const calls: Array<string> = []

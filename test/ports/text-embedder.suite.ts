@@ -5,10 +5,10 @@ import { type EmbedRequest, TextEmbedder } from "../../src/ports/text-embedder/t
 import { cosine } from "../support/models.ts"
 
 const lengthOf = (vector: Float32Array): number => Math.sqrt(cosine(vector, vector))
-/** For one text embedded twice: remote servers may add in another order. */
+/** The least similarity of two vectors for the same text: remote servers may add numbers in another order. */
 const SAME = 0.9999
 
-/** One embedder for all of it: what was asked before is known later. */
+/** One embedder for the whole suite, so later tests find earlier texts in its cache. */
 export const textEmbedderSuite = (name: string, model: string, embedder: Layer.Layer<TextEmbedder, unknown>) =>
   layer(Layer.fresh(embedder), { excludeTestServices: true })(name, (it) => {
     const embed = (texts: ReadonlyArray<string>, more: Partial<EmbedRequest> = {}) =>
@@ -29,7 +29,7 @@ export const textEmbedderSuite = (name: string, model: string, embedder: Layer.L
           assert.approximately(lengthOf(vector), 1, 1e-4)
         }
         assert.isAtLeast(inputTokens, 10)
-        // Each vector depends on its own text alone, whatever is in the same batch.
+        // Each vector depends only on its own text, whatever else is in the same batch.
         for (const [i, text] of texts.entries())
           assert.isAbove(cosine((yield* embed([text], { organizationId: "org_b" })).vectors[0]!, vectors[i]!), SAME)
         assert.isBelow(cosine(vectors[0]!, vectors[1]!), 0.9)
@@ -46,20 +46,20 @@ export const textEmbedderSuite = (name: string, model: string, embedder: Layer.L
       })
     )
     test(
-      "a text without a word is near to nothing, and costs nothing",
+      "a text without a word is similar to nothing, and costs nothing",
       Effect.gen(function* () {
         const { inputTokens, vectors } = yield* embed(["", "  \n\t", "\0\u0007"])
         assert.strictEqual(inputTokens, 0)
         for (const vector of vectors) assert.isTrue(vector.every((value) => value === 0))
         assert.deepStrictEqual(yield* embed([]), { vectors: [], inputTokens: 0 })
-        // Among others too.
+        // This also holds among other texts.
         const mixed = yield* embed(["tea", " "], { priority: "document" })
         assert.approximately(lengthOf(mixed.vectors[0]!), 1, 1e-4)
         assert.strictEqual(lengthOf(mixed.vectors[1]!), 0)
       })
     )
     test(
-      "texts that nobody writes have vectors like others",
+      "unusual texts have vectors like others",
       Effect.gen(function* () {
         const { charactersMax } = (yield* TextEmbedder).models().find((each) => each.name === model)!
         const odd = [
@@ -76,7 +76,7 @@ export const textEmbedderSuite = (name: string, model: string, embedder: Layer.L
       })
     )
     test(
-      "organizations side by side have the vectors of their own texts",
+      "concurrent organizations get the vectors of their own texts",
       Effect.gen(function* () {
         const textOf = (i: number) => `product number ${i} of a shop`
         const alone = yield* embed(
@@ -92,7 +92,7 @@ export const textEmbedderSuite = (name: string, model: string, embedder: Layer.L
       })
     )
     test(
-      "who goes away leaves nothing behind that others notice",
+      "cancelled requests do not affect others",
       Effect.gen(function* () {
         const gone = yield* Effect.forkChild(
           embed(
@@ -106,7 +106,7 @@ export const textEmbedderSuite = (name: string, model: string, embedder: Layer.L
       })
     )
     test(
-      "a model that is not there is said to be not installed",
+      "a missing model is reported as not installed",
       Effect.gen(function* () {
         const error = yield* Effect.flip(embed(["tea"], { model: "nobody/nothing" }))
         assert.strictEqual(error.reason, "not_installed")

@@ -1,6 +1,6 @@
 /**
- * The embedded model by the port's suite, in both ways to run it, and what it makes of texts beside what it was trained
- * to.
+ * The embedded model by the port's suite, in both ways to run it, and its vectors compared with those of the trained
+ * model.
  */
 import { createHash } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -38,7 +38,7 @@ else {
   textEmbedderSuite("native", MODEL_NAME, layerMiniLm({ installed }))
   textEmbedderSuite("portable", MODEL_NAME, layerMiniLm({ installed, isPortable: true }))
 
-  describe("the graph that is made of the weights", () => {
+  describe("the graph that is built from the weights", () => {
     const temporary = mkdtempSync(join(tmpdir(), "dowser-graph-"))
     afterAll(() => rmSync(temporary, { recursive: true, force: true }))
     const write = (precision: "full" | "small"): string => {
@@ -57,7 +57,7 @@ else {
     const least = (some: ReadonlyArray<Float32Array>, others: ReadonlyArray<Float32Array>): number =>
       Math.min(...some.map((vector, i) => cosine(vector, others[i]!)))
 
-    it("computes what the model was trained to, and in bytes nearly that", async () => {
+    it("computes what the trained model does, and nearly so with quantized weights", async () => {
       const trained = await vectorsOf(openPortable(folder))
       const full = await openNative(folder, write("full"))
       expect(least(await vectorsOf(full), trained)).toBeGreaterThan(0.9999)
@@ -65,7 +65,7 @@ else {
       const small = await openNative(folder)
       const quantized = await vectorsOf(small)
       expect(least(quantized, trained)).toBeGreaterThan(0.99)
-      // The first numbers of the first text, as the trained model has them.
+      // The first numbers of the first text's vector, as the trained model computes them.
       for (const [i, value] of [-0.07081, 0.04193, -0.0327, -0.01808].entries())
         expect(trained[0]![i]).toBeCloseTo(value, 4)
       // A text's vector does not depend on the others in the batch, shorter or longer.
@@ -74,7 +74,7 @@ else {
         expect(cosine(all.subarray(i * HIDDEN, (i + 1) * HIDDEN), vector)).toBeGreaterThan(0.99999)
       await small.close()
     })
-    it("is the same to the byte wherever it is written", () => {
+    it("is identical to the byte wherever it is written", () => {
       const hash = createHash("sha256")
       const weights = new Safetensors(join(folder, LAYOUT.weights))
       for (const piece of writeMiniLm(weights, "small")) hash.update(piece)
@@ -103,7 +103,7 @@ else {
       }
       expect([tokens(""), tokens(" \0")]).toEqual([[], []])
     })
-    it("of letters without a meaning take some milliseconds, not half a second", () => {
+    it("of meaningless letters take some milliseconds, not half a second", () => {
       const letters = (seed: number) =>
         Array.from({ length: 99 }, (_, i) => String.fromCharCode(97 + ((seed * 7 + i * i * 3) % 26))).join("")
       const hostile = Array.from({ length: 80 }, (_, i) => letters(i)).join(" ")

@@ -1,4 +1,4 @@
-/** The transcriber of this program with its real weights, and those of servers by their public interfaces. */
+/** This program's transcriber with its real weights, and those on other servers by their public interfaces. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Exit, Layer, ManagedRuntime } from "effect"
@@ -37,7 +37,7 @@ const failureOf = (exit: Exit.Exit<unknown, unknown>): TranscriptionUnavailable 
     : undefined
 
 describe("pieces of words", () => {
-  it("become words, each as sure as its least sure piece, letters that are bytes too", () => {
+  it("become words, each as certain as its least certain piece, including letters split into bytes", () => {
     const said = [
       ["<s>", 1],
       ["▁Sam", 0.9],
@@ -95,7 +95,7 @@ describe("the embedded transcriber", () => {
       const [told] = (await heard(orderOf(samples, { speech: spans, likely }))).segments
       expect(told!.readings!.near[0]).toBe("wireless bluetooth headphones black")
       const texts = told!.readings!.said.map(({ words }) => words.map(({ text }) => text.toLowerCase()).join(" "))
-      // A robot's "wireless" is three words at first.
+      // The synthetic voice's "wireless" is heard as three words at first.
       expect(texts[0]).not.toMatch(/^wireless/)
       expect(
         texts.some((text) => text.startsWith("wireless")),
@@ -125,7 +125,7 @@ describe("the embedded transcriber", () => {
     )
     expect(failureOf(exit)).toMatchObject({ reason: "language" })
   })
-  it("says so where nobody has installed it", async () => {
+  it("says so if it is not installed", async () => {
     const none = ManagedRuntime.make(
       layerLocalTranscriber({ installed: () => ({ state: "absent", message: "No transcriber is installed" }) })
     )
@@ -139,7 +139,7 @@ describe("the embedded transcriber", () => {
     })
     await none.dispose()
   })
-  it("tells who waits when its thread dies or takes too long, begins another, and lets no one wait without end", async () => {
+  it("reports a thread that dies or takes too long to its callers, starts another, and makes nobody wait forever", async () => {
     const entry = new URL("../support/transcriber-worker.ts", import.meta.url)
     const lively = ManagedRuntime.make(
       layerLocalTranscriber({
@@ -155,7 +155,7 @@ describe("the embedded transcriber", () => {
         Effect.flatMap(Transcriber, ({ transcribe }) => transcribe(orderOf(samples, { organizationId })))
       )
     }
-    // 1 answers, 2 dies, 3 says nothing any more, 4 throws.
+    // 1 answers, 2 kills the thread, 3 never answers, 4 throws.
     const [died, after, thrown, last] = await Promise.all([ask(2), ask(1), ask(4), ask(1)])
     expect(failureOf(died!)).toMatchObject({ reason: "failed" })
     expect([after, last].map((exit) => Exit.isSuccess(exit!))).toEqual([true, true])
@@ -200,7 +200,7 @@ describe("transcribers of servers", () => {
     return exit.value
   }
 
-  it("of OpenAI's interface get a form with WAV, and answer a text", async () => {
+  it("of OpenAI's interface receive a form with WAV, and answer a text", async () => {
     const found = await heard(model("openai"), { language: "en", hints: ["mug", "enamel"] })
     expect(found).toEqual({
       segments: [
@@ -227,7 +227,7 @@ describe("transcribers of servers", () => {
     ])
       expect(text).toContain(`name="${name}"\r\n\r\n${value}\r\n`)
   })
-  it("of Deepgram get WAV and answer words with times", async () => {
+  it("of Deepgram receive WAV and answer words with times", async () => {
     const found = await heard(model("deepgram", "nova-3"), { hints: ["mug"] })
     expect(found.segments).toEqual([
       {
@@ -252,7 +252,7 @@ describe("transcribers of servers", () => {
       keyterm: "mug"
     })
   })
-  it("of AssemblyAI are uploaded to, ordered from and looked at until it is done", async () => {
+  it("of AssemblyAI receive an upload and an order, and are polled until it is done", async () => {
     server.looksBefore = 2
     const found = await heard(model("assemblyai", "universal"), { language: "en" })
     expect([found.segments.map(textOfSegment), found.language]).toEqual([["Enamel mug"], "en"])
@@ -272,7 +272,7 @@ describe("transcribers of servers", () => {
       new Array(5).fill("key-of-the-organization")
     )
   })
-  it("are asked once more where that may help, and their refusal is told without what looks like a credential", async () => {
+  it("are called once more if that may help, and their refusal is reported without anything that looks like a credential", async () => {
     let refusals = 1
     server.misbehaves = (_, response) => {
       if (refusals-- <= 0) return false
@@ -300,7 +300,7 @@ describe("transcribers of servers", () => {
     expect(await misbehaving(200, '{"id": "../../keys", "upload_url": "u"}', "assemblyai")).toMatch(/no transcript/)
     expect(await misbehaving(200, '{"results": {"channels": "none"}}', "deepgram")).toMatch(/no transcript/)
   })
-  it("of addresses that nobody should reach are not asked", async () => {
+  it("at private addresses are not called", async () => {
     const guarded = ManagedRuntime.make(
       Layer.mergeAll(layerOutboundHttp({ allowPrivateAddresses: false }), Identifiers.layer)
     )

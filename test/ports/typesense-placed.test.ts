@@ -1,6 +1,6 @@
 /**
- * What one search of the API cannot say, made of several: plans with documents that rules and callers place, boosts and
- * windows, drawn at random and asked of a server and of the engine in memory.
+ * What the API needs several searches for: random plans with documents placed by rules and callers, boosts and windows,
+ * run on a server and on the engine in memory.
  */
 import { expect, it } from "vitest"
 import type { SearchEngine } from "../../engine-sdk/src/engine.ts"
@@ -106,7 +106,7 @@ const drawn = (): SearchPlan => {
 }
 
 const shown = ({ boosts: _boosts, ...hit }: Hit): unknown => hit
-/** All that is in an answer, as far as it is alike every time; floats of vectors to five digits. */
+/** The parts of an answer that are the same every time; vectors are rounded to five digits. */
 const told = (answer: SearchAnswer): unknown => {
   const { search_time_ms: _time, window, ...rest } = answer
   const parts = {
@@ -141,7 +141,7 @@ const asked = async (engine: SearchEngine, plan: SearchPlan): Promise<unknown> =
   return answer!.ok ? told(answer!.value) : answer
 }
 
-it("plans with placed documents, boosts and windows are answered as the engine in memory does, six hundred of them", async () => {
+it("six hundred plans with placed documents, boosts and windows are answered as by the engine in memory", async () => {
   const node = await startNode(keepingToTheApi())
   const opened = await TypesenseEngine.open({ nodes: [node.address], apiKey: "k" })
   if (!opened.ok) throw new Error(opened.error.message)

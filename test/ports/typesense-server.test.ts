@@ -70,7 +70,7 @@ describe("names on the server", () => {
   const text = (): string =>
     Array.from({ length: 1 + Math.floor(random() * 4) }, () => units[Math.floor(random() * units.length)]!).join("")
 
-  it("are another one for every other pair of namespace and name, and lead back to it", () => {
+  it("are different for every pair of namespace and name, and can be read back", () => {
     const pairs = new Map<string, string>()
     for (let i = 0; i < 10_000; i++) {
       const [namespace, name] = [text(), text()]
@@ -82,7 +82,7 @@ describe("names on the server", () => {
       expect(served).toMatch(/^[A-Za-z0-9_-]+$/)
     }
   })
-  it("of others are nobody's: other prefixes, names that this never writes", () => {
+  it("of others are ignored: other prefixes, names that are never written here", () => {
     for (const name of [
       "dowser",
       "dowser-a",
@@ -95,7 +95,7 @@ describe("names on the server", () => {
       expect([name, names.read(name)]).toEqual([name, undefined])
     expect(names.read(new ServerNames("dowser-a").of("b", "c"))).toBeUndefined()
   })
-  it("are told as the tenant knows them, and others' not at all", () => {
+  it("are shown as the tenant knows them, and others' are not replaced", () => {
     const mine = names.of("a-b", "my goods/é")
     expect(names.told("a-b", `Collection \`${mine}\` has ${mine}.`)).toBe("Collection `my goods/é` has my goods/é.")
     expect(names.told("a", `\`${mine}\``)).toBe(`\`${mine}\``)
@@ -103,7 +103,7 @@ describe("names on the server", () => {
 })
 
 describe("nodes", () => {
-  it("are asked in turn, those that failed last, and are asked again after some seconds", () => {
+  it("are used in turn, those that failed last, and are tried again after some seconds", () => {
     let now_ms = 0
     const nodes = new Nodes(["http://a/", "http://b", "http://c", "http://c"], () => now_ms)
     expect(Array.from({ length: 4 }, () => nodes.order()[0])).toEqual(["http://a", "http://b", "http://c", "http://a"])
@@ -117,17 +117,17 @@ describe("nodes", () => {
     // A node that failed and has not answered since comes after those that have.
     for (let i = 0; i < 3; i++) expect(nodes.order().at(-1)).toBe("http://a")
   })
-  it("that end between requests are passed over, for searches and for writes that are not made twice", async () => {
+  it("that end between requests are skipped, for searches and for writes, which are not repeated", async () => {
     const answer = keepingToTheApi()
     const [one, two] = [await node(answer), await node(answer)]
     const engine = await opened([one, two])
     await filled(engine)
-    // Breaks the connection as soon as it has all of a request.
+    // Closes the connection as soon as it has received a whole request.
     one.answer = (request) => void request.socket.destroy()
     for (let i = 0; i < 6; i++) expect((await engine.search("a", [suitePlan("goods")]))[0]).toMatchObject({ ok: true })
     const before = one.asked.length
     for (let i = 0; i < 6; i++) expect((await engine.search("a", [suitePlan("goods")]))[0]).toMatchObject({ ok: true })
-    // It is left alone.
+    // The failed node gets no requests.
     expect(one.asked.length).toBe(before)
     two.answer = (request) => void request.socket.destroy()
     const asked = () => [...one.asked, ...two.asked].filter((each) => each.includes("import")).length
@@ -137,13 +137,13 @@ describe("nodes", () => {
     expect(lost).toMatchObject({ ok: true, value: [{ result: { ok: false, error: { kind: "Unavailable" } } }] })
     expect(asked() - imports).toBe(1)
     await engine.write("a", "goods", [putOf({ id: "2", title: "mug" })])
-    // Some runtimes repeat safe requests more often than told.
+    // Some runtimes repeat safe requests more often than they should.
     expect(asked() - imports).toBeGreaterThanOrEqual(3)
     const puts = asked()
     await engine.write("a", "goods", [putOf({ title: "without an id" })])
     expect(asked() - puts).toBe(1)
   })
-  it("that hang or are not ready cost a search no failure while another one answers", async () => {
+  it("that hang or are not ready cause no failed search while another one answers", async () => {
     const answer = keepingToTheApi()
     const [one, two] = [await node(answer), await node(answer)]
     const engine = await opened([one, two])
@@ -159,7 +159,7 @@ describe("nodes", () => {
   })
 })
 
-describe("a server that answers nonsense", () => {
+describe("a server that answers invalid text", () => {
   const hit = '{"document":{"id":"1"},"highlight":{}}'
   const searches: ReadonlyArray<readonly [string, string]> = [
     ["no JSON", "<html>"],
@@ -178,7 +178,7 @@ describe("a server that answers nonsense", () => {
     ["an error without a code", '{"results":[{"error":"x"}]}'],
     ["depth", `{"results":${"[".repeat(100_000)}${"]".repeat(100_000)}}`]
   ]
-  it("is unavailable, whatever it says to a search", async () => {
+  it("is unavailable, whatever it answers to a search", async () => {
     const server = await node(keepingToTheApi())
     const engine = await opened([server])
     await filled(engine)
@@ -194,7 +194,7 @@ describe("a server that answers nonsense", () => {
     expect(Object.keys(found!.ok ? found!.value.hits![0]!.document : {})).toEqual(["__proto__", "id"])
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined()
   })
-  it("fails what was asked of it otherwise, and nothing else", async () => {
+  it("fails other requests for the same reason, and nothing else", async () => {
     const server = await node(keepingToTheApi())
     const engine = await opened([server])
     await filled(engine)
@@ -214,14 +214,14 @@ describe("a server that answers nonsense", () => {
       "Unavailable",
       "Unavailable"
     ])
-    // The known list stays.
+    // The known list is kept.
     expect(engine.listCollections("a").map(({ schema }) => schema.name)).toEqual(["goods"])
     server.answer = saying('{"message":"Forbidden - a valid `x-typesense-api-key` header must be sent."}', 401)
     expect(await engine.health()).toMatchObject({
       error: { message: "The search engine's server refuses the key that it was given." }
     })
   })
-  it("that has collections of others, or broken ones of ours, is not believed", async () => {
+  it("that has collections of others, or broken ones of ours, does not mislead", async () => {
     const server = await node(keepingToTheApi())
     const engine = await opened([server])
     await filled(engine)
@@ -243,8 +243,8 @@ describe("a server that answers nonsense", () => {
   })
 })
 
-describe("collections that are remembered", () => {
-  it("are as this process changed them, though a look that began before comes back later", async () => {
+describe("collections that are kept in memory", () => {
+  it("are as this process changed them, though a listing that began earlier returns later", async () => {
     const answer = keepingToTheApi()
     const server = await node(answer)
     const engine = await opened([server], { follow_ms: 10 })
@@ -287,7 +287,7 @@ describe("collections that are remembered", () => {
     })
     expect([...new Set(seen)]).toEqual(["more 1,goods 2"])
   })
-  it("of another process are known to this one with a look, and gone with one", async () => {
+  it("of another process are known after a listing, and gone after one", async () => {
     const server = await node(keepingToTheApi())
     const [one, two] = [await opened([server], { follow_ms: 10 }), await opened([server])]
     await filled(two)
@@ -301,7 +301,7 @@ describe("collections that are remembered", () => {
 })
 
 describe("bounds", () => {
-  it("hold for an answer, of the server's and of the request's", async () => {
+  it("apply to an answer, both the server's and the request's", async () => {
     const server = await node(keepingToTheApi())
     const engine = await opened([server], { answerBytes_max: 4_000 })
     await engine.createCollection("a", goods, 1)
@@ -317,7 +317,7 @@ describe("bounds", () => {
     expect(held).toMatchObject({ ok: false, error: { kind: "Invalid" } })
     expect(budget.held).toBeGreaterThan(2_000)
   })
-  it("let a tenant take no other's place, and refuse who waits too long", async () => {
+  it("leave each tenant its places, and refuse requests that wait too long", async () => {
     const gate = new Gate(3, 2)
     let release = (): void => {}
     const held = new Promise<void>((settle) => {
@@ -342,7 +342,7 @@ describe("bounds", () => {
 
 describe("TYPESENSE_* variables", () => {
   const given = { TYPESENSE_NODES: "http://a:8108, https://b/v1", TYPESENSE_API_KEY: "k" }
-  it("say where the server is and who asks", () => {
+  it("name the server and the key", () => {
     expect(typesenseOptionsOf(given)).toEqual({ nodes: ["http://a:8108", "https://b/v1"], apiKey: "k" })
     expect(typesenseOptionsOf({ ...given, TYPESENSE_PREFIX: "p", TYPESENSE_KEY_HEADER: "X-SVC-API-KEY" })).toEqual({
       nodes: ["http://a:8108", "https://b/v1"],
@@ -351,7 +351,7 @@ describe("TYPESENSE_* variables", () => {
       keyHeader: "X-SVC-API-KEY"
     })
   })
-  it("that are missing or cannot be meant are all refused by name", () => {
+  it("that are missing or invalid are all refused by name", () => {
     const named = (environment: Readonly<Record<string, string>>) =>
       [...String(typesenseOptionsOf(environment)).matchAll(/(?:^|\. |\) ?\.? )(TYPESENSE_\w+)/g)].map(
         ([, name]) => name

@@ -11,8 +11,8 @@ const folder = mkdtempSync(join(tmpdir(), "dowser-warm-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const SIZES = { huge: 2_000, large: 1_200, small: 20 } as const
 
-describe("what is worth opening", () => {
-  it("is the 16 largest collections of 1,000 documents and more, of all organizations", () => {
+describe("collections worth opening", () => {
+  it("are the 16 largest of 1,000 documents and more, of all organizations", () => {
     const named = (name: string, documents: number) => ({ namespace: "org", name, documents })
     const many = Array.from({ length: 40 }, (_one, i) => named(`c${i}`, 990 + i))
     const worth = worthOpening([named("largest", 5_000), ...many])
@@ -25,7 +25,7 @@ describe("what is worth opening", () => {
 })
 
 describe("after a start", () => {
-  it("the largest are open, until they take half of what there is", async () => {
+  it("the largest are open, until they take half of the memory", async () => {
     const path = join(folder, "engine")
     const engine = await openEngine({ path })
     for (const [name, documents] of Object.entries(SIZES)) {

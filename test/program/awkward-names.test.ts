@@ -1,6 +1,6 @@
 /**
- * Names that every object inherits and texts that are not what they look like, wherever a program takes a name or a
- * text: never a 500, and what was there before is found as before.
+ * Names that every object inherits and deceptive texts, wherever the program accepts a name or a text: they never cause
+ * a 500, and everything from before is still found.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { awkwardTexts, inheritedNames, objectNames } from "../support/awkward-texts.ts"
@@ -30,7 +30,7 @@ const found = async (more = ""): Promise<number> => {
   const answer = await send("GET", `/v1/collections/goods/documents/search?q=${beacon}&query_by=title,body${more}`)
   return answer.status === 200 ? (answer.body.found as number) : -1
 }
-/** Nothing was broken, and both rankings find what they found. */
+/** Checks that nothing is broken and that both rankings still find everything. */
 const isWhole = async (count: number): Promise<void> => {
   expect([
     await found(),
@@ -165,7 +165,7 @@ describe("awkward names and texts", () => {
     }
     await isWhole(1)
   })
-  it("in rules, which go on acting", async () => {
+  it("in rules, which remain in effect", async () => {
     const conditions = wellFormed.filter((text) => text.trim() !== "").map((text) => text.slice(0, 100))
     const body = {
       pins: conditions.map((query, i) => ({

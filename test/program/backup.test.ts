@@ -31,7 +31,7 @@ const folder = mkdtempSync(join(tmpdir(), "dowser-backup-"))
 const at = (...parts: ReadonlyArray<string>) => join(folder, ...parts)
 const today = new Date().toISOString().slice(0, 10)
 
-/** A command as a person types it. */
+/** Runs a command as a person types it. */
 const dowser = (...args: ReadonlyArray<string>) =>
   new Promise<{ readonly code: number | null; readonly out: string; readonly said: string }>((settle) => {
     const node = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? process.execPath : "node"
@@ -77,7 +77,7 @@ const click = (event_id: string, n: number) => ({
 })
 const ids = (prefix: string, from: number, count: number) =>
   Array.from({ length: count }, (_, i) => ({ id: `${prefix}${from + i}`, n: from + i }))
-/** Asks until it is so; the deadline belongs to the test. */
+/** Repeats the look until it succeeds; the deadline is the test's own. */
 const until = async <A>(look: () => Promise<A | undefined>): Promise<A> => {
   for (;;) {
     const found = await look()
@@ -88,7 +88,7 @@ const until = async <A>(look: () => Promise<A | undefined>): Promise<A> => {
 
 let program: Launched
 let key: string
-/** Acknowledged before the backup began. */
+/** What was acknowledged before the backup began. */
 const before = { events: [] as Array<string>, documents: [] as Array<string> }
 const during = { events: [] as Array<string>, documents: [] as Array<string>, presets: 0 }
 let memberPassword: string
@@ -166,7 +166,7 @@ beforeAll(async () => {
       if ((await send("PUT", `/presets/during${i}`, { value: { q: "x" } })).status === 200) during.presets = i + 1
     })
   ]
-  // The flows flow before the backup begins.
+  // Writes must be under way before the backup begins.
   await until(async () =>
     during.events.length > 500 && during.documents.length > 400 && during.presets > 5 ? true : undefined
   )
@@ -178,7 +178,7 @@ beforeAll(async () => {
   await Promise.all(flows)
   expect([answer.code, answer.said.includes("rror")], answer.said).toEqual([0, false])
   backedUp = JSON.parse(answer.out)
-  // They went on while it was taken, or the test shows nothing.
+  // They continued during the backup; otherwise the test would show nothing.
   expect([during.events.length > before.events.length - 3_000, during.presets > presetsBefore]).toEqual([true, true])
   process.kill(program.pid(), "SIGKILL")
   await program.exited
@@ -188,7 +188,7 @@ afterAll(() => {
 })
 
 describe("at the same time", () => {
-  it("two backups of one program are both whole, and of two into one folder one is", async () => {
+  it("two backups of one program are both complete, and only one of two into the same folder", async () => {
     const second = await launchPrepared(at("twice", "data"))
     try {
       const take = (name: string) => dowser("backup", at("twice", name), "--data-dir", at("twice", "data"), "--json")
@@ -206,7 +206,7 @@ describe("at the same time", () => {
       expect(answers.slice(2).find(({ code }) => code === 1)!.said).toMatch(
         /is not an empty folder, or another backup is being written into it|is not an empty folder; a backup/
       )
-      // Nothing of the one that was refused is left, and nothing of the one that was not was taken away.
+      // The refused backup leaves nothing behind, and removed nothing of the other one.
       for (const name of ["one", "other", "shared"]) {
         expect(readdirSync(at("twice", name)).sort()).toEqual(readdirSync(at("twice", "one")).sort())
         expect(readdirSync(at("twice", name)).filter((file) => file.startsWith("."))).toEqual([])
@@ -241,7 +241,7 @@ describe("at the same time", () => {
   })
 })
 
-/** Ids and documents of all clicks in the log of the backup, read from a copy of it. */
+/** The ids and documents of all clicks in the backup's log, read from a copy of it. */
 const clicksOfBackup = async () => {
   cpSync(at("backup", "log"), at("recount"), { recursive: true })
   const environment = openLogEnvironment(at("recount"))
@@ -262,7 +262,7 @@ const clicksOfBackup = async () => {
 }
 
 describe("a backup", () => {
-  it("can be read by its owner alone, and holds everything that was acknowledged before it", async () => {
+  it("is readable by its owner only, and contains everything acknowledged before it", async () => {
     expect(statSync(at("backup")).mode & 0o777).toBe(0o700)
     for (const name of readdirSync(at("backup"), { recursive: true, withFileTypes: true }).filter((entry) =>
       entry.isFile()
@@ -271,10 +271,10 @@ describe("a backup", () => {
     const { clicks, endOffset } = await clicksOfBackup()
     expect(backedUp.log_position[`${BEHAVIOUR_EVENTS.name}/0`]).toBe(endOffset)
     expect(before.events.filter((id) => !clicks.has(id))).toEqual([])
-    // Nothing is left where the program works.
+    // No temporary file is left in the program's own folder.
     expect(readdirSync(at("data", "postgres")).filter((name) => name.includes("transfer"))).toEqual([])
   })
-  it("restored, counts every event of its log once, finds every document, and knows whom it knew", async () => {
+  it("restored, counts every event of its log once, finds every document, and knows its members and keys", async () => {
     const restored = await dowser("restore", at("backup"), at("restored"), "--json")
     expect(restored.code, restored.said).toBe(0)
     const { clicks } = await clicksOfBackup().catch(() => {
@@ -295,7 +295,7 @@ describe("a backup", () => {
           .sort()
       await until(async () => ((await counted()).reduce((sum, [, n]) => sum + n, 0) >= clicks.size ? true : undefined))
       expect(await counted()).toEqual(expected)
-      // Known events are recognised, and not counted again.
+      // Events from the backup are recognised, and not counted again.
       expect((await send("POST", "/events", { events: [click("e1", 1), click("f1", 1)] })).body).toMatchObject({
         accepted: 0,
         deduplicated: 2
@@ -304,7 +304,7 @@ describe("a backup", () => {
       perProduct.set("p1", perProduct.get("p1")! + 1)
       await until(async () => ((await counted()).reduce((sum, [, n]) => sum + n, 0) > clicks.size ? true : undefined))
       expect(await counted()).toEqual([...perProduct].sort())
-      // What was published is in effect, and its draft is unchanged.
+      // The published release is in effect, and its draft is unchanged.
       const searched = await send("GET", "/collections/goods/documents/search?q=oak&profile=shop&per_page=5")
       expect(searched.body).toMatchObject({ profile: { name: "shop", version: 1 }, hits: { length: 5 } })
       const { releases } = (await send("GET", "/collections/goods/search-profiles/shop/releases")).body
@@ -313,7 +313,7 @@ describe("a backup", () => {
         revision: 2,
         per_page_max: 3
       })
-      // And what rules count in documents, across two stores, is the same.
+      // Counts by rules over documents, which involve two stores, are the same.
       const shown = async () =>
         Promise.all(
           [...perProduct.keys()]
@@ -336,7 +336,7 @@ describe("a backup", () => {
         (await send("GET", "/collections/goods/documents/search?q=quercus&preset=oak&synonym_sets=woods")).body.found
       ).toBe(exported.size)
       expect((await send("GET", "/audit?subject=api_key")).body.data.length).toBe(2)
-      // A session that was open then is over: it may have been ended since. The person is known.
+      // A session that was open at the backup is over, because it may have been ended since. The member still exists.
       expect(
         (await fetch(`http://127.0.0.1:${again.port}/console/v1/sessions/current`, { headers: { cookie: oldCookie } }))
           .status
@@ -361,7 +361,7 @@ describe("a restore refuses", () => {
     expect(said).toMatch(sentence)
     expect(code).toBe(1)
   }
-  it("what is damaged, not whole, of a newer program or no backup, before it touches anything", async () => {
+  it("a damaged or incomplete backup, one of a newer program, or none, before it changes anything", async () => {
     const damaged = copyOf("damaged")
     const file = join(damaged, "engine", "documents.mdb")
     const bytes = readFileSync(file)
@@ -385,8 +385,8 @@ describe("a restore refuses", () => {
     await refused(at("backup"), at("full"), /not an empty folder/)
     expect(readdirSync(at("full"))).toEqual(["mine"])
   })
-  it("to leave something that starts when it is killed", async () => {
-    // The command itself and not its launcher, whose end it would notice and clean up.
+  it("to leave a folder that starts when it is killed", async () => {
+    // The command itself, not its launcher, which would notice its end and clean up.
     const flags = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [] : denoFlags
     const child = spawn(
       process.execPath,
@@ -411,7 +411,7 @@ describe("a restore refuses", () => {
 })
 
 describe("a backup refuses", () => {
-  it("where nothing runs, and a folder that is not empty", async () => {
+  it("if no program runs, or the folder is not empty", async () => {
     const idle = await dowser("backup", at("other"), "--data-dir", at("data"))
     expect([idle.code, idle.said]).toEqual([1, expect.stringContaining("No running Dowser owns the data folder")])
     expect(existsSync(at("other"))).toBe(false)

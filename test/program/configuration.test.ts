@@ -1,6 +1,6 @@
 /**
- * Five processes of one installation: what one answered as written, the next request of every one of them sees. The
- * operations are those that need no engine, which only one of the five has; who refuses, refuses before that is asked.
+ * Five processes of one installation: the next request at every process sees what one of them has acknowledged as
+ * written. The operations need no engine, which only one of the five has; refusals come before the engine is needed.
  */
 import { assert, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
@@ -57,7 +57,7 @@ else
             const text = await response.text()
             return { status: response.status, body: (text.startsWith("{") ? JSON.parse(text) : text) as any }
           })
-        /** The next request of every process, all at the same time. */
+        /** The next request at every process, all at the same time. */
         const everywhere = (method: string, path: string, key: string) =>
           Effect.forEach(all, (process) => call(process, method, path, key), { concurrency: "unbounded" })
         const statuses = (method: string, path: string, key: string) =>
@@ -66,8 +66,8 @@ else
         const sql = yield* SqlClient.SqlClient
         const full = first.ready.full_key!
 
-        // A second organization, made at a process that did not make the first: it works everywhere, and stays as it
-        // is.
+        // A second organization, created at a process that did not create the first: it works everywhere and stays
+        // unchanged.
         const made = yield* call(all[4]!, "POST", "/console/v1/organizations", secret("token"), { name: "Other" })
         assert.strictEqual(made.status, 201)
         const foreign: string = made.body.full_key
@@ -110,8 +110,8 @@ else
           assert.strictEqual((yield* call(revoker, "DELETE", "/presets/front", full)).status, 200)
           assert.deepStrictEqual(yield* statuses("GET", "/presets/front", full), same(404))
 
-          // The refusal of an organization comes before that of an absent engine, so searches are refused everywhere
-          // alike.
+          // A refusal of the organization comes before that of an absent engine, so searches are refused alike
+          // everywhere.
           const pause = `/console/v1/organizations/${first.ready.organization_id}`
           assert.strictEqual(
             (yield* call(writer, "POST", `${pause}/pause`, secret("token"), { reason: "payment" })).status,
@@ -124,7 +124,7 @@ else
           assert.deepStrictEqual(yield* statuses("GET", "/keys", full), same(200))
         }
 
-        // A dictionary received by a process without an engine is passed to another's engine.
+        // A dictionary received by a process without an engine is passed to another process's engine.
         assert.strictEqual(
           (yield* call(
             all[3]!,
@@ -156,7 +156,7 @@ else
           1
         )
 
-        // One process is killed, one is frozen: neither keeps a revocation from being answered, nor accepts the key
+        // One process is killed and one frozen: neither delays the acknowledgement of a revocation, nor accepts the key
         // afterwards.
         const doomed = yield* call(first, "POST", "/keys", full, {
           description: "doomed",
@@ -170,7 +170,7 @@ else
         assert.strictEqual((yield* call(first, "DELETE", `/keys/${id}`, full)).status, 200)
         for (const living of all.slice(0, 3))
           assert.strictEqual((yield* call(living, "GET", "/keys", value)).status, 401)
-        // Sent while it is frozen: its first answer afterwards.
+        // Sent while the process is frozen; this will be its first answer afterwards.
         const late = Effect.runPromise(call(all[4]!, "GET", "/keys", value))
         process.kill(all[4]!.child.pid!, "SIGCONT")
         assert.strictEqual((yield* Effect.promise(() => late)).status, 401)

@@ -1,8 +1,8 @@
 /**
- * Searches that are built to be slow, against a running program, while another tenant searches: its small searches wait
- * for at most `WAIT_MS` of the searching thread (99 of 100), nothing is answered with 500, and memory is flat. Here a
- * share of them; `DOWSER_COSTLY_SEARCHES=2000 npm test -- program/costly` is the whole, `DOWSER_COSTLY_SEED` another
- * one.
+ * Searches built to be slow, against a running program, while another tenant searches: 99 of 100 of its small searches
+ * wait at most `WAIT_MS` for the searching thread, nothing is answered with 500, and memory is flat. This runs a share
+ * of them; `DOWSER_COSTLY_SEARCHES=2000 npm test -- program/costly` runs all, and `DOWSER_COSTLY_SEED` selects another
+ * seed.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -18,13 +18,13 @@ import { promised } from "../support/patience.ts"
 const seed = process.env.DOWSER_COSTLY_SEED ?? "dowser"
 const searches = Number(process.env.DOWSER_COSTLY_SEARCHES ?? 16)
 const isLong = process.env.DOWSER_COSTLY_SEARCHES !== undefined
-/** Time on the searching thread, between a small search and its answer. */
+/** The longest that a small search may wait for the searching thread. */
 const WAIT_MS = promised(50)
-/** At once, half of each organization. */
+/** The number of concurrent searches, half of them by each organization. */
 const AT_ONCE = isLong ? 8 : 2
 /**
- * Own pages of the program: the index of the catalogue, what two threads derive from it, heaps that are collected when
- * they like.
+ * Growth of the program's own pages: the index of the catalogue, what two threads derive from it, and heaps that are
+ * collected at their own time.
  */
 const GROWTH_MB_MAX = 600
 
@@ -43,7 +43,7 @@ const request = async (
   })
   return { status: response.status, text: await response.text() }
 }
-/** A full key that is not held back by its rate: fifty entries of a multi-search take fifty tokens. */
+/** Creates a full key without a rate limit, because fifty entries of a multi-search take fifty tokens. */
 const organization = async (name: string): Promise<string> => {
   const operator = async (path: string, body: unknown) => {
     const answer = await fetch(`http://127.0.0.1:${program.port}/console/v1/${path}`, {
@@ -75,7 +75,7 @@ afterAll(async () => {
 })
 
 describe("costly searches", () => {
-  it(`hold nobody up: ${searches} by seed ${seed}`, async () => {
+  it(`delay nobody: ${searches} by seed ${seed}`, async () => {
     const attackers = [await organization("Costly 1"), await organization("Costly 2")],
       quiet = await organization("Quiet")
     for (const key of attackers)
@@ -126,7 +126,7 @@ describe("costly searches", () => {
           faults.push(
             `${number} ${kind} ${status}: ${text.slice(0, 300)}\n  ${path.slice(0, 300)} ${JSON.stringify(body)?.slice(0, 600)}`
           )
-        // An entry of a multi-search that fails is in the answer.
+        // A failed entry of a multi-search is inside the answer.
         if (text.includes('"code":500'))
           faults.push(`${number} ${kind}: ${text.slice(text.indexOf('"code":500'), text.indexOf('"code":500') + 200)}`)
         if (number % 10 === 9) memory.push(pagesMb())
@@ -144,7 +144,7 @@ describe("costly searches", () => {
     )
     expect(faults).toEqual([])
     expect(failures).toEqual([])
-    // Nearly all of them are searches, not refusals.
+    // Nearly all of them must be searches, not refusals.
     expect(refused / searches).toBeLessThan(0.2)
     expect(waits_ms.length).toBeGreaterThan(50)
     expect(percentile(waits_ms, 0.99)).toBeLessThanOrEqual(WAIT_MS)

@@ -1,6 +1,6 @@
 /**
- * The whole program, killed with SIGKILL in the middle of a crawl and of a sitemap: it goes on from its frontier, every
- * page ends in the collection, and no page that was counted is asked for again. A crawl that is cancelled asks no more.
+ * The whole program, killed with SIGKILL in the middle of a crawl and of a sitemap: it resumes from its frontier, every
+ * page ends up in the collection, and no counted page is fetched again. A cancelled crawl fetches nothing more.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -25,7 +25,7 @@ const send = async (method: string, path: string, body?: unknown) => {
 }
 const stored = async (collection: string) =>
   (await send("GET", `/collections/${collection}/documents/export`)).text.split("\n").filter(Boolean).length
-/** Pages each of which links to two others. */
+/** A page that links to two others. */
 const page = (path: string) => {
   const n = Number(path.slice(2))
   const links = [2 * n + 1, 2 * n + 2].filter((to) => to < PAGES).map((to) => `<a href="/p${to}">${to}</a>`)
@@ -56,11 +56,11 @@ afterAll(async () => {
 })
 
 for (const source of ["url", "sitemap"])
-  it(`${source} goes on, and asks for no page twice that it had counted`, async () => {
+  it(`${source} resumes, and fetches no page again that it had counted`, async () => {
     site.asked.length = 0
     const own =
       source === "url" ? { start_urls: [`${site.origin}/p0`], max_depth: 5 } : { url: `${site.origin}/sitemap.xml` }
-    // A tree of that depth has 63 pages; the sitemap names all.
+    // A tree of that depth has 63 pages; the sitemap lists all of them.
     const pages = source === "url" ? 63 : PAGES
     const { body } = await send("POST", "/ingest/jobs", {
       collection: source,
@@ -84,12 +84,12 @@ for (const source of ["url", "sitemap"])
     expect(await stored(source)).toBe(pages)
     const twice = [...countsOf()].filter(([, count]) => count > 1)
     expect(countsOf().size).toBe(pages)
-    // Pages that had been fetched and were not counted yet; a batch lasts two seconds and a page.
+    // Only pages that had been fetched but not counted yet; a batch takes two seconds and one page.
     expect(twice.every(([, count]) => count === 2)).toBe(true)
     expect(twice.length).toBeLessThanOrEqual(Math.min(32, asked.size - before.imported))
   })
 
-it("cancelled, it asks no more and what it wrote stays", async () => {
+it("a cancelled crawl fetches nothing more, and what it wrote stays", async () => {
   site.asked.length = 0
   const { body } = await send("POST", "/ingest/jobs", {
     collection: "cancelled",

@@ -1,6 +1,6 @@
 /**
- * A start over a data folder in which what is stored of single organizations is damaged, in every way at once: each is
- * refused alone, the others are served.
+ * Starts over a data folder in which the stored data of some organizations is damaged, in every way at once: only these
+ * are refused, the others are served.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -165,7 +165,7 @@ const damageFiles = async () => {
   const first = [...documents.getKeys({ start: keyOf("document"), limit: 1 })][0]!
   await documents.put(Buffer.from(first), Buffer.from('{"id":"d0","title":'))
   await environment.close()
-  // Of the same length, with other bytes.
+  // Files of the same length, with other bytes.
   const segments = join(engine, "segments")
   const own = readdirSync(segments).filter((file) => file.startsWith(`${keyOf("segment").readUInt32BE(0)}-`))
   expect(own.length).toBeGreaterThan(0)
@@ -208,21 +208,24 @@ describe("a start over damage", () => {
     ["rerank model", /weights of the rerank model `m` of `goods` are none/],
     ["record", /record of collection \d+ cannot be read/]
   ]
-  it.each(refusals)("refuses the organization of a damaged %s, all of it, with the reason", async (name, reason) => {
-    const tenant = tenants.get(name)!
-    for (const answer of [
-      await search(tenant),
-      await search(tenant, "others"),
-      await call(tenant, "GET", "presets"),
-      await call(tenant, "GET", "keys"),
-      await call(tenant, "POST", "events", { events: [] })
-    ]) {
-      expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "60"])
-      expect(answer.body.reason).toMatch(reason)
+  it.each(refusals)(
+    "refuses every request of an organization with a damaged %s, with the reason",
+    async (name, reason) => {
+      const tenant = tenants.get(name)!
+      for (const answer of [
+        await search(tenant),
+        await search(tenant, "others"),
+        await call(tenant, "GET", "presets"),
+        await call(tenant, "GET", "keys"),
+        await call(tenant, "POST", "events", { events: [] })
+      ]) {
+        expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "60"])
+        expect(answer.body.reason).toMatch(reason)
+      }
+      // A request without a valid key learns nothing about the damage.
+      expect((await program.request("GET", "/v1/presets", { key: `${tenant.full_key}x` })).status).toBe(401)
     }
-    // A request without a key learns nothing of it.
-    expect((await program.request("GET", "/v1/presets", { key: `${tenant.full_key}x` })).status).toBe(401)
-  })
+  )
   it("refuses a collection whose documents cannot be read, in reads and writes, and serves the organization's others", async () => {
     const tenant = tenants.get("document")!
     for (const answer of [
@@ -238,20 +241,20 @@ describe("a start over damage", () => {
       ])
     }
     expect((await search(tenant, "others")).body.found).toBe(50)
-    // It can be dropped, and made again.
+    // The collection can be dropped and created again.
     expect((await call(tenant, "DELETE", "collections/goods")).status).toBe(200)
     expect((await call(tenant, "POST", "collections", { name: "goods", ...titled })).status).toBe(201)
     expect((await call(tenant, "POST", "collections/goods/documents", { title: "Kettle" })).status).toBe(201)
     expect((await search(tenant)).body.found).toBe(1)
   })
-  it.each(["segment", "snapshot", "counters"] as const)("makes a damaged %s anew of the documents", async (name) => {
+  it.each(["segment", "snapshot", "counters"] as const)("rebuilds a damaged %s from the documents", async (name) => {
     const tenant = tenants.get(name)!
     expect((await search(tenant)).body.found).toBe(50)
     expect((await call(tenant, "POST", "collections/goods/documents", { id: "new", title: "Kettle" })).status).toBe(201)
     expect((await call(tenant, "DELETE", "collections/goods/documents/d0")).status).toBe(200)
     expect((await search(tenant)).body.found).toBe(50)
   })
-  it("serves who is well with everything", async () => {
+  it("serves undamaged organizations completely", async () => {
     const tenant = tenants.get("well")!
     for (const name of ["goods", "others", "a"]) expect((await search(tenant, name)).body.found).toBe(50)
     expect(
@@ -271,7 +274,7 @@ describe("a start over damage", () => {
         .body.accepted
     ).toBe(1)
   })
-  it("tells the operator who is refused and why, and the probe that it is degraded", async () => {
+  it("shows the operator who is refused and why, and the probe that it is degraded", async () => {
     const status = async () =>
       (
         await program.request("GET", "/console/v1/status", {

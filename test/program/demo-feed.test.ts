@@ -1,4 +1,4 @@
-/** A first start as a person makes it: the demo shop has a feed whose job is shown to its owner and on its page. */
+/** A first start as a person does it: the demo shop has a feed, whose job is shown to its owner and on its page. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,7 +1,7 @@
 /**
  * An installation of several processes over a real Kafka and a real Postgres: API processes with an engine and without,
- * stream processes that come, freeze, die and go, and a broker that dies, while events arrive. Every event is counted
- * exactly once.
+ * stream processes that start, freeze, die and stop, and a broker that dies, while events arrive. Every event is
+ * counted exactly once.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
@@ -22,7 +22,7 @@ import { inInstallation, type Place, type Process, run } from "../support/instal
 
 const PARTITIONS = 4
 const LEASE_MS = 2_000
-/** The processor whose partitions are counted here. */
+/** Runs the processor whose partitions are counted here. */
 const streamsProcess = (place: Place, name: string, ...more: ReadonlyArray<string>) =>
   run(place, name, ["streams", "attribution", "--lease-ms", String(LEASE_MS), ...more])
 
@@ -36,7 +36,7 @@ const until = <A, E, R>(what: string, within_ms: number, look: Effect.Effect<A, 
     if (!holds(found)) return assert.fail(`not within ${within_ms} ms: ${what}; found ${JSON.stringify(found)}`)
     return found
   })
-/** Partitions by owner; a lease without a living owner is ignored. */
+/** The number of partitions by owner; a lease without a living owner is ignored. */
 const owned = Effect.map(readLeases, (leases) => {
   const counts: Record<string, number> = {}
   for (const { owner = "nobody" } of leases) counts[owner] = (counts[owner] ?? 0) + 1
@@ -80,7 +80,7 @@ else
           const log = yield* EventLog
           const adminPort = yield* Effect.promise(freePort)
           const a = yield* streamsProcess(place, "a", "--admin-port", String(adminPort))
-          /** Partitions that a reports. */
+          /** The number of partitions that process a reports. */
           const shown = Effect.promise(async () => {
             const told = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
             return [...told.matchAll(/^dowser_stream_entries_total\{/gm)].length
@@ -120,7 +120,7 @@ else
                   })
                 }))
                 yield* log.append(records)
-                // As a sender does that heard no answer.
+                // As a sender does that received no answer.
                 if (i % 7 === 0) yield* log.append(records)
                 appended += 20
                 yield* Effect.sleep(15)
@@ -129,7 +129,8 @@ else
           )
           yield* until("a and b share", 60_000, owned, isShared(a, b))
           yield* until("a shows what it runs, and not what it let go of", 60_000, shown, (n) => n === 2)
-          // Longer than its session in the middle of its work: b takes over, a comes back with what it had not flushed.
+          // Frozen for longer than its session in the middle of its work: b takes over, and a returns with entries that
+          // it had not flushed.
           process.kill(a.child.pid!, "SIGSTOP")
           yield* until("b owns everything", 60_000, owned, (counts) => counts[b.ready.member!] === PARTITIONS)
           yield* Effect.sleep(2_000)
@@ -139,7 +140,7 @@ else
           yield* until("a owns everything again", 60_000, owned, (counts) => counts[a.ready.member!] === PARTITIONS)
           const c = yield* streamsProcess(place, "c")
           yield* until("a and c share", 60_000, owned, isShared(a, c))
-          // Then the broker itself, on which all depend.
+          // Then the broker itself, on which all processes depend.
           yield* Effect.promise(place.broker.kill)
           yield* Effect.sleep(1_000)
           yield* Effect.promise(place.broker.restart)
@@ -160,7 +161,7 @@ else
         })
     )
 
-    scenario("accepts at one process what is counted by another, and tells where the engine is not", 120_000, (place) =>
+    scenario("accepts at one process what another counts, and reports where the engine is missing", 120_000, (place) =>
       Effect.gen(function* () {
         const ports = yield* Effect.promise(() => Promise.all([freePort(), freePort()]))
         const first = yield* run(place, "first", ["start", "--mode", "distributed", "--port", String(ports[0])])
@@ -213,8 +214,8 @@ else
         }
         const made = yield* call(first, "POST", "/keys", { description: "gateway", scope: "search", gateway: true })
         const connector = yield* call(first, "POST", "/keys", { description: "connector", scope: "connector_write" })
-        // Every operation of both documents that asks an engine, in its document's shape of a 502; everything else
-        // answers.
+        // Every operation of both documents that uses an engine, with a 502 in its document's shape; every other
+        // operation answers.
         const asked = yield* Effect.promise(async () => {
           const found: Record<string, number> = {}
           for (const base of ["/v1", "/api/v1"]) {
@@ -295,7 +296,7 @@ else
           ...told.matchAll(/^dowser_stream_entries_total\{group="attribution",partition="\d"\} (\d+)$/gm)
         ]
         assert.strictEqual(entries.length, PARTITIONS)
-        // Both processes accepted the batch, or the second found its events known: a hundred in any case.
+        // Both processes accepted the batch, or the second recognised its events: there are a hundred in any case.
         assert.isAtLeast(
           entries.reduce((sum, [, n]) => sum + Number(n), 0),
           100

@@ -1,10 +1,10 @@
-/** How a search cluster is named; `together.test.ts` has API processes that share one. */
+/** How a search cluster is configured; `together.test.ts` has API processes that share one. */
 import { assert, describe, it } from "@effect/vitest"
 import { opensearchOptionsOf } from "../../src/runtime/opensearch.ts"
 
 describe("OPENSEARCH_* variables", () => {
   const nodes = "https://a:9200, http://b:9200"
-  it("say where the cluster is and who asks", () => {
+  it("name the cluster and its credentials", () => {
     assert.deepStrictEqual(opensearchOptionsOf({ OPENSEARCH_NODES: nodes }), {
       nodes: ["https://a:9200", "http://b:9200"]
     })
@@ -22,7 +22,7 @@ describe("OPENSEARCH_* variables", () => {
       }
     )
   })
-  it("that cannot be meant are refused by name", () => {
+  it("that are invalid are refused by name", () => {
     const refused = (more: Readonly<Record<string, string>>) => {
       const options = opensearchOptionsOf({ OPENSEARCH_NODES: nodes, ...more })
       return typeof options === "string" ? options.split(/[ :]/)[0] : options

@@ -1,7 +1,7 @@
 /**
- * The engine over a server of the Typesense API, asked of two real processes of this program that share one embedded
- * engine: the suite of every engine, agreement with the engine in memory, tenants, the death of a node, and a process
- * that has no other engine (`--engine http`).
+ * The engine over a server of the Typesense API, tested against two real processes of this program that share one
+ * embedded engine: the suite of every engine, agreement with the engine in memory, tenants, the death of a node, and a
+ * process that has no other engine (`--engine http`).
  */
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
@@ -147,7 +147,7 @@ describe.skipIf(missing !== undefined)(
       }
     })
 
-    it("answers searches of every kind of value, and what changes them, word for word as the engine in memory", async () => {
+    it("answers searches and changes of every kind of value word for word as the engine in memory", async () => {
       const { engine, dispose } = await make()
       const labs = [createLab(), createLab(engine)] as const
       try {
@@ -173,7 +173,7 @@ describe.skipIf(missing !== undefined)(
       }
     })
 
-    it("keeps tenants apart: same names, same ids, names that look like another's, joins, another installation", async () => {
+    it("separates tenants: same names and ids, names that look like another's, joins, another installation", async () => {
       const prefix = `iso${installations}`
       const [engine, other] = [await opened({ prefix }), await opened({ prefix: `${prefix}-a` })]
       try {
@@ -218,7 +218,7 @@ describe.skipIf(missing !== undefined)(
           ])
           expect(other.listCollections(namespace)).toEqual([])
         }
-        // Joined documents are the tenant's own, under the name that it knows.
+        // Joined documents are the tenant's own, under the names that it knows.
         const join = { kind: "join", collection: "friends", filter: { kind: "ids", ids: ["1"] } } as const
         const shown = [{ collection: "friends", fields: ["name"], strategy: "nest", joins: [] }] as const
         const selection = { include: [], exclude: [], joins: shown }
@@ -237,7 +237,7 @@ describe.skipIf(missing !== undefined)(
       }
     })
 
-    it("goes through a collection from which documents are taken meanwhile without missing one", async () => {
+    it("scans a collection from which documents are deleted meanwhile without missing one", async () => {
       const engine = await opened()
       try {
         await engine.createCollection("a", suiteSchema("goods", [suiteField("n", "int32")]), 1)
@@ -262,7 +262,7 @@ describe.skipIf(missing !== undefined)(
         }
         expect(seen).toEqual(Array.from({ length: 2_500 }, (_, n) => `${n}`))
         expect(engine.describeCollection("a", "goods")?.num_documents).toBe(2_500 - 14)
-        // A position that is no longer open, or of another tenant, is invalid.
+        // A position that is no longer open, or belongs to another tenant, is invalid.
         const lost = await engine.scan("a", { collection: "goods", filter: undefined, limit: 1, after: 1 })
         expect(lost).toMatchObject({ ok: false, error: { kind: "Unavailable" } })
       } finally {
@@ -270,7 +270,7 @@ describe.skipIf(missing !== undefined)(
       }
     })
 
-    it("is the engine of a process without one, whose searches are those of the server", async () => {
+    it("is the engine of a process without one, whose searches run on the server", async () => {
       const { key, third } = servers
       const call = async (method: string, path: string, body?: string) => {
         const response = await fetch(`${third.ready.base_url}${path}`, {

@@ -1,6 +1,6 @@
 /**
- * The program as a person runs it: what it prints, how it refuses, how it stops, that nothing stays behind, and that a
- * kill at any moment loses nothing that was acknowledged.
+ * The program as a person runs it: what it prints, how it refuses, how it stops, that nothing is left behind, and that
+ * a kill at any moment loses nothing acknowledged.
  */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
@@ -14,7 +14,7 @@ import { freePort } from "../../src/runtime/free-port.ts"
 let folder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "dowser-front-"))
-  // Passable, as a place for data folders is: the program that root starts runs as nobody.
+  // Other users may enter it, as with a usual place for data folders: a program started by root runs as nobody.
   chmodSync(folder, 0o755)
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -85,7 +85,7 @@ describe("starting and stopping", () => {
     }
     expect((await get(second, "/v1/keys", organization.full_key)).status).toBe(200)
 
-    // Only the launcher is killed, without a word: the program notices and takes Postgres with it.
+    // Only the launcher is killed: the program notices it and stops Postgres too.
     second.signal("SIGKILL")
     expect(await gone(data, 10_000)).toBe(true)
   })
@@ -143,7 +143,7 @@ describe("starting and stopping", () => {
     const exported = join(folder, "out.jsonl")
     expect(command(["export", "lines", exported, ...target]).status).toBe(0)
     expect(readFileSync(exported, "utf8").split("\n")).toHaveLength(2500)
-    // The stream worker reports once its thread is up, which may be after the first answers.
+    // The stream worker reports once its thread is running, which may be after the first answers.
     await expect
       .poll(() => JSON.parse(command(["status", "--data-dir", data, "--json"]).stdout) as unknown, {
         timeout: 30_000,
@@ -196,7 +196,7 @@ describe("kill -9 at random moments under load", () => {
       ]
     })
     const acknowledged = new Set<string>()
-    /** Documents and events that were sent; an unacknowledged piece is sent again, the same bytes. */
+    /** The documents and events sent so far; an unacknowledged batch is sent again with the same bytes. */
     let nextDocument = 0
     let nextEvent = 0
     const pendingEvents: Array<string> = []

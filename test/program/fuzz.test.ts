@@ -1,11 +1,11 @@
 /**
- * Hostile requests to every operation of the OpenAPI documents of a running program: nothing ends it, nothing is
- * answered beside its contract, memory is flat, and an organization that took no part has what it had, byte for byte.
- * New operations are in here by being in the document. `DOWSER_FUZZ_SEED` and `DOWSER_FUZZ_REQUESTS` choose another or
- * a longer run.
+ * Hostile requests to every operation of the OpenAPI documents of a running program: nothing ends it, no answer leaves
+ * the contract, memory is flat, and an uninvolved organization keeps what it had, byte for byte. New operations take
+ * part because they are in the document. `DOWSER_FUZZ_SEED` and `DOWSER_FUZZ_REQUESTS` select another or a longer run.
  *
- * What requests make is taken away after every round and made anew, in the same organizations: what memory still grows
- * by is kept by mistake. What cannot be deleted (rows of keys and of the audit log) is a hundred bytes a round.
+ * What the requests create is deleted after every round and created anew in the same organizations, so any further
+ * growth of memory is a leak. What cannot be deleted (rows of keys and of the audit log) is about a hundred bytes a
+ * round.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -19,25 +19,25 @@ import { launchPrepared, type Launched } from "../support/launched.ts"
 const seed = process.env.DOWSER_FUZZ_SEED ?? "dowser"
 const requests = Number(process.env.DOWSER_FUZZ_REQUESTS ?? 3_000)
 const PER_ROUND = 1_000
-/** Until code is compiled, pools are filled and every heap has found its size. */
+/** The number of requests after which code is compiled, pools are filled and every heap has found its size. */
 const WARM_UP = 1_000
-/** The collector of garbage has to live with this, so what is kept by mistake ends the program. */
+/** A small heap, so that a leak ends the program. */
 const HEAP_MB = 160
 /**
- * Own pages of the program. Seen at most, in 110,000 requests: heap 150 and its stream worker's 118 (70 and 30 of them
- * live), what is not in heaps 130, three more threads 35, code 21, bodies in flight.
+ * A bound on the program's own pages. The most seen in 110,000 requests was: heap 150 and its stream worker's 118 (70
+ * and 30 of them live), memory outside heaps 130, three more threads 35, code 21, and bodies in flight.
  */
 const PAGES_MB_MAX = 550
 /**
- * More than after the warm-up, of a median of readings: heaps that are collected when they like, up to `HEAP_MB` each
- * before they must, and two bodies of 30 MB that wait for the collector. What is kept by mistake comes again with every
- * request: a kilobyte of each is 110 MB in 110,000.
+ * The allowed growth after the warm-up, of a median of readings: heaps that are collected at their own time, up to
+ * `HEAP_MB` each, and two bodies of 30 MB that wait for the collector. A leak recurs with every request: a kilobyte of
+ * each is 110 MB in 110,000.
  */
 const GROWTH_MB_MAX = 150
 /**
- * In a run of `LONG` requests and more the lowest reading of the last third is at most so much above that of the third
- * before it: no slope is left. The lowest, since the stream worker's heap is a saw whose tooth is 40 MB of garbage and
- * 35,000 requests long.
+ * In a run of `LONG` requests or more, the lowest reading of the last third may exceed that of the middle third by at
+ * most this factor, which shows that no slope is left. The lowest reading is used because the stream worker's heap is a
+ * sawtooth of 40 MB of garbage over 35,000 requests.
  */
 const LONG = 110_000,
   SLOPE_MAX = 1.05
@@ -76,16 +76,17 @@ const told = ({ answer, number, operation, request, why }: Fault) =>
   `${operation}: ${why}\n  ${request}\n  -> ${answer}\n  alone: DOWSER_FUZZ_SEED=${seed}, request ${number}`
 
 /**
- * Of all, those that need what hostile requests seldom have: a session, a document with a log rule, a set with that
- * very item, a signature of a connector, a page or a suggestion that a job has made by then, a model that is installed.
+ * The share of operations that may never succeed, because they need what hostile requests seldom have: a session, a
+ * document with a log rule, a set with that very item, a connector's signature, a page or a suggestion that a job has
+ * produced by then, an installed model.
  */
 const SELDOM = 0.22
 
 describe(`${requests} hostile requests (seed ${seed})`, () => {
   it(
-    "end nothing, are answered within the contract, hold no memory, and leave others alone",
+    "end nothing, are answered within the contract, leak no memory, and leave others alone",
     async () => {
-      // Of the bystander's own search event; what follows must not change any more by itself.
+      // Waits for the bystander's own search event, so that its state no longer changes by itself.
       await expect
         .poll(async () => (await world.bystanderState()).find(([path]) => path.includes("metrics/queries"))?.[1], {
           timeout: 20_000
@@ -96,7 +97,7 @@ describe(`${requests} hostile requests (seed ${seed})`, () => {
       const pid = program.pid()
       let attacker = await world.furnish("Attacker"),
         decoy = await world.furnish("Decoy")
-      /** After each round, with what it made taken away. */
+      /** Memory after each round, when its resources have been deleted. */
       const pages = [pagesMb()]
       for (let from = 0; from < requests; from += PER_ROUND) {
         const report = await fuzz(
@@ -107,7 +108,7 @@ describe(`${requests} hostile requests (seed ${seed})`, () => {
         expect(report.faults.slice(0, 10).map(told)).toEqual([])
         for (const id of report.answered.keys()) answered.add(id)
         expect(program.pid(), program.stderr().slice(-2_000)).toBe(pid)
-        // Requests take their organization apart, and make things of it.
+        // Requests break their own organization, so it is furnished again.
         attacker = await world.refurnish("Attacker", attacker)
         decoy = await world.refurnish("Decoy", decoy)
         pages.push(pagesMb())
@@ -123,7 +124,7 @@ describe(`${requests} hostile requests (seed ${seed})`, () => {
       process.stdout.write(`${measured}\n`)
       if (third > 0) expect(end - warm[0]!, measured).toBeLessThan(GROWTH_MB_MAX)
       if (requests >= LONG) expect(last / middle, measured).toBeLessThan(SLOPE_MAX)
-      // Refusals alone would prove little: nearly every operation has also done what it is for.
+      // Refusals alone would prove little: nearly every operation must also have succeeded.
       if (requests >= 3_000)
         expect(
           operations.filter(({ id }) => !answered.has(id)).length,
@@ -135,7 +136,7 @@ describe(`${requests} hostile requests (seed ${seed})`, () => {
       expect(await world.bystanderState()).toEqual(before)
       const health = await fetch(`http://127.0.0.1:${program.port}/api/v1/health`)
       expect(await health.json()).toMatchObject({ status: "ok" })
-      // What hostile events and searches left in the log was digested: no processor died of it.
+      // The events and searches that hostile requests left in the log were processed, and no processor died of them.
       const status = (await (
         await fetch(`http://127.0.0.1:${program.port}/console/v1/status`, {
           headers: { authorization: `Bearer ${operatorToken}` }

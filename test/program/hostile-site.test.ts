@@ -1,8 +1,8 @@
 /**
- * A site that wants to hurt its crawler: links without end, redirects into our own network by address and by name, a
- * few bytes that become gigabytes, pages without end, bytes that hardly come, charsets that are none, pages made to be
- * slow. Every one ends as an error that says what it was, and memory stays where it was. Name server and route are
- * played here, so that the program may refuse private addresses as it does for everybody.
+ * A site that attacks its crawler: endless links, redirects into our own network by address and by name, a few bytes
+ * that become gigabytes, endless pages, bytes that hardly arrive, charsets that do not exist, pages made to be slow.
+ * Each of them ends as an error that says what it was, and memory does not grow. Name server and route are simulated,
+ * so that the program refuses private addresses as it does in production.
  */
 import { Socket } from "node:net"
 import { gzipSync } from "node:zlib"
@@ -30,7 +30,7 @@ vi.mock("node:dns/promises", () => ({
       : Promise.resolve([{ address, family: 4 }])
   }
 }))
-/** Both addresses lead to this machine; one of them admits it. */
+/** Both addresses lead to this machine; only one of them is allowed. */
 const connect = Socket.prototype.connect
 const reroute = () => {
   Socket.prototype.connect = function (this: Socket, ...given: ReadonlyArray<unknown>) {
@@ -146,19 +146,19 @@ beforeEach(() => {
 })
 
 describe("a hostile site", () => {
-  it("costs errors that say what it did, and no memory", async () => {
+  it("causes errors that say what it did, and takes no memory", async () => {
     const links = (paths: ReadonlyArray<string>) => paths.map((path) => `<a href="${path}">x</a>`).join(" ")
-    // Everything loaded and created once is loaded and created before.
+    // A first crawl loads and creates everything that is loaded and created only once.
     site.fallback = (path) =>
       html(path, `<p>${"An ordinary page of words. ".repeat(40)}</p>${links([`${path}1`, `${path}2`])}`)
     await crawl({ start_urls: [`${origin()}/`], max_pages: 60, max_depth: 5 })
     const traps = hostile(site.port)
     for (const [path, page] of Object.entries(traps)) site.pages.set(path, page)
-    // So is the room that heaps take before they are collected, ours and the site's, which stands in this process.
+    // A second one lets the heaps grow to their usual size: ours and that of the site, which is in this process.
     const quick = Object.keys(traps).filter((path) => path !== "/drip" && path !== "/silent")
     await crawl({ start_urls: quick.map((path) => `http://warm.example:${site.port}${path}`), max_pages: 60 })
     site.asked.length = 0
-    // Every page that nobody made has 500 links to others.
+    // Every unlisted page has 500 links to others.
     site.fallback = (path) =>
       html("More", `<p>${path}</p>${links(Array.from({ length: 500 }, (_, i) => `${path}/${i}`))}`)
     site.pages.set("/", html("Home", links(Object.keys(traps).filter((path) => path !== "/circle2"))))
@@ -198,7 +198,7 @@ describe("a hostile site", () => {
     for (const host of hosts)
       expect([host, errors.get(host)]).toEqual([host, expect.stringMatching(/private or reserved address/)])
     expect(site.paths()).not.toContain("/secret")
-    // As many pages as were asked for, as many addresses as have a place, and the program is as large as before.
+    // The number of pages is as requested, that of addresses is bounded, and the program is as large as before.
     expect(job.stats.fetched).toBeLessThanOrEqual(150)
     expect(job.stats.cursor).toBeLessThanOrEqual(2 * 150 + 100)
     console.log(
@@ -219,7 +219,7 @@ describe("a hostile site", () => {
     expect(contents.get("/liar")).toMatch(/^caf\ufffd+$/)
     expect(text).not.toContain("secret")
   })
-  it("that is down, or asks for patience without end, is left alone", async () => {
+  it("that is down, or asks for endless patience, is left alone", async () => {
     site.pages.set("/robots.txt", { status: 500 })
     const down = await crawl({
       start_urls: [`http://down.example:${site.port}/`, `http://down.example:${site.port}/a`]
@@ -230,7 +230,7 @@ describe("a hostile site", () => {
     ])
     expect(site.paths()).toEqual(["/robots.txt"])
     site.asked.length = 0
-    // Its robots.txt is known from before.
+    // Its robots.txt is cached from before.
     site.fallback = () => ({ status: 500 })
     const failing = await crawl({ start_urls: Array.from({ length: 20 }, (_, i) => `${origin()}/x${i}`) })
     expect(site.asked.length).toBe(5)

@@ -1,6 +1,6 @@
 /**
- * Requests as no client writes them, over raw sockets to a running program: framing that two parsers read differently,
- * bodies that are larger than they look, addresses and headers with tricks, senders that never finish.
+ * Requests that no ordinary client sends, over raw sockets to a running program: framing that two parsers read
+ * differently, bodies that are larger than they look, deceptive addresses and headers, senders that never finish.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { connect } from "node:net"
@@ -37,7 +37,7 @@ const pagesMb = () =>
 const key = () => [["x-svc-api-key", shop.full_key]] as const
 const head = (line: string, ...more: ReadonlyArray<string>) =>
   [`${line} HTTP/1.1`, "host: localhost", `x-svc-api-key: ${shop.full_key}`, ...more, "", ""].join("\r\n")
-/** Everything that comes back on a connection of its own until it is closed or all is quiet behind the last answer. */
+/** Everything received on a connection of its own, until it is closed or stays quiet after the last answer. */
 const raw = async (
   text: string | Buffer,
   options: { readonly count?: number; readonly isHead?: boolean; readonly timeout_ms?: number } = {}
@@ -49,7 +49,7 @@ const raw = async (
     connection.close()
   }
 }
-/** What is said until the other side closes: for requests after which nothing may be answered any more. */
+/** Everything received until the other side closes: for requests after which nothing more may be answered. */
 const untilClosed = (bytes: string | Buffer) =>
   new Promise<string>((settle, reject) => {
     let text = ""
@@ -91,7 +91,7 @@ describe("framing", () => {
       () => head("POST /v1/keys", "transfer-encoding: chunked, identity") + `0\r\n\r\n${smuggling()}`
     ],
     [
-      "a chunk size that is none",
+      "an invalid chunk size",
       () => head("POST /v1/keys", "transfer-encoding: chunked") + `zz\r\n{}\r\n0\r\n\r\n${smuggling()}`
     ],
     ["a folded header", () => head("GET /v1/keys", "x-a: b\r\n c: d") + smuggling()],
@@ -104,10 +104,10 @@ describe("framing", () => {
     ["a head of 70 kB", () => head("GET /v1/keys", `x-a: ${"a".repeat(70_000)}`)],
     ["5,000 headers", () => head("GET /v1/keys", ...Array.from({ length: 5_000 }, (_, i) => `x-${i}: ${i}`))]
   ] as const) {
-    it(`refuses ${name} once, closes, and runs nothing of what stands behind`, async () => {
+    it(`refuses ${name} once, closes, and runs nothing that follows`, async () => {
       const text = await untilClosed(bytes())
       const answers = text.split("HTTP/1.1 ").slice(1)
-      // A reset may overtake the answer to a head that is still being written.
+      // A reset may arrive before the answer to a head that is still being sent.
       if (answers.length === 0) expect(bytes().length).toBeGreaterThan(60_000)
       else {
         expect(answers[0]).toMatch(/^(400|431) /)
@@ -119,7 +119,7 @@ describe("framing", () => {
       expect((await raw(requestBytes("GET", "/v1/collections/goods", key())))[0]!.status).toBe(200)
     })
   }
-  it("takes chunks of any size, and nothing from trailers", async () => {
+  it("accepts chunks of any size, and nothing from trailers", async () => {
     const body = Buffer.from(JSON.stringify({ description: "chunks", scope: "search" }))
     const [made] = await raw(
       requestBytes(
@@ -153,7 +153,7 @@ describe("framing", () => {
     )
     expect([first!.status, second!.status, json(second!).name]).toEqual([200, 200, "spare"])
   })
-  it("gives upgrades, expectations, requests without a host and HEAD what every answer has", async () => {
+  it("gives upgrades, expectations, requests without a host and HEAD the headers of every answer", async () => {
     for (const [bytes, status] of [
       [
         head(
@@ -181,7 +181,7 @@ describe("framing", () => {
 })
 
 describe("addresses", () => {
-  it("are not escaped from: every trick in every place leads to a refusal in the plane's shape", async () => {
+  it("cannot be escaped: every trick in every place leads to a refusal in the plane's shape", async () => {
     const connection = new RawConnection(program.port)
     for (const trick of pathTricks) {
       for (const path of [
@@ -216,7 +216,7 @@ describe("addresses", () => {
     const [gateway] = await raw(requestBytes("GET", "/api/v1/%zz", []))
     expect([gateway!.status, json(gateway!).error]).toEqual([401, "missing_bearer_token"])
   })
-  it("have one spelling, so that a proxy's rule on a path has no way around", async () => {
+  it("have one spelling, so that a proxy's rule on a path cannot be bypassed", async () => {
     for (const path of [
       "//v1/collections",
       "/v1//collections",
@@ -299,7 +299,7 @@ describe("bombs", () => {
     }
     for (const { bytes, headers } of zipBombs) await exchange(bytes, headers[0]![1])
     const before = pagesMb()
-    // A thousand megabytes of zeros in each.
+    // A thousand megabytes of zeros each.
     const gigabyte = async (transform: NodeJS.ReadWriteStream) => {
       const parts: Array<Buffer> = []
       const zeros = Buffer.alloc(1_000_000)
@@ -322,7 +322,7 @@ describe("bombs", () => {
     expect(pagesMb() - before).toBeLessThan(250)
     connection.close()
   })
-  it("that end too early, or are not what they say, are the sender's fault and nobody else's", async () => {
+  it("that end early or do not match their encoding are the sender's fault and affect nobody else", async () => {
     const connection = new RawConnection(program.port)
     const plain = Buffer.from(JSON.stringify({ description: "x", scope: "search" }))
     const lines = Buffer.from('{"id":"l","title":"l","stock":1}\n'.repeat(50))
@@ -345,7 +345,7 @@ describe("bombs", () => {
       const source = path.includes("import") ? lines : path === "/v1/events" ? event : plain
       for (const [encoding, encode] of encoders) {
         const whole = encode(source)
-        // The last two would lose the end of the text alone, or nothing but the mark that it has one.
+        // The last two cuts would lose only the end of the text, or only the mark of its end.
         for (const cut of [0, 1, 9, 12, 20, whole.length - 4, whole.length - 1, undefined]) {
           const bytes = cut === undefined ? Buffer.concat([whole, Buffer.from("junk")]) : whole.subarray(0, cut)
           const [answer] = await connection.exchange(
@@ -378,7 +378,7 @@ describe("bombs", () => {
     connection.close()
     expect((await raw(requestBytes("GET", "/v1/collections", key())))[0]!.status).toBe(200)
   })
-  it("of filters, sorts, facets and queries are answered while others are", async () => {
+  it("of filters, sorts, facets and queries are answered while other requests are", async () => {
     const sizes = [500, 4_000]
     for (const size of sizes) {
       for (const bomb of bombs) {
@@ -419,7 +419,7 @@ describe("bombs", () => {
     )
     expect(many!.status).toBe(400)
   })
-  it("of lines are bounded: one line of 30 MB, and lines that never come, hold no more than a line may", async () => {
+  it("of lines are bounded: one line of 30 MB, and unfinished lines, take no more memory than a line may", async () => {
     const before = pagesMb()
     const [answer] = await raw(
       requestBytes(
@@ -437,7 +437,7 @@ describe("bombs", () => {
 
 describe("senders that never finish", () => {
   it("hold nothing that others need: nine hundred open heads and bodies, and the rest is answered", async () => {
-    // One address may have a thousand.
+    // One address may open a thousand.
     const sockets = Array.from({ length: 900 }, (_, i) => {
       const socket = connect(program.port, "127.0.0.1")
       socket.on("error", () => {})
@@ -453,7 +453,7 @@ describe("senders that never finish", () => {
     for (const socket of sockets) socket.destroy()
     expect((await raw(requestBytes("GET", "/v1/collections/goods", key())))[0]!.status).toBe(200)
   })
-  it("who leave in the middle of a body, compressed or not, leave nothing behind", async () => {
+  it("that disconnect in the middle of a body, compressed or not, leave nothing behind", async () => {
     for (let i = 0; i < 200; i++) {
       await new Promise<void>((settle) => {
         const socket = connect(program.port, "127.0.0.1", () => {

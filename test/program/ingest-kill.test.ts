@@ -1,7 +1,7 @@
 /**
- * The whole program, killed with SIGKILL in the middle of a job of each kind: started again, it goes on from where the
- * job was, the collection ends as the feed says, and every document is counted once. An upload that is cut off by it is
- * resumed, and a feed by its address is not fetched again once it is there.
+ * The whole program, killed with SIGKILL in the middle of a job of each kind: started again, it resumes the job where
+ * it was, the collection matches the feed, and every document is counted once. An interrupted upload is resumed, and a
+ * feed from an address is not fetched again once it is stored.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:http"
@@ -45,7 +45,10 @@ const again = async () => {
   await program.exited
   program = await launchPrepared(join(folder, "data"), flags)
 }
-/** Kills the program when some of the job's documents are written and some are not; how it ended after that. */
+/**
+ * Kills the program when some of the job's documents are written and some are not; returns how the job ended
+ * afterwards.
+ */
 const cutOff = async (id: string) => {
   const middle = await eventually(`the middle of ${id}`, async () => {
     const { stats, status } = (await send("GET", `/ingest/jobs/${id}`)).body
@@ -104,14 +107,14 @@ for (const format of Object.keys(feeds))
     expect(await cutOff(body.id)).toMatchObject(once)
     expect(await titles(format)).toEqual(model())
   })
-it("a full pass, which deletes what is missing after the kill", async () => {
+it("a full pass, which deletes missing documents after the kill", async () => {
   await collection("full")
   await made("POST", "/collections/full/documents/import?action=create", JSON.stringify({ id: "gone", title: "Gone" }))
   const { body } = await made("POST", "/ingest/feeds?collection=full&format=csv&full=true", feeds.csv)
   expect(await cutOff(body.id)).toMatchObject({ ...once, stats: { ...once.stats, deleted: 1 } })
   expect(await titles("full")).toEqual(model())
 })
-it("documents that came with their job", async () => {
+it("documents that were sent with their job", async () => {
   await collection("inline")
   const documents = [...model()].map(([id, title]) => ({ id, title }))
   const { body } = await made(
@@ -126,7 +129,7 @@ it("captions of a video", async () => {
   await collection("captions")
   const time = (at: number) =>
     `${String(Math.floor(at / 3_600)).padStart(2, "0")}:${String(Math.floor(at / 60) % 60).padStart(2, "0")}:${String(at % 60).padStart(2, "0")},000`
-  // A minute lies between any two: each is a document.
+  // There is a minute between any two captions, so each is a document.
   const content = each((i) => `${time(61 * i)} --> ${time(61 * i + 1)}\nThing ${i}\n`)
   const { body } = await made(
     "POST",
@@ -149,7 +152,7 @@ it("a reindex", async () => {
   })
   expect(await titles("inline")).toEqual(model())
 })
-it("a feed by its address is fetched once", async () => {
+it("a feed from an address is fetched once", async () => {
   await collection("fetched")
   let asked = 0
   const shop = createServer((_, response) => {
@@ -179,7 +182,7 @@ it("a resumable upload", async () => {
   const patch = (from: number, to: number) =>
     made("PATCH", path, new Uint8Array(text.subarray(from, to)), { ...headers, "upload-offset": String(from) })
   await patch(0, 100_000)
-  // One that is on its way when the program dies.
+  // A part that is in flight when the program dies.
   const lost = patch(100_000, text.length - 1).catch(() => undefined)
   await new Promise((settle) => setTimeout(settle, 5))
   await again()

@@ -1,6 +1,6 @@
 /**
- * Limits and money in programs as operators run them: over three processes of an installation, through a kill, from a
- * terminal.
+ * Limits and money in programs as operators run them: over three processes of an installation, through a kill, and from
+ * a terminal.
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -60,8 +60,8 @@ else
           const key = (yield* Effect.promise(() =>
             call(first, "POST", "/keys", first.ready.full_key!, { description: "plain", scope: "full" })
           )).body.value as string
-          // Uneven shares, each process with sixteen at a time, all at once. The minute may turn on the way: each is
-          // looked at alone.
+          // Uneven shares: each process gets sixteen concurrent requests, all at once. The minute may change meanwhile,
+          // so each minute is checked separately.
           const answers = (yield* Effect.forEach(
             all,
             (process, i) =>
@@ -84,7 +84,7 @@ else
               reset
             )
         }
-        // A process that is killed with tokens in hand: they are lost to the minute, not passed twice.
+        // A process is killed while it holds tokens: they are lost for the minute, not passed twice.
         const key = (yield* Effect.promise(() =>
           call(first, "POST", "/keys", first.ready.full_key!, { description: "plain", scope: "full" })
         )).body.value as string
@@ -165,14 +165,14 @@ it("a quota, a plan and a wallet survive a kill, and are set and topped up from 
     await program.exited
     program = await launch(data)
     const later = (await send("GET", "/entitlement")).body
-    // What the killed program held counts as used; no use is forgotten.
+    // What the killed program held counts as used; nothing used is forgotten.
     assert.isAtLeast(later.quota.used, 40)
     assert.isAtMost(later.quota.used, 40 + HELD_MAX)
     assert.deepStrictEqual([later.plan.id, later.quota.limit, later.credits.balance], ["standard", 300, 2.5])
     program.signal("SIGTERM")
     assert.strictEqual(await program.exited, 0)
     program = await launch(data)
-    // A stop in order forgets nothing and loses nothing.
+    // An orderly stop loses nothing.
     assert.strictEqual((await send("GET", "/entitlement")).body.quota.used, later.quota.used)
     assert.strictEqual(
       command("org", "plan", organization!, "free").out,

@@ -1,4 +1,4 @@
-/** The whole program, killed with SIGKILL in the middle of an upload: no asset is ready by it, and no byte stays. */
+/** The whole program, killed with SIGKILL in the middle of an upload: no asset becomes ready, and no byte is left. */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
 import { request as httpRequest } from "node:http"
 import { tmpdir } from "node:os"
@@ -38,7 +38,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-it("an upload that a kill cuts off leaves an empty asset, no byte, and its room", async () => {
+it("an upload interrupted by a kill leaves an empty asset, no byte, and frees its storage", async () => {
   const { id } = (await send("POST", "/media", "{}")).body
   const { id: whole } = (await send("POST", "/media", "{}")).body
   expect((await send("PUT", `/media/${whole}/content`, "whole")).status).toBe(200)

@@ -1,4 +1,6 @@
-/** Import, export and NDJSON events hold a bounded part of the stream: memory does not follow the size of the file. */
+/**
+ * Import, export and NDJSON events hold a bounded part of the stream: memory does not grow with the size of the file.
+ */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { request } from "node:http"
 import { tmpdir } from "node:os"
@@ -19,14 +21,14 @@ afterAll(async () => {
 })
 
 /**
- * The program's own: pages of files that it maps (the event log, with what is refused) are the system's to take back.
+ * The program's own memory: pages of mapped files (the event log, with refused entries) can be reclaimed by the system.
  */
 const ownMb = () =>
   Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${program.pid()}/status`, "utf8"))?.[1]) / 1024
 
 /**
- * Sends `size` bytes made of `chunk` and then `last`, respecting the socket's pace, and counts what comes back; `end`
- * is the end of that.
+ * Sends `size` bytes made of `chunk` and then `last`, at the socket's pace, and counts what is returned; `end` is the
+ * last part of the answer.
  */
 const stream = (path: string, chunk: Buffer, size: number, type: string, last = "") =>
   new Promise<{ status: number; lines: number; peakMb: number; text: string; end: string }>((settle, reject) => {
@@ -73,16 +75,16 @@ const stream = (path: string, chunk: Buffer, size: number, type: string, last = 
   })
 
 describe("constant memory", () => {
-  it("imports a stream far larger than what it may hold, with one verdict a line", async () => {
+  it("imports a stream far larger than its memory, with one verdict for each line", async () => {
     await fetch(`${program.ready.base_url}/collections`, {
       method: "POST",
       headers: { "x-svc-api-key": program.ready.full_key },
       body: JSON.stringify({ name: "lines", fields: [{ name: "title", type: "string" }] })
     })
-    // Lines that are refused leave nothing behind, so whatever grows is the stream itself.
+    // Refused lines leave nothing behind, so any growth comes from the stream itself.
     const chunk = Buffer.from(`{"id":1,"padding":"${"x".repeat(200)}"}\n`.repeat(250))
-    // Often enough for the heap to find its size: what it keeps of garbage until then depends on when it last looked.
-    // One stream that is held would still be seen, since each is a fifth of the one below.
+    // Repeated until the heap has found its size: the garbage that it keeps depends on when it was last collected. A
+    // stream that stayed in memory would still be noticed, since each is a fifth of the one below.
     let before = ownMb()
     for (let warmed = 0; warmed < 6; warmed++) {
       const { peakMb } = await stream("/v1/collections/lines/documents/import", chunk, 24_000_000, "text/plain")
@@ -98,7 +100,7 @@ describe("constant memory", () => {
     expect(answer.status).toBe(200)
     expect(answer.lines).toBe(Math.ceil(120_000_000 / chunk.length) * 250)
     expect(answer.text).toContain("Document's `id` field should be a string.")
-    // The last line is none of those: it was taken, and it is all that there is.
+    // The last line is different: it was accepted, and it is the only document.
     expect(answer.end.split("\n").at(-1)).toBe(`{"success":true}`)
     const found = (await (
       await fetch(`${program.ready.base_url}/collections/lines/documents/search?q=oak&query_by=title`, {
@@ -108,7 +110,7 @@ describe("constant memory", () => {
     expect([found.found, found.hits.map(({ document }) => document)]).toEqual([1, [{ id: "last", title: "oak" }]])
     expect(answer.peakMb - before).toBeLessThan(90)
   })
-  it("takes events as NDJSON of any length and answers once", async () => {
+  it("accepts events as NDJSON of any length and answers once", async () => {
     const chunk = Buffer.from(`${JSON.stringify({ type: "nonsense", padding: "x".repeat(300) })}\n`.repeat(200))
     const warm = await stream("/v1/events", chunk, 4_000_000, "application/x-ndjson")
     const before = Math.max(ownMb(), warm.peakMb)
@@ -122,7 +124,7 @@ describe("constant memory", () => {
         .join("\n")
     )
     expect(answer.status).toBe(200)
-    // What no event is was refused, and the two at the very end were not.
+    // Lines that are not events were refused, and the two at the very end were not.
     expect(warm.text).toContain('"accepted":0,')
     expect(answer.text).toContain('"accepted":2,')
     expect(answer.peakMb - before).toBeLessThan(90)

@@ -1,4 +1,7 @@
-/** A program that installs its models beside serving: it answers before, and goes on where they cannot be had. */
+/**
+ * A program that installs its models in the background: it answers before they are ready, and works without them if
+ * they are not available.
+ */
 import { spawnSync } from "node:child_process"
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -13,12 +16,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const place = (name: string): string => {
   const path = join(folder, name)
   mkdirSync(path)
-  // Owned by the user that root hands over to.
+  // Writable by the user to which root hands over.
   chmodSync(path, 0o777)
   return path
 }
 
-it("answers first, tells once what could not be had, and serves", async () => {
+it("answers first, reports once what was not available, and serves", async () => {
   const own = place("none")
   const program = await launchPrepared(join(folder, "data"), ["--no-demo"], undefined, {
     DOWSER_MODELS: "background",

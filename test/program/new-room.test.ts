@@ -1,5 +1,5 @@
 /**
- * The room of `docs/rooms.md`, put into a copy of the program by its folder and one line: served, documented, audited,
+ * The room of `docs/rooms.md`, added to a copy of the program as its folder and one line: served, documented, audited,
  * isolated, in the console, measured and fuzzed.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -15,7 +15,7 @@ import { launchPrepared, type Launched } from "../support/launched.ts"
 
 const root = new URL("../..", import.meta.url).pathname
 const guide = readFileSync(join(root, "docs", "rooms.md"), "utf8")
-/** What stands in the guide for a file, without the line that names it. */
+/** The guide's code for each file, without the line that names the file. */
 const parts = new Map(
   [...guide.matchAll(/```ts\n\/\/ (src\/\S+)\n([\s\S]*?)```/g)].map(([, path, text]) => [path!, text!])
 )
@@ -79,7 +79,7 @@ const own = () => ({ "x-svc-api-key": program.ready.full_key! })
 const organization = () => program.ready.organization_id!
 
 describe("a room that is one folder and one line", () => {
-  it("is served, and refuses with every wrong field", async () => {
+  it("is served, and refuses requests with every wrong field", async () => {
     const { body, status } = await send("POST", "/v1/notes", own(), { text: "Order more lamps" })
     expect([status, body.text]).toEqual([201, "Order more lamps"])
     expect((await send("GET", "/v1/notes", own())).body).toEqual({ data: [body] })
@@ -92,7 +92,7 @@ describe("a room that is one folder and one line", () => {
     const { paths } = (await send("GET", "/v1/openapi.json", {})).body
     expect(paths["/v1/notes"].post).toMatchObject({ operationId: "createNote", tags: ["notes"], "x-scope": "full" })
   })
-  it("is audited, with what it left", async () => {
+  it("is audited, with the state after the change", async () => {
     const { body } = await send("GET", "/v1/audit", own())
     const found = body.data.filter(
       ({ subject }: { readonly subject: { readonly kind: string } }) => subject.kind === "note"
@@ -114,7 +114,7 @@ describe("a room that is one folder and one line", () => {
     expect((await send("POST", "/v1/notes", { "x-svc-api-key": full_key }, { text: "Mine" })).status).toBe(201)
     expect((await send("GET", "/v1/notes", own())).body.data.length).toBe(1)
   })
-  it("has the room that a plan gives it: shown, and refused beyond with 403", async () => {
+  it("respects its plan's bound: usage is shown, and more is refused with 403", async () => {
     const {
       body: { full_key }
     } = await send("POST", "/console/v1/organizations", operator(), { name: "Small", plan: "free" })
@@ -129,7 +129,7 @@ describe("a room that is one folder and one line", () => {
       body: { feature: "notes", plan: "free", limit: 3 }
     })
   })
-  it("is measured on the admin port, and not on the port that everybody reaches", async () => {
+  it("is measured on the admin port, and not on the public port", async () => {
     await send("POST", "/v1/notes", own(), { text: "One more" })
     const response = await fetch(`http://127.0.0.1:${adminPort}/metrics`)
     expect([response.status, response.headers.get("content-type")]).toEqual([
@@ -142,7 +142,7 @@ describe("a room that is one folder and one line", () => {
     expect((await fetch(`http://127.0.0.1:${program.port}/metrics`)).status).toBe(404)
     expect((await fetch(`http://127.0.0.1:${adminPort}/v1/notes`)).status).toBe(404)
   })
-  it("is fuzzed by being in the document", async () => {
+  it("is fuzzed because it is in the document", async () => {
     const operations = describedOf([
       await (await fetch(`http://127.0.0.1:${program.port}/v1/openapi.json`)).json()
     ]).filter(({ id }) => /note/i.test(id))

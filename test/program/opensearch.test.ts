@@ -1,4 +1,4 @@
-/** `dowser opensearch`: nodes that find each other, as another user than root, and that nothing leaves running. */
+/** `dowser opensearch`: its nodes find each other, do not run as root, and do not outlive the program. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -47,7 +47,7 @@ describe.skipIf(missing !== undefined)(`dowser opensearch${missing === undefined
         spawnSync("ps", ["-o", "pid=", "--ppid", String(launcher.pid)], { encoding: "utf8" }).stdout
       )
       expect(program).toBeGreaterThan(1)
-      // Killed, so that nothing of ours can tell the node.
+      // Killed, so that the program cannot signal the node.
       launcher.kill("SIGKILL")
       process.kill(program, "SIGKILL")
       expect(await isGone(nodes)).toBe(true)
@@ -56,7 +56,7 @@ describe.skipIf(missing !== undefined)(`dowser opensearch${missing === undefined
       rmSync(folder, { recursive: true, force: true })
     }
   })
-  it("refuses a number of nodes that it does not start", () => {
+  it("refuses an unsupported number of nodes", () => {
     const run = spawnSync("node", [join(root, "scripts", "bootstrap.mjs"), "opensearch", "--nodes", "0"], {
       cwd: root,
       encoding: "utf8"

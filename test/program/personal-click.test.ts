@@ -1,6 +1,6 @@
 /**
- * A click in an installation of several processes over a real Kafka and a real Postgres: one API process takes it, a
- * stream process counts it, and within two seconds it is in the next personal answer of the process with the engine.
+ * A click in an installation of several processes over a real Kafka and a real Postgres: one API process receives it, a
+ * stream process counts it, and within two seconds it affects the next personal answer of the process with the engine.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -13,7 +13,7 @@ import { promised } from "../support/patience.ts"
 
 const PARTITIONS = 3
 const WITHIN_MS = promised(2_000)
-/** Until all processes have found each other. */
+/** The time in which all processes find each other. */
 const WARM_WITHIN_MS = 30_000
 const BRANDS = ["acme", "zoom", "nova", "peak"]
 const SCHEMA = {
@@ -29,7 +29,7 @@ const missing = kafkaMissing()
 if (missing !== undefined) it("a click over Kafka", (ctx) => ctx.skip(missing))
 else
   describe("a click over Kafka", () => {
-    it.live("at one process is in the next personal answer of another within two seconds, of its user alone", () =>
+    it.live("at one process affects the next personal answer of another within two seconds, for its user alone", () =>
       inInstallation(PARTITIONS, (place) =>
         Effect.gen(function* () {
           const [one, two] = yield* Effect.promise(() => Promise.all([freePort(), freePort()]))
@@ -67,7 +67,7 @@ else
                 .join(" ")
             )
           }
-          /** How long it took until the user's answer was another one than before the click (ms). */
+          /** How long it took until the user's answer changed after the click, in milliseconds. */
           const clicked = Effect.fnUntraced(function* (user: string, document_id: string, within_ms: number) {
             const before = yield* idsFor(user)
             const event = { type: "click", collection: "goods", user_id: user, document_id }

@@ -1,4 +1,4 @@
-/** A fiber that lives as long as the program keeps nothing of the steps that it has taken. */
+/** A fiber that lives as long as the program retains nothing from its earlier steps. */
 import { spawnSync } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -6,11 +6,11 @@ import { describe, expect, it } from "vitest"
 
 const root = new URL("../..", import.meta.url).pathname
 const isDeno = (globalThis as { readonly Deno?: unknown }).Deno !== undefined
-/** With an asynchronous context of Node's each step keeps 460 in Deno 2.9. */
+/** With one of Node's asynchronous contexts, each step retains 460 bytes in Deno 2.9. */
 const BYTES_A_STEP_MAX = 40
 
 describe("fibers", () => {
-  it("keep nothing of the steps they waited for", () => {
+  it("retain nothing from the steps that they waited for", () => {
     const { status, stderr, stdout } = spawnSync(
       process.execPath,
       [
@@ -24,7 +24,7 @@ describe("fibers", () => {
     expect(kept).toHaveLength(2)
     for (const bytes of kept) expect(bytes).toBeLessThan(BYTES_A_STEP_MAX)
   })
-  it("are so in every entry of the program: the import comes before all others", () => {
+  it("are plain in every entry of the program: the import comes before all others", () => {
     const entries = ["src", "streams", "log"]
       .flatMap((folder) =>
         readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name))

@@ -9,7 +9,7 @@ import { expect, it } from "vitest"
 import { BACKGROUND } from "../../log/process/background.ts"
 import { launchPrepared } from "../support/launched.ts"
 
-/** Servers of connections come and go. */
+/** Undefined if the process is gone: Postgres starts and ends a server for each connection. */
 const priorityIfThere = (pid: string): number | undefined => {
   try {
     return getPriority(Number(pid))

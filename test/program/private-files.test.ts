@@ -1,5 +1,6 @@
 /**
- * Files of a started program are private: modes of every file and folder, also of one that an older version left open.
+ * The files of a started program are private: checks the modes of every file and folder, including one that an older
+ * version left readable.
  */
 import { spawnSync } from "node:child_process"
 import {
@@ -20,12 +21,12 @@ import { afterAll, expect, it } from "vitest"
 import { launch, type Launched, processesNaming } from "../support/launched.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "dowser-private-"))
-// Passable, as a place for data folders is.
+// Other users may enter it, as with a usual place for data folders.
 chmodSync(folder, 0o755)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const isRoot = process.getuid?.() === 0
-/** A clone below a closed folder is run as root: there is no user to hand over to. */
+/** A clone below a closed folder is run as root: there is no user to whom it could be handed over. */
 const isOpenClone =
   isRoot &&
   spawnSync("test", ["-r", new URL("../../src/main.ts", import.meta.url).pathname], {
@@ -38,7 +39,7 @@ if (isRoot && !isOpenClone)
 const open = (path: string): ReadonlyArray<string> =>
   readdirSync(path, { withFileTypes: true }).flatMap((entry) => {
     const at = join(path, entry.name)
-    // A temporary file that is renamed may be gone by now.
+    // A temporary file may have been renamed by now.
     const found = lstatSync(at, { throwIfNoEntry: false })
     if (found === undefined) return []
     const mode = found.mode & 0o777
@@ -58,7 +59,7 @@ const send = async ({ port, ready }: Launched, method: string, path: string, bod
 const statusOf = (pid: number, field: string): string =>
   new RegExp(`^${field}:\\s*(.*)$`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]!
 
-it("every file below the data folder is its owner's alone, after a start over an open one too", async () => {
+it("every file in the data folder is accessible to its owner only, also after a start over an open one", async () => {
   const data = join(folder, "data")
   const once = async (mask: number) => {
     const before = process.umask(mask)
@@ -74,7 +75,7 @@ it("every file below the data folder is its owner's alone, after a start over an
     }
     expect(statusOf(program.pid(), "Umask")).toBe("0077")
     expect(open(data)).toEqual([])
-    // Root lets Postgres' own user pass, and see nothing.
+    // Root lets the user of Postgres enter the folder, but not list it.
     expect((lstatSync(data).mode & 0o777).toString(8)).toBe(isRoot ? "710" : "700")
     program.signal("SIGTERM")
     expect(await program.exited).toBe(0)
@@ -119,14 +120,14 @@ const canRead = (uid: number, path: string): boolean =>
   spawnSync("cat", [path], { cwd: "/", uid, gid: uid }).status === 0
 
 it.skipIf(!isOpenClone)(
-  "started as root, the program and Postgres are users of their own, and neither reads what is the other's",
+  "started as root, the program and Postgres run as different users, and neither can read the other's files",
   async () => {
     const data = join(folder, "handed-over"),
       daemon = uidOf("daemon")
-    // Created by root first: existing files are handed over.
+    // Created by root first; existing files change their owner.
     const first = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "root" })
     expect(statusOf(first.pid(), "Uid").startsWith("0\t")).toBe(true)
-    // Root lets the server's own user pass, and see nothing.
+    // Root lets the server's own user enter the folder, but not list it.
     expect((lstatSync(data).mode & 0o777).toString(8)).toBe("710")
     first.signal("SIGTERM")
     expect(await first.exited).toBe(0)
@@ -150,7 +151,7 @@ it.skipIf(!isOpenClone)(
       expect((lstatSync(data).mode & 0o777).toString(8)).toBe("710")
       expect(open(data)).toEqual([])
       expect((await fetch(`http://127.0.0.1:${program.port}/health`)).status).toBe(200)
-      // The second over the same folder ends nothing of the first.
+      // A second program over the same folder does not stop the first.
       const second = await launch(data).catch((error: Error) => error.message)
       expect(second).toContain("is in use by a running Dowser")
       expect((await fetch(`http://127.0.0.1:${program.port}/health`)).status).toBe(200)
@@ -174,7 +175,7 @@ it.skipIf(!isOpenClone)(
 )
 
 it.skipIf(!isOpenClone)(
-  "started as root, Postgres ends with its launcher, and what both left is taken up again",
+  "started as root, Postgres ends with its launcher, and the files that both left are used again",
   async () => {
     const data = join(folder, "killed")
     const program = await launch(data)
@@ -190,7 +191,7 @@ it.skipIf(!isOpenClone)(
     process.kill(again.pid(), "SIGKILL")
     await again.exited
     expect(servers()).toEqual([])
-    // A killed initdb: its folder, half filled, and nothing else.
+    // What a killed initdb leaves: its partly filled folder, and nothing else.
     rmSync(join(data, "postgres"), { recursive: true })
     mkdirSync(join(data, "postgres.new", "base"), { recursive: true })
     writeFileSync(join(data, "postgres.new", "base", "half"), "x")
@@ -199,7 +200,7 @@ it.skipIf(!isOpenClone)(
     expect(existsSync(join(data, "postgres.new"))).toBe(false)
     anew.signal("SIGTERM")
     expect(await anew.exited).toBe(0)
-    // Refused, not awaited: a password that is not ours.
+    // A foreign password is refused at once.
     writeFileSync(join(data, "postgres.password"), "short")
     expect(await launch(data).catch((error: Error) => error.message)).toContain(
       "postgres.password of the data folder must hold 48 hexadecimal digits"
@@ -208,7 +209,7 @@ it.skipIf(!isOpenClone)(
 )
 
 it.skipIf(!isOpenClone)(
-  "started as root, nothing of a folder is given away that holds something else, and links are not followed",
+  "started as root, a folder with foreign files keeps its owner, and links are not followed",
   async () => {
     const mixed = join(folder, "mixed"),
       elsewhere = join(folder, "elsewhere"),
@@ -236,7 +237,7 @@ it.skipIf(!isOpenClone)(
   }
 )
 
-it.skipIf(!isOpenClone)("a data folder that nobody else can reach is run as root, and that is said", async () => {
+it.skipIf(!isOpenClone)("a data folder that no other user can reach is run as root, with a message", async () => {
   const closed = join(folder, "closed")
   mkdirSync(closed, { mode: 0o700 })
   const program = await launch(join(closed, "data"))

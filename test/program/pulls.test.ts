@@ -1,6 +1,6 @@
 /**
- * A pull through the whole program, killed with SIGKILL at random pages: it goes on with the page that it was at, every
- * product is there, and each was applied once but for those of the pages that a kill cut off.
+ * A pull through the whole program, killed with SIGKILL at random pages: it resumes at the page where it was, every
+ * product arrives, and each was applied once except those of the pages that a kill interrupted.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:http"
@@ -15,7 +15,7 @@ const PAGES = 40,
   PAGE_PRODUCTS = 30,
   KILLS = 3
 
-it("goes on with the page at which it was killed", async () => {
+it("resumes at the page where it was killed", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-pulls-"))
   const asked: Array<number> = []
   const shop = createServer(({ url }, response) => {

@@ -1,7 +1,7 @@
 /**
- * Pushes over Kafka and two processes, of which one has the engine: both take them, a creation is answered the same by
- * either, and when the one with the engine is killed with SIGKILL in the middle the other goes on taking pushes, which
- * are applied in their order when it is back.
+ * Pushes over Kafka and two processes, of which one has the engine: both accept pushes, a creation gets the same answer
+ * from either, and when the one with the engine is killed with SIGKILL, the other continues to accept pushes, which are
+ * applied in order when it is back.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { createHmac } from "node:crypto"
@@ -29,7 +29,7 @@ const missing = kafkaMissing()
 if (missing !== undefined) it("pushes over Kafka", (ctx) => ctx.skip(missing))
 else
   describe("pushes over Kafka", () => {
-    it.live("are taken by every process and applied in order by the one with the engine, through a kill of it", () =>
+    it.live("are accepted by every process and applied in order by the one with the engine, through a kill of it", () =>
       inInstallation(PARTITIONS, (place) =>
         Effect.gen(function* () {
           const ports = yield* Effect.promise(() => Promise.all([freePort(), freePort()]))

@@ -1,6 +1,6 @@
 /**
- * Pushes through the whole program: killed with SIGKILL at random moments under load, nothing that was answered is lost
- * or applied twice or out of order; and one tenant's flood does not keep another's single pushes waiting.
+ * Pushes through the whole program: killed with SIGKILL at random moments under load, it loses no acknowledged push and
+ * applies none twice or out of order; and a flood by one tenant does not delay another's single pushes.
  */
 import { createHmac } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -30,7 +30,7 @@ const CLIENTS = 3,
   DOCUMENTS = 10,
   KILLS = 3
 
-it("none is lost, applied twice or out of order by kill -9", async () => {
+it("none is lost, applied twice or applied out of order after kill -9", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-pushes-"))
   const start = () => launchPrepared(join(folder, "data"), ["--no-demo"])
   let program: Launched | undefined = await start()
@@ -47,7 +47,7 @@ it("none is lost, applied twice or out of order by kill -9", async () => {
     await send("POST", "/collections", collection)
     const { id, secret } = (await send("POST", "/connectors", connector)).body
     let isOver = false
-    /** Sends every document's next number until it is answered, then the one after. */
+    /** Sends every document's next number until it is acknowledged, and then the following one. */
     const client = async (mine: number) => {
       let n = 0
       const jobs: Array<string> = []
@@ -86,7 +86,7 @@ it("none is lost, applied twice or out of order by kill -9", async () => {
         )
       for (let i = 0; i < DOCUMENTS; i++) {
         const document = (await send("GET", `/collections/products/documents/${mine}-${i}`)).body
-        // The push that was on its way at the end was answered as well: its client waits for that.
+        // The push in flight at the end was acknowledged as well, because its client waits for that.
         expect([`${mine}-${i}`, document.n]).toEqual([`${mine}-${i}`, last])
       }
       const lines: Array<{ version: number; status: string }> = []
@@ -101,7 +101,8 @@ it("none is lost, applied twice or out of order by kill -9", async () => {
       expect(lines.filter(({ status }) => status !== "applied")).toEqual([])
       expect(versions).toEqual([...versions].sort((a, b) => a - b))
       expect(new Set(versions)).toEqual(new Set(Array.from({ length: last + 1 }, (_, n) => n)))
-      // Beyond the answered ones only those that a kill cut off before their answer, which were sent again.
+      // Other than the acknowledged pushes, there are only those that a kill interrupted before their answer and that
+      // were sent again.
       expect(versions.length).toBeLessThanOrEqual(last + 1 + KILLS)
     }
     console.log(`${done.reduce((sum, { jobs }) => sum + jobs.length, 0)} pushes were answered beside ${KILLS} kills`)
@@ -138,7 +139,7 @@ describe("a flood", () => {
     return { push, isOver, send }
   }
 
-  it("leaves single pushes of another tenant their two seconds", async () => {
+  it("does not delay another tenant's single pushes beyond two seconds", async () => {
     const flood = await prepared("Flood")
     const quiet = await prepared("Quiet")
     const jobs: Array<string> = []
@@ -169,8 +170,8 @@ describe("a flood", () => {
   it("whose second half is older than its first changes nothing twice", async () => {
     const { isOver, push, send } = await prepared("Shop of two feeds")
     const jobs: Array<string> = []
-    // A batch each, and nothing is applied before all are there: the older ones are written while the newer ones are
-    // recorded.
+    // Each is a batch of its own, and nothing is applied before all have arrived: the older ones are written while the
+    // newer ones are recorded.
     await send("DELETE", "/collections/products")
     for (const version of [2, 1])
       for (let i = 0; i < 8; i++)

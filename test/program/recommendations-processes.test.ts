@@ -1,7 +1,7 @@
 /**
- * Five processes of an installation over a real Kafka, each with an engine of its own: a click that any of them takes
- * is in the next answer of every other one within two seconds, and a process that was killed comes back with what the
- * others know. Another organization with the same ids hears nothing of it.
+ * Five processes of an installation over a real Kafka, each with an engine of its own: a click received by any of them
+ * affects the next answer of every other one within two seconds, and a process that was killed catches up with the
+ * others. Another organization with the same ids is not affected.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
@@ -36,7 +36,7 @@ const until = async (what: string, look: () => Promise<boolean>, within_ms: numb
     await new Promise((settle) => setTimeout(settle, 20))
   }
 }
-/** Each has an engine of its own, so each gets the documents. */
+/** Each process has an engine of its own, so each gets the documents. */
 const furnish = async (process: Process, key: string) => {
   const fields = [{ name: "title", type: "string" }]
   assert.strictEqual((await call(process, key, "POST", "/collections", { name: "goods", fields })).status, 201)
@@ -111,14 +111,14 @@ else
                 )
               )
             )
-          // Whichever process accepts it: each click outweighs the earlier ones.
+          // The receiving process does not matter: each click outweighs the earlier ones.
           for (const [i, process] of all.entries())
             yield* Effect.promise(async () => {
               await clicks(process, `p${i + 1}`, 2 ** i, `s${i}`)
               await everybody(`p${i + 1}`, all, WITHIN_MS)
             })
           for (const process of all) assert.match(yield* Effect.promise(() => top(process, other, theirs)), / newest$/)
-          // One dies without a word; it missed what came meanwhile.
+          // One process dies; it missed what happened meanwhile.
           process.kill(rest[3]!.child.pid!, "SIGKILL")
           yield* Effect.promise(() => rest[3]!.exited)
           yield* Effect.promise(() => clicks(first, "p9", 40, "late"))

@@ -1,6 +1,6 @@
 /**
- * A release never changes: after its draft was replaced, its schema was changed, the database was edited by hand, and
- * the program was started again. It goes only with its profile.
+ * A release never changes: not when its draft is replaced, its schema is changed, the database is edited by hand, or
+ * the program is restarted. It is deleted only with its profile.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -30,7 +30,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Statements that would change what was published, and what the database says to each. */
+/** Runs statements that would change a release; returns how the database refuses each. */
 const goAt = async (releaseId: string) => {
   const server = await startEmbeddedPostgres(join(dataFolder, "postgres"))
   const said = await Effect.runPromise(
@@ -58,7 +58,7 @@ const goAt = async (releaseId: string) => {
   return said
 }
 
-it("a release outlives drafts, schemas, statements and starts, and goes with its profile", async () => {
+it("a release survives drafts, schemas, statements and restarts, and is deleted with its profile", async () => {
   await send("POST", "collections", {
     name: "goods",
     fields: [

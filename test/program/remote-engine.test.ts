@@ -1,6 +1,6 @@
 /**
- * Three API processes over one engine, as an operator starts them: what one did the next request of any other sees,
- * and a process that dies holds nobody up for long, be it the one with the engine.
+ * Three API processes over one engine, as an operator starts them: the next request at any process sees what another
+ * wrote, and a process that dies, even the one with the engine, delays the others only briefly.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -43,7 +43,7 @@ const missing = kafkaMissing()
 if (missing !== undefined) it("several processes over one engine", (ctx) => ctx.skip(missing))
 else
   describe("several processes over one engine", () => {
-    it.live("see each other's writes with the next request, and outlive each other", () =>
+    it.live("see each other's writes with the next request, and survive each other", () =>
       inInstallation(1, (place) =>
         Effect.gen(function* () {
           const [enginePort, ...ports] = yield* Effect.promise(() =>
@@ -84,7 +84,7 @@ else
               const { body } = await call(reading, "GET", "/collections/goods")
               assert.strictEqual(body.num_documents, 2_001 + i)
             }
-            // A cached answer is outdated as soon as part of it is gone, wherever that was deleted.
+            // A cached answer is outdated as soon as one of its documents is deleted, at whichever process.
             const kept = () => search(b, "vase 3", "&use_cache=true&cache_ttl=600")
             assert.strictEqual((await kept()).body.hits[0].document.id, "new3")
             assert.strictEqual((await kept()).body.hits[0].document.id, "new3")
@@ -98,7 +98,7 @@ else
             const began = performance.now()
             const put = { id: "after", title: "after", brand: "new" }
             assert.strictEqual((await call(b, "POST", "/collections/goods/documents", put)).status, 201)
-            // At most the lease of the dead process (2 s).
+            // At most the lease of the dead process (2 s) may pass.
             assert.isBelow(performance.now() - began, 4_000)
             process.kill(owner.child.pid!, "SIGKILL")
             await owner.exited

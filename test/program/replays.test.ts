@@ -20,7 +20,7 @@ if (missing !== undefined) it("replays over Kafka", (ctx) => ctx.skip(missing))
 else
   describe("replays over Kafka", () => {
     it.live(
-      "rebuild what several processes counted, through the death of one, and hide a person whom brokers keep",
+      "rebuild the counts of several processes, through the death of one, and hide a person whose records brokers keep",
       () =>
         inInstallation(PARTITIONS, (place) =>
           Effect.gen(function* () {
@@ -85,13 +85,13 @@ else
             assert.strictEqual(erasure.status, 202)
             const { error, result, status } = yield* jobEnd(erasure.body.id)
             assert.deepStrictEqual([status, error], ["ready", null])
-            // A session counts as his where it has nobody else's id.
+            // A session counts as the person's if it has no other user id.
             const his = events(0).filter(({ session_id }) => session_id === "s7").length
             const topic = result!.topics.find(({ name }: { readonly name: string }) => name === "behaviour.events.v1")
             assert.deepStrictEqual([topic.entries, topic.records_rewritten], [his, undefined])
             assert.isAbove(topic.hidden_until, Date.now())
             yield* counted(300 - his)
-            // Whoever takes over a partition from here on reads all of it again, without him.
+            // From here on, a process that takes over a partition reads all of it again, without the erased person.
             process.kill(third.child.pid!, "SIGKILL")
             yield* call("POST", "/events", { events: events(1_000).filter(({ session_id }) => session_id !== "s7") })
             yield* counted(2 * (300 - his))

@@ -1,6 +1,6 @@
 /**
- * What requests hold in memory together, in a program that may hold little: one organization that takes all it gets
- * leaves the others as they were, its own small requests too, and everything is given back.
+ * The memory that requests hold together, in a program with a low bound: one organization that takes as much as it can
+ * does not affect the others or its own small requests, and all memory is freed afterwards.
  */
 import { randomBytes } from "node:crypto"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -73,7 +73,7 @@ const send = async (
 }
 const ownMemoryMb = () =>
   Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${program.pid()}/status`, "utf8"))?.[1]) / 1024
-/** A request that is begun; what is sent besides its head, as far as the other side takes it. */
+/** Starts a request: sends its head and then `more`, as far as the other side reads it. */
 const begin = (key: string, line: string, ...more: ReadonlyArray<string | Buffer>) =>
   new Promise<Socket>((settle) => {
     const socket = connect(program.port, "127.0.0.1", () => {
@@ -108,7 +108,7 @@ describe("bodies that never end", () => {
       "1",
       { message: expect.stringContaining("memory") }
     ])
-    // Small requests of the same organization go on, and so does an import of ordinary lines.
+    // Small requests of the same organization still work, and so does an import of ordinary lines.
     expect((await upsert(greedy, document("small", 10_000))).status).toBe(201)
     const lines = Array.from({ length: 3_000 }, (_, i) => document(`line-${i}`, 300)).join("\n")
     expect(
@@ -116,7 +116,7 @@ describe("bodies that never end", () => {
         (isStored) => isStored
       )
     ).toBe(true)
-    // Others notice nothing.
+    // Other organizations are not affected.
     expect((await upsert(other, document("large", 3 * MEGABYTE))).status).toBe(201)
     const events = await send(
       other,
@@ -135,14 +135,14 @@ describe("bodies that never end", () => {
       })
     )
     expect([events.status, JSON.parse(events.text)]).toEqual([200, expect.objectContaining({ accepted: 500 })])
-    // 400 MB were on their way.
+    // The clients sent 400 MB.
     expect(ownMemoryMb() - before).toBeLessThan(200)
     for (const socket of held) socket.destroy()
     await until(async () => (await upsert(greedy, document("large", 3 * MEGABYTE))).status === 201)
   })
-  it("of a compressed kind count what their decoders keep", async () => {
-    // 40 MB of blanks behind as much noise as a sender has to pay for them, each: nothing but the decoder's window is
-    // held of it.
+  it("that are compressed count the memory of their decoders", async () => {
+    // Each body is 40 MB of blanks after some noise that costs its sender real bytes: only the decoder's window of it
+    // is held.
     const noise = document("noise", 0).replace('""', `"${randomBytes(0.4 * MEGABYTE).toString("base64")}"`)
     const body = brotliCompressSync(
       Buffer.concat([
@@ -158,12 +158,12 @@ describe("bodies that never end", () => {
       )
     )
     const told = answers.map(({ text }) => text)
-    // The window of one is 16 MB at most, more than the share of 8.
+    // The window of one decoder is 16 MB at most, more than the share of 8.
     expect(
       told.every((text) => text.includes("memory")),
       told.join("\n")
     ).toBe(true)
-    // A decoder gives back what it held a moment after its answer.
+    // A decoder frees its memory a moment after its answer.
     await until(async () => (await upsert(greedy, document("large", 3 * MEGABYTE))).status === 201)
   })
 })
@@ -171,10 +171,10 @@ describe("bodies that never end", () => {
 describe("answers that nobody reads", () => {
   beforeAll(async () => {
     await stop()
-    // An answer that no socket accepts, and the documents it is made of, take half of a half.
+    // An answer that no socket reads, and the documents it is made of, take a quarter.
     await start("answers", 4 * BOUND_MB)
   })
-  it("are cut off, oldest first, and who reads gets all of every answer", async () => {
+  it("are cut off, oldest first, and clients that read get every answer completely", async () => {
     for (let i = 0; i < 3; i++) expect((await upsert(greedy, document(`answer-${i}`, 4 * MEGABYTE))).status).toBe(201)
     const path =
       "/collections/goods/documents/search?q=a&query_by=title&filter_by=id:[answer-0,answer-1,answer-2]&exclude_fields=search_time_ms"
@@ -185,7 +185,7 @@ describe("answers that nobody reads", () => {
       const socket = await begin(greedy, `GET /v1${path}`, "\r\n")
       socket.pause()
       socket.on("close", () => closed.push(i))
-      // In their order.
+      // Waits, so that they are sent in order.
       await until(() => socket.bytesWritten > 0)
       await new Promise((settle) => setTimeout(settle, 200))
     }
@@ -193,7 +193,7 @@ describe("answers that nobody reads", () => {
     for (const socket of unread) socket.resume()
     await until(() => closed.length >= 5)
     expect(closed.every((i) => i < 5)).toBe(true)
-    // Read or not, each is given back; a loop of answers that are read is never refused.
+    // Read or not, the memory of each is freed; a loop of answers that are read is never refused.
     for (let i = 0; i < 5; i++) expect((await send(greedy, "GET", path)).text.length).toBe(whole.text.length)
     for (const socket of unread) socket.destroy()
     await until(async () => (await upsert(greedy, document("large", 3 * MEGABYTE))).status === 201)

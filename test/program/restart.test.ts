@@ -1,5 +1,5 @@
 /**
- * Restored after a restart: schema, aliases, presets, synonyms, stemming dictionaries and search rules with their
+ * What a restart restores: schema, aliases, presets, synonyms, stemming dictionaries and search rules, with their
  * effect.
  */
 import { mkdtempSync, rmSync } from "node:fs"
@@ -49,7 +49,7 @@ it("named resources and their effect survive a restart", async () => {
       num_documents: 1,
       metadata: { kept: true }
     })
-    // The dictionary must act on what is written now and on what is asked.
+    // The dictionary must apply to newly written documents and to queries.
     await send("POST", "/collections/things/documents", { id: "after", title: "two mice" })
     expect((await send("GET", "/collections/current/documents/search?q=people&preset=titles")).body.found).toBe(1)
     expect(

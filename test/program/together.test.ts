@@ -1,4 +1,7 @@
-/** Everything at once, small; `npm run bench -- together` is the same with 100,000 products and 1,000,000 events. */
+/**
+ * All lanes at once on a small scale; `npm run bench -- together` is the same with 100,000 products and 1,000,000
+ * events.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { kafkaMissing } from "../support/kafka.ts"
@@ -7,7 +10,10 @@ import { together } from "../support/together/scenario.ts"
 
 const PRODUCTS = 2_000,
   EVENTS = 8_000
-/** Two processes that own no engine and share a cluster: what one writes the other finds, and none has what is none. */
+/**
+ * Two processes without an engine of their own share a cluster: each finds what the other wrote, and misses what does
+ * not exist.
+ */
 const knowsOfOthers = async (bases: ReadonlyArray<string>, key: string): Promise<void> => {
   const [first, second] = bases as [string, string]
   const call = async (base: string, method: string, path: string, body?: unknown) => {
@@ -23,7 +29,7 @@ const knowsOfOthers = async (bases: ReadonlyArray<string>, key: string): Promise
     { name: "price", type: "float", facet: true }
   ]
   assert.strictEqual((await call(first, "POST", "/collections", { name: "shoes", fields })).status, 201)
-  // A collection is known to the others within a second; what is written to it, at once.
+  // The others know a new collection within a second, and documents written to it at once.
   let known = await call(second, "GET", "/collections/shoes")
   for (let looks = 0; looks < 600 && known.status !== 200; looks++) {
     await new Promise((settle) => setTimeout(settle, 100))
@@ -80,7 +86,7 @@ else
           const recount = yield* together({ products: PRODUCTS, events: EVENTS, before: knowsOfOthers }, () => {})
           assert.deepStrictEqual(recount.load.failed, [])
           assert.isAbove(recount.load.searches, 20)
-          // Of five kills two take a process away from running searches: few of those are told to retry.
+          // Two of the five kills take a process away from running searches; few of these must be retried.
           const again = [...recount.load.again].filter(([kind]) => kind.startsWith("searches "))
           assert.isAtMost(
             again.reduce((sum, [, count]) => sum + count, 0),
@@ -89,7 +95,7 @@ else
           )
           assert.strictEqual(recount.documents, PRODUCTS)
           assert.strictEqual(recount.events, EVENTS)
-          // One in eight buys for a cent.
+          // One in eight events is a purchase for a cent.
           assert.strictEqual(recount.revenue_micros, (EVENTS / 8) * 10_000)
           assert.strictEqual(recount.kills.length, 5)
         })

@@ -1,4 +1,4 @@
-/** Spans of a running program, as an OTLP collector over HTTP gets them. */
+/** Spans of a running program, as an OTLP collector receives them over HTTP. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -19,7 +19,7 @@ interface OtlpBody {
     readonly scopeSpans: ReadonlyArray<{ readonly spans: ReadonlyArray<OtlpSpan> }>
   }>
 }
-/** Exported traces, as text and as spans. */
+/** Collects exported traces, as text and as spans. */
 const startCollector = async () => {
   const texts: Array<string> = [],
     paths = new Set<string>()
@@ -49,7 +49,7 @@ const startCollector = async () => {
 const said = ({ attributes }: OtlpSpan, name: string): unknown =>
   Object.values(attributes.find(({ key }) => key === name)?.value ?? {})[0]
 
-/** A search and an event, and what the program answers. */
+/** Runs a search and an event; returns the program's answers. */
 const use = async (folder: string, variables: Readonly<Record<string, string>>) => {
   const program = await launchPrepared(folder, ["--no-demo"], undefined, variables)
   const key = program.ready.full_key!
@@ -73,7 +73,7 @@ const use = async (folder: string, variables: Readonly<Record<string, string>>) 
   return { key, program, statuses }
 }
 
-it("shows a search its stages and a batch its way to Postgres, and tells no text, key or visitor", async () => {
+it("shows the stages of a search and the way of a batch to Postgres, and no text, key or visitor", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-traces-"))
   const collector = await startCollector()
   try {
@@ -86,7 +86,7 @@ it("shows a search its stages and a batch its way to Postgres, and tells no text
     await expect.poll(() => named("searchCollection").length, { timeout: 60_000 }).toBe(1)
     const [search] = named("searchCollection")
     expect(search).not.toHaveProperty("parentSpanId", expect.stringMatching(/./))
-    // A stranger does not choose the trace.
+    // A client without credentials cannot choose the trace.
     expect(search!.traceId).not.toBe("0af7651916cd43dd8448eb211c80319c")
     expect(said(search!, "http.response.status_code")).toBe(200)
     expect(said(search!, "dowser.organization_id")).toBe(program.ready.organization_id)
@@ -123,7 +123,7 @@ it("shows a search its stages and a batch its way to Postgres, and tells no text
   }
 })
 
-it("sends nothing of requests that are not among the share", async () => {
+it("sends nothing for requests outside the sampled share", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-traces-"))
   const collector = await startCollector()
   try {

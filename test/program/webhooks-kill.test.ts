@@ -1,6 +1,6 @@
 /**
- * The whole program, killed with SIGKILL while a receiver holds its answer: what was sent and not recorded is sent
- * again, under the same id, and everything is recorded once.
+ * The whole program, killed with SIGKILL while a receiver delays its answer: a delivery that was sent but not recorded
+ * is sent again under the same id, and each is recorded once.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -31,7 +31,7 @@ it("a delivery between send and record survives kill -9", async () => {
       events: ["api_key.created"]
     })
     for (let i = 0; i < 20; i++) await send("POST", "/keys", { description: `k${i}`, scope: "search" })
-    // Some are on their way and unanswered, the others wait.
+    // Some are sent and unanswered, the others wait.
     await receiver.until(3)
     process.kill(program.pid(), "SIGKILL")
     await program.exited
@@ -45,7 +45,7 @@ it("a delivery between send and record survives kill -9", async () => {
         : undefined
     })
     expect(new Set(deliveries.map(({ body }) => JSON.parse(body).data.description)).size).toBe(20)
-    // An attempt that was cut off is not counted: six recorded attempts remain for each.
+    // An interrupted attempt is not counted, so each delivery has one recorded attempt.
     expect(deliveries.every(({ attempts }) => attempts === 1)).toBe(true)
     const times = new Map<string, number>()
     for (const received of receiver.received) {

@@ -1,6 +1,6 @@
 /**
- * A running program that loses its Postgres: keys, entitlements and searches go on for the stated time, then it says
- * that it cannot answer; nobody is kept waiting, and when Postgres is back it goes on by itself.
+ * A running program that loses its Postgres: keys, entitlements and searches keep working for the stated time, and are
+ * then refused with the reason; no request hangs, and the program recovers by itself when Postgres is back.
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -15,7 +15,7 @@ import { kafkaMissing } from "../support/kafka.ts"
 import { temporaryFolder } from "../support/postgres.ts"
 import { serverPids } from "../support/server-pids.ts"
 
-/** Leases end, and a driver finds out, some seconds late. */
+/** Leases end some seconds late, and so does a driver notice the loss. */
 const SLACK_MS = 15_000
 const ANSWERED_WITHIN_MS = 20_000
 const missing = kafkaMissing()
@@ -23,7 +23,7 @@ const missing = kafkaMissing()
 interface Loss {
   /** The database URL that the program gets. */ readonly databaseUrl: string
   readonly begin: () => void
-  /** After a third of the stated time. */ readonly worsen: () => Promise<void>
+  /** Called after a third of the stated time. */ readonly worsen: () => Promise<void>
   readonly end: () => Promise<void>
 }
 const scenario = (told: string, acquire: (place: Place) => Effect.Effect<Loss, unknown, Scope.Scope>) => {
@@ -76,7 +76,7 @@ const losing = (place: Place, loss: Loss) =>
     const bearer = { authorization: `Bearer ${made.body.value}` }
     const search = () => send("POST", `${gateway_url}/indexes/things/search`, bearer, { q: "kettle", query_by: "name" })
     assert.strictEqual((yield* search()).body.found, 1)
-    // A key that was never used is in memory as well; so are the plan's limits.
+    // A key that was never used is in memory as well, and so are the plan's limits.
     const token = yield* send("POST", `${gateway_url}/scoped-tokens`, bearer, {
       index: "things",
       scopedFilter: "name:kettle",
@@ -145,37 +145,35 @@ const losing = (place: Place, loss: Loss) =>
     assert.strictEqual(yield* Effect.promise(() => program.exited), 0, program.said())
   })
 
-scenario(
-  "keys and entitlements go on for the stated time without Postgres, then a 503, then everything again",
-  (place) =>
-    Effect.gen(function* () {
-      const database = new URL(place.databaseUrl)
-      const proxy = yield* Effect.acquireRelease(
-        Effect.promise(() => startBreakableProxy(database.hostname, Number(database.port))),
-        ({ heal, stop }) =>
-          Effect.promise(() => {
-            heal()
-            return stop()
-          })
-      )
-      database.host = `127.0.0.1:${proxy.port}`
-      return {
-        databaseUrl: database.href,
-        begin: () => proxy.cut(),
-        worsen: async () => {},
-        end: async () => {
-          proxy.heal()
-        }
+scenario("keys and entitlements work for the stated time without Postgres, then 503, then everything again", (place) =>
+  Effect.gen(function* () {
+    const database = new URL(place.databaseUrl)
+    const proxy = yield* Effect.acquireRelease(
+      Effect.promise(() => startBreakableProxy(database.hostname, Number(database.port))),
+      ({ heal, stop }) =>
+        Effect.promise(() => {
+          heal()
+          return stop()
+        })
+    )
+    database.host = `127.0.0.1:${proxy.port}`
+    return {
+      databaseUrl: database.href,
+      begin: () => proxy.cut(),
+      worsen: async () => {},
+      end: async () => {
+        proxy.heal()
       }
-    })
+    }
+  })
 )
-scenario("the same when the server itself freezes, is killed, and comes back with what it had", () =>
+scenario("the same when the server itself freezes, is killed, and returns with its data", () =>
   Effect.gen(function* () {
     const folder = join(yield* temporaryFolder("frozen"), "postgres")
     let server: PostgresServer = yield* Effect.promise(() => startEmbeddedPostgres(folder))
     const { database, host, password, port, username } = server
     const pids = () => serverPids(Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n", 1)[0]))
-    // A stopped process would not notice the signal to end.
+    // A stopped process would not react to the signal to end.
     let frozen: ReadonlyArray<number> = []
     yield* Effect.addFinalizer(() =>
       Effect.promise(() => {

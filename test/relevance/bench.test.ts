@@ -1,6 +1,6 @@
 /**
- * The relevance bench on a handful of generated documents: it runs, writes runs as agreed, and makes the errors it says
- * it makes.
+ * The relevance bench on a few generated documents: it runs, writes runs in the agreed format, and makes the errors
+ * that it announces.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -69,7 +69,7 @@ describe("bench relevance", () => {
         expect.arrayContaining(["nDCG@10", "MRR", "recall@100", "p50_ms", "p95_ms"])
       )
   })
-  it("makes one error, the same for the same seed", () => {
+  it("makes one error in a query, the same for the same seed", () => {
     expect(withTypo("wireless headphones", 5)).toBe(withTypo("wireless headphones", 5))
     expect(withTypo("usb", 5)).toBe("usb")
     expect(joinedWords("gaming mouse", 1)).toBe("gamingmouse")

@@ -1,6 +1,7 @@
 /**
- * Quality on judged queries: floors of nDCG@10 under one configuration, and how much of it errors in queries leave. The
- * sets are read beside the project and are never copied into it; where they are absent the lane is skipped by name.
+ * Quality on judged queries: lower bounds of nDCG@10 under one configuration, and how much of it remains with errors in
+ * the queries. The sets are read from beside the project and never copied into it; where they are absent, the lane is
+ * skipped by name.
  */
 import { existsSync } from "node:fs"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
@@ -41,7 +42,7 @@ for (const { floor, name, queries, queryBy } of sets) {
     it(`reaches nDCG@10 ${floor}`, () => {
       expect(mean(clean)).toBeGreaterThanOrEqual(floor)
     })
-    it("is not certainly worse than our own BM25", async () => {
+    it("is not significantly worse than our own BM25", async () => {
       expect(pairedBootstrap(clean, await ndcg(collection, judged, "bm25"), makeRandom(7).below).high).toBeGreaterThan(
         0
       )
@@ -49,7 +50,7 @@ for (const { floor, name, queries, queryBy } of sets) {
     it.each([
       ["one typo", withTypo, 0.92],
       ["two words written as one", joinedWords, 0.95]
-    ] as const)("keeps its answers under %s", async (_name, change, share) => {
+    ] as const)("keeps its quality under %s", async (_name, change, share) => {
       const runs: Array<number> = []
       for (let seed = 0; seed < 2; seed++)
         runs.push(

@@ -15,10 +15,10 @@ describe("relevance measures", () => {
     expect(swapped?.ndcg10).toBeCloseTo((1 + 7 / Math.log2(3)) / (7 + 1 / Math.log2(3)), 12)
     expect(scoreOf(["x", "y", "b"], judgments)).toMatchObject({ mrr: 1 / 3, recall100: 0.5, judged10: 1 / 3 })
   })
-  it("says nothing about a query without a relevant document", () => {
+  it("gives no figure for a query without a relevant document", () => {
     expect(scoreOf(["a"], new Map([["a", 0]]))).toBeUndefined()
   })
-  it("puts an interval around a difference that holds it", () => {
+  it("gives a confidence interval that contains the difference", () => {
     const a = Array.from({ length: 50 }, (_, i) => 0.5 + (i % 5) / 10)
     const interval = pairedBootstrap(
       a,

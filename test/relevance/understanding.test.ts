@@ -1,6 +1,6 @@
 /**
  * How well queries are understood, as shares of queries whose meaning is known by construction
- * (`bench/inputs/understanding.ts`), and of names in a real catalogue where that is beside the project.
+ * (`bench/inputs/understanding.ts`), and of names in a real catalogue if it is beside the project.
  */
 import { existsSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -26,13 +26,13 @@ describe("three hundred words of four languages", () => {
     words = await openWords()
   })
   afterAll(() => words?.close())
-  it("are found at rank 1 where they were typed on another layout", async () => {
+  it("are found at rank 1 when typed on another keyboard layout", async () => {
     expect(words.collection.num_documents).toBe(300)
     const { right, tried } = await rewriteShare(words, typedOnLayouts())
     expect(tried).toBeGreaterThan(550)
     expect(right / tried).toBeGreaterThanOrEqual(0.97)
   })
-  it("are found at rank 1 where they were typed in another script", async () => {
+  it("are found at rank 1 when typed in another script", async () => {
     const { right, tried } = await rewriteShare(words, transliterated())
     expect(tried).toBeGreaterThan(700)
     expect(right / tried).toBeGreaterThanOrEqual(0.9)
@@ -49,13 +49,16 @@ describe("generated queries", () => {
   it.each([
     ["compatible", 2_000, undefined],
     ["relevance", 400, "relevance"]
-  ] as const)("with one typing error are corrected to what was meant: %s ranking", async (_name, queries, ranking) => {
-    const { clean, mistyped } = await correctionShares(catalogue, products, queries, ranking)
-    expect([mistyped.tried, clean.tried]).toEqual([queries, queries])
-    expect(mistyped.right / queries).toBeGreaterThanOrEqual(0.9)
-    expect(clean.right / queries).toBeGreaterThanOrEqual(0.995)
-  })
-  it("have the values named that they were made of", async () => {
+  ] as const)(
+    "with one typing error are corrected to the intended words: %s ranking",
+    async (_name, queries, ranking) => {
+      const { clean, mistyped } = await correctionShares(catalogue, products, queries, ranking)
+      expect([mistyped.tried, clean.tried]).toEqual([queries, queries])
+      expect(mistyped.right / queries).toBeGreaterThanOrEqual(0.9)
+      expect(clean.right / queries).toBeGreaterThanOrEqual(0.995)
+    }
+  )
+  it("name the values that they were made of", async () => {
     const shares = await entityShares(catalogue, namingQueries(productValues(products), 2_000))
     expect(shares.precision).toBeGreaterThanOrEqual(0.95)
     expect(shares.recall).toBeGreaterThanOrEqual(0.95)

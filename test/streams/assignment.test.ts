@@ -1,4 +1,4 @@
-/** Shares of partitions: even, complete, sticky; and the watchdog's one rule. */
+/** Shares of partitions: even, complete, sticky; and the single rule of the watchdog. */
 import { describe, expect, it } from "vitest"
 import { assign, type UnitLease, type Member, standing, unitKey } from "../../streams/offsets/assignment.ts"
 import { seeded } from "../support/attribution-oracle.ts"
@@ -7,7 +7,7 @@ const members = (...names: ReadonlyArray<string>): ReadonlyArray<Member> =>
   names.map((member) => ({ member, processors: ["p"] }))
 const units = (...owners: ReadonlyArray<string | undefined>): ReadonlyArray<UnitLease> =>
   owners.map((owner, partition) => ({ group: "p", partition, owner }))
-/** Everyone acts once on the same view; releases end leases at once. */
+/** Every member acts once on the same view; a release ends a lease at once. */
 const round = (live: ReadonlyArray<Member>, held: ReadonlyArray<UnitLease>): ReadonlyArray<UnitLease> => {
   const owners = new Map(held.map((unit) => [unitKey(unit), unit.owner]))
   for (const { member } of live) {
@@ -33,11 +33,11 @@ describe("assignment", () => {
       [2, 3]
     )
   })
-  it("moves nothing while shares are even, whoever is named first", () => {
+  it("moves nothing while shares are even, in whatever order members are listed", () => {
     for (const who of ["a", "b", "c"])
       expect(assign(who, members("a", "b", "c"), units("c", "c", "b", "a"))).toEqual({ release: [], claim: [] })
   })
-  it("leaves processors alone that a member does not run", () => {
+  it("gives a member no partitions of processors that it does not run", () => {
     const mixed: ReadonlyArray<Member> = [
       { member: "a", processors: ["p"] },
       { member: "b", processors: ["other"] }
@@ -45,7 +45,7 @@ describe("assignment", () => {
     expect(assign("a", mixed, units(undefined, undefined, undefined)).claim).toHaveLength(3)
     expect(assign("b", mixed, units(undefined, undefined, undefined)).claim).toEqual([])
   })
-  it("settles within a few rounds after any comings and goings", () => {
+  it("settles within a few rounds after any joins and departures", () => {
     const random = seeded(7)
     for (let trial = 0; trial < 200; trial++) {
       let held = units(...Array.from({ length: 1 + Math.floor(random() * 12) }, () => undefined))
@@ -67,7 +67,7 @@ describe("assignment", () => {
 })
 
 describe("the watchdog", () => {
-  it("calls a partition stalled only when nothing moves while records wait", () => {
+  it("reports a partition as stalled only when nothing moves while records wait", () => {
     const first = standing(undefined, "x", 5, 1_000, 100).standing
     expect(standing(first, "x", 5, 1_099, 100).isStalled).toBe(false)
     expect(standing(first, "x", 5, 1_100, 100).isStalled).toBe(true)

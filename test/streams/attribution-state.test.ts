@@ -1,4 +1,4 @@
-/** What the attribution state has stored comes back, from this program and from those before. */
+/** The attribution state is stored and restored, including what earlier versions of the program stored. */
 import { describe, expect, it } from "vitest"
 import { Packr } from "msgpackr"
 import { AttributionState } from "../../streams/processors/attribution/state.ts"
@@ -27,7 +27,7 @@ const cart = {
 } as const
 
 describe("stored visits and query ids", () => {
-  it("come back as they were", async () => {
+  it("are restored unchanged", async () => {
     const store = memoryStore(),
       state = new AttributionState(store, options)
     state.visits.put("o|1|v|c", { organizationId: "o", searches: [], loose: [click, cart] }, AT)
@@ -41,7 +41,7 @@ describe("stored visits and query ids", () => {
     expect(again.visits.get("o|1|v|c", AT)).toEqual({ organizationId: "o", searches: [], loose: [click, cart] })
     expect(again.queries.get("o|q", AT)?.pending).toEqual([{ interaction: cart, visit: "o|1|v|c" }])
   })
-  it("come back with all that a search has: who searched and on what, where that changes and where not, filters, money, any script", async () => {
+  it("are restored with every part of a search: who and where, changing or not, filters, money, any script", async () => {
     const store = memoryStore(),
       state = new AttributionState(store, options)
     const said: SearchFacts = {
@@ -108,7 +108,7 @@ describe("stored visits and query ids", () => {
       pending: [{ interaction: click, visit: undefined }]
     })
   })
-  it("of programs before, by position and by name, are read", async () => {
+  it("of earlier versions, by position and by name, can be read", async () => {
     const store = memoryStore()
     const named = { id: "812.345", kind: "click", at: AT, money: { units: 0, micros: 0 } }
     await store.commit(
@@ -180,7 +180,7 @@ describe("stored visits and query ids", () => {
       { interaction: cart, visit: undefined }
     ])
   })
-  it("whose time has passed go, whatever number their time is stored as", async () => {
+  it("that have expired are removed, in whichever number type their time is stored", async () => {
     const store = memoryStore(),
       DAY = 86_400_000
     await store.commit(

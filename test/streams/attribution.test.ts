@@ -1,5 +1,6 @@
 /**
- * The attribution step as a function: rules one by one, then against a plain oracle over random visits in random order.
+ * The attribution step as a function: first its rules one by one, then random visits in random order against a plain
+ * oracle.
  */
 import { assert, describe, it } from "vitest"
 import type { BehaviouralEvent, ServedSearch } from "../../log/event-schema.ts"
@@ -17,9 +18,7 @@ const NOW = Date.UTC(2026, 4, 4, 12)
 const options = { fingerprintKey: [1, 2, 3, 4] as const }
 type Numbered = { readonly body: Body; readonly offset: number }
 
-/**
- * Places are fixed by content, as the log fixes them, so that a shuffle changes the order of arrival and nothing else.
- */
+/** A record's place is fixed by its content, as in the log, so that a shuffle changes only the order of arrival. */
 const number = (bodies: ReadonlyArray<Body>): Array<Numbered> => bodies.map((body, offset) => ({ body, offset }))
 const run = (state: AttributionState, records: ReadonlyArray<Numbered>, facts: Facts): void => {
   for (const { body, offset } of records) step(state, body, { topic: "t", offset, index: 0, appendedAt: NOW }, facts)
@@ -95,7 +94,7 @@ describe("what counts as a search", () => {
     const reversed = count(told, answer)["red shoes"]!
     assert.deepStrictEqual([reversed.searches, reversed.zero_results], [1, 0])
   })
-  it("folds keystrokes of one session into the last, and takes an earlier count back", () => {
+  it("folds the keystrokes of one session into the last, and takes an earlier count back", () => {
     const typed = [served("a", "sh", 0), served("b", "sho", 1_000), served("c", "shoe", 4_900)]
     assert.deepStrictEqual(Object.keys(count(...typed)), ["shoe"])
     assert.deepStrictEqual(Object.keys(count(...typed.toReversed())), ["shoe"])
@@ -110,7 +109,7 @@ describe("what counts as a search", () => {
       1
     )
   })
-  it("counts no answer made with enable_analytics=false, nor what names it", () => {
+  it("counts no answer made with enable_analytics=false, and nothing that names it", () => {
     const rows = count(
       served("a", "hat", 0),
       event({ type: "click", document_id: "d", query_id: "b" }, 100),
@@ -120,8 +119,8 @@ describe("what counts as a search", () => {
   })
 })
 
-describe("to whom a click belongs", () => {
-  it("to its query id, else to the session's last search within 30 minutes, else to none", () => {
+describe("the search to which a click belongs", () => {
+  it("is that of its query id, else the session's last search within 30 minutes, else none", () => {
     const click = (over: Partial<BehaviouralEvent>, at: number) =>
       event({ type: "click", document_id: "d", ...over }, at)
     const searches = [served("a", "hat", 0), served("b", "shoe", 60_000)]
@@ -133,7 +132,7 @@ describe("to whom a click belongs", () => {
     assert.strictEqual(count(...searches, click({}, 60_001 + 30 * 60_000)).shoe!.clicks, 0)
     assert.strictEqual(count(...searches, click({ collection: "other" }, 70_000)).shoe!.clicks, 0)
   })
-  it("moves from the session's search to the named one when that comes late", () => {
+  it("changes from the session's search to the named one when that arrives late", () => {
     const rows = count(
       served("a", "hat", 0),
       event({ type: "purchase", document_id: "d", revenue: 0.1, query_id: "b" }, 100),
@@ -144,7 +143,7 @@ describe("to whom a click belongs", () => {
       [0, 0, 1, 0.1]
     )
   })
-  it("goes with the keystrokes to the last query", () => {
+  it("is the last query when its search is folded with other keystrokes", () => {
     const rows = count(
       served("a", "sh", 0),
       event({ type: "click", document_id: "d", query_id: "a" }, 500),
@@ -156,7 +155,7 @@ describe("to whom a click belongs", () => {
 })
 
 describe("figures", () => {
-  it("equal the oracle's, whatever the order of arrival", () => {
+  it("equal those of the oracle, whatever the order of arrival", () => {
     for (let seed = 1; seed <= 60; seed++) {
       const input = generate(seed, 60, NOW)
       const expected = sorted(oracleRows(input))
@@ -180,7 +179,7 @@ describe("figures", () => {
     }
   })
 
-  it("survive snapshots at any point: half in one life, half in the next, equals one life", async () => {
+  it("survive a snapshot at any point: two runs with half of the bodies each equal one run", async () => {
     for (let seed = 1; seed <= 20; seed++) {
       const input = generate(seed, 50, NOW)
       const bodies = number([
@@ -190,7 +189,7 @@ describe("figures", () => {
       const store: StateStore = memoryStore()
       const { facts, sums: rollups } = newCounted()
       const cut = Math.floor(bodies.length * seeded(seed)())
-      // Of every second, what was not used just now rests.
+      // For every second seed, whatever was not just used is stored and evicted.
       const resting = seed % 2 === 0 ? options : { ...options, hotVisitsMax: 0, hotQueriesMax: 0 }
       const first = new AttributionState(store, resting)
       run(first, bodies.slice(0, cut), facts)
@@ -200,7 +199,7 @@ describe("figures", () => {
     }
   })
 
-  it("stay exact in a visit that outgrows its bounds", () => {
+  it("stay exact in a visit that exceeds its bounds", () => {
     const bodies: Array<Body> = []
     for (let i = 0; i < 700; i++) {
       bodies.push(served(`q${i}`, `query ${i % 50}`, i * 5_000))
@@ -218,7 +217,7 @@ describe("figures", () => {
     assert.deepStrictEqual(sorted(rowsOf(rollups)), sorted(oracleRows(input)))
   })
 
-  it("stay exact when one session repeats one query for ever", () => {
+  it("stay exact when one session repeats one query endlessly", () => {
     const bodies = Array.from({ length: 600 }, (_, i) => [
       served(`q${i}`, "same", i * 1_000),
       event({ type: "click", document_id: "d", query_id: `q${i}` }, i * 1_000 + 1)

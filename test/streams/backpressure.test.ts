@@ -1,6 +1,5 @@
 /**
- * What is behind the front door stands still or is full: nothing grows, nothing is lost, and who is refused hears when
- * to come back.
+ * When the database hangs or the log is full, nothing grows, nothing is lost, and refused senders learn when to retry.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
@@ -79,7 +78,7 @@ const countedOf = (organizationId: string) =>
 
 describe("backpressure", () => {
   it.live(
-    "a database that stands still under load pauses its partition; memory stays, nothing is lost or counted twice",
+    "a hanging database pauses its partition under load; memory stays flat, nothing is lost or counted twice",
     () =>
       Effect.gen(function* () {
         const events = yield* Events
@@ -122,7 +121,7 @@ describe("backpressure", () => {
         const before_bytes = process.memoryUsage.rss()
         let most_bytes = 0
         for (const pid of backends) process.kill(pid, "SIGSTOP")
-        // What is committed may still be on its way to us.
+        // The answer to a last commit may still be on its way.
         yield* Effect.sleep(500)
         const stood = JSON.stringify((yield* streams.progress).map(({ committed }) => committed))
         for (const until = performance.now() + FROZEN_MS; performance.now() < until; yield* Effect.sleep(50))
@@ -130,12 +129,12 @@ describe("backpressure", () => {
         const stands = JSON.stringify((yield* streams.progress).map(({ committed }) => committed))
         for (const pid of backends) process.kill(pid, "SIGCONT")
         assert.strictEqual(stands, stood)
-        // Only who sent much more than it shares was held back, and only once the wait was near its bound.
+        // Only the sender that sent much more than its share was refused, and only once the wait was near its bound.
         assert.strictEqual(refused.get("small"), 0)
         assert.isAbove(refused.get("large")!, 0)
         assert.isTrue([...comeBack].every((seconds) => seconds >= 1 && seconds <= 60))
-        // Mailboxes, one flush and one read ahead: bounded by counts, whatever the log holds. Generous for the
-        // collectors of both threads.
+        // Mailboxes, one flush and one read-ahead are bounded by counts, whatever the log contains. The limit is
+        // generous because both threads collect garbage at their own time.
         assert.isBelow(most_bytes - before_bytes, 250 * 1024 * 1024)
         isLoading = false
         yield* Effect.forEach(loads, Fiber.join, { discard: true })
@@ -156,7 +155,7 @@ describe("backpressure", () => {
   )
 
   it.live(
-    "a log near its bound answers 429 with a time, keeps taking dead letters, counts the reports it drops, and takes events again",
+    "a log near its bound answers 429 with a time, keeps accepting dead letters, counts dropped reports, and recovers",
     () =>
       Effect.gen(function* () {
         const events = yield* Events
@@ -186,11 +185,11 @@ describe("backpressure", () => {
             isCounted: true
           })
         assert.isAtLeast(yield* served.dropped, 120 - 2 * 50)
-        // Everything that was acknowledged is there and is counted, though nothing more is taken.
+        // Everything that was acknowledged is stored and gets counted, though nothing more is accepted.
         for (let waited = 0; waited < 30_000 && (yield* countedOf("org")) < stored; waited += 50)
           yield* Effect.sleep(50)
         assert.strictEqual(yield* countedOf("org"), stored)
-        // Fingerprints too: of events as alike as these they are half of what is stored before the bound is noticed.
+        // Fingerprints as well: for such similar events, they are half of what is stored before the bound is noticed.
         for (const { name } of [BEHAVIOUR_EVENTS, EVENT_FINGERPRINTS])
           yield* log.trim(name, 0, (yield* log.bounds(name, 0)).endOffset)
         const again = events.ingestEvents("org", views("org", stored, 1))

@@ -1,6 +1,6 @@
 /**
- * Events by column: what is written is what is read, one by one or all; what programs before wrote is read as well;
- * broken bytes are told at once.
+ * Events by column: what is written can be read, one by one or all at once; records of earlier versions can be read as
+ * well; damaged bytes are noticed at once.
  */
 import { describe, expect, it } from "vitest"
 import { Packr } from "msgpackr"
@@ -109,7 +109,7 @@ const draw = (draws: Draws, fields: ReadonlyArray<string>): Fields | null => {
 }
 
 describe("events by column", () => {
-  it("come back as they were, whatever they hold", () => {
+  it("are read as they were written, whatever they contain", () => {
     const draws = new Draws(11)
     const all = [...TEXT_FIELDS, ...NUMBER_FIELDS]
     for (let round = 0; round < 60; round++) {
@@ -117,7 +117,7 @@ describe("events by column", () => {
       expectBack(Array.from({ length: draws.pick([0, 1, 2, 3, 40, 255, 256, 257, 700]) }, () => draw(draws, fields)))
     }
   })
-  it("each shape of a column: one value for all, each its own, few, many, none", () => {
+  it("can have columns of every shape: one value for all, one for each, few, many, none", () => {
     expectBack(
       Array.from({ length: 300 }, (_, i) => ({
         type: "view",
@@ -133,14 +133,14 @@ describe("events by column", () => {
     )
     expectBack([{ type: "view", collection: "c", timestamp: AT }, {}, null])
   })
-  it("a record does not show in the next one", () => {
+  it("of one record do not appear in the next one", () => {
     expectBack([
       { type: "search", collection: "c", q: "q", timestamp: AT, price: 1.5 },
       { type: "view", collection: "d", timestamp: AT + 9 }
     ])
     expectBack([{ type: "click" }, { collection: "e" }])
   })
-  it("after a record that could not be written, the next one is right", () => {
+  it("are written correctly after a record that could not be written", () => {
     const poison = {
       get metadata() {
         throw new Error("no")
@@ -151,13 +151,13 @@ describe("events by column", () => {
     )
     expectBack([{ type: "view" }, { type: "click", collection: "c", timestamp: 2 }])
   })
-  it("larger than the scratch that is kept", () => {
+  it("can be larger than the scratch buffer that is kept", () => {
     expectBack(
       Array.from({ length: 40 }, (_, i) => ({ type: "custom", name: `${i}${"n".repeat(60_000)}`, timestamp: AT }))
     )
     expectBack([{ type: "view", collection: "c", timestamp: 1 }])
   })
-  it("the event at hand changes with the place, a kept one does not", () => {
+  it("the current event changes with the position, a kept one does not", () => {
     const columns = columnsOf([
       { type: "view", document_id: "a" },
       { type: "click", document_id: "b" }
@@ -167,7 +167,7 @@ describe("events by column", () => {
     columns.at(1)
     expect([at.document_id, first.document_id, kept(first)]).toEqual(["b", "a", first])
   })
-  it("take less than named fields", () => {
+  it("take less space than named fields", () => {
     const events = Array.from({ length: 500 }, (_, i): BehaviouralEvent => ({
       type: i % 3 === 0 ? "search" : "view",
       collection: "products",
@@ -182,7 +182,7 @@ describe("events by column", () => {
       new Packr({ useRecords: true }).pack(envelopeOf(events)).length / 2
     )
   })
-  it("what is no list of events, or has more than events, is written as before", () => {
+  it("are written in the older format if they are no list, or have more members than events", () => {
     for (const payload of [
       { events: [1, { type: "view" }] },
       { events: [["a"]] },
@@ -197,7 +197,7 @@ describe("events by column", () => {
       expect(openRecord(encodeRecord(envelope)).payload).not.toBeInstanceOf(EventColumns)
     }
   })
-  it("types keep the numbers that stored records name", () => {
+  it("have types whose numbers never change, because stored records contain them", () => {
     expect(TYPES).toEqual(["search", "view", "click", "add_to_cart", "purchase", "conversion", "custom"])
     expect(new Set<string>(TYPES)).toEqual(new Set(EVENT_TYPES))
     expect([
@@ -210,13 +210,13 @@ describe("events by column", () => {
 })
 
 describe("stored records", () => {
-  /** As the programs before wrote them. */
+  /** As earlier versions wrote them. */
   const BEFORE =
     "d4724094ae736368656d615f76657273696f6eaf6f7267616e697a6174696f6e5f6964ab6f636375727265645f6174a77061796c6f616401a56f72675f31cb427a0c450c810000d4724191a66576656e747392d4724294a474797065aa636f6c6c656374696f6ea974696d657374616d70ab646f63756d656e745f6964a476696577a870726f6475637473cb427a0c450c800000a27031c0"
-  /** Format 1 for good: what is stored must stay readable. */
+  /** Format 1, which must stay readable for good because it is stored. */
   const COLUMNS =
     "c10103000000010000000000c006450c7a42050000006f72675f31080001030000000105000101120000000101000000010870726f647563747301010002010f00000001020000000102026531653201020006010b00000001010000000101730101000801130000000001000000010966c3bc72206469636801000040020e0000000000c006450c7a4201009101000042010b0000000000000000000840010000c5010f000000010000000000000000001d400001003c000000929201d4724091a56974656d7391d4724193ab646f63756d656e745f6964a87175616e74697479a57072696365a17002cb400c0000000000009202c0"
-  it("of programs before are read", () => {
+  it("of earlier versions can be read", () => {
     expect(decodeRecord(Buffer.from(BEFORE, "hex"))).toStrictEqual({
       schema_version: 1,
       organization_id: "org_1",
@@ -226,7 +226,7 @@ describe("stored records", () => {
       }
     })
   })
-  it("of programs before are counted as those by column, but for what was erased", () => {
+  it("of earlier versions are counted like those by column, except for what was erased", () => {
     const events = Array.from({ length: 60 }, (_, i) =>
       i === 7
         ? null
@@ -251,7 +251,7 @@ describe("stored records", () => {
         bodies: Array<unknown> = [],
         sums: Array<unknown> = []
       for (let index = 0; index < entries.length; index++) {
-        // What is not stepped with the others is stepped all the same.
+        // An entry that is not looked at ahead is stepped as well.
         if (looksAhead > 0 && index % looksAhead === 0)
           attribution.ahead!(state, entries, index, Math.min(index + looksAhead - 2, entries.length))
         if (entries.keyAt(index) === undefined) continue
@@ -282,7 +282,7 @@ describe("stored records", () => {
     expect(before.outcomes.filter((kind) => kind === "drop").length).toBe(10 - 1)
     expect(before.bodies.length).toBe(59)
   })
-  it("by column are written and read as they were first", () => {
+  it("by column are written and read as they were from the beginning", () => {
     const envelope = {
       schema_version: 1,
       organization_id: "org_1",
@@ -314,7 +314,7 @@ describe("stored records", () => {
     expect(Buffer.from(encodeRecord(envelope)).toString("hex")).toBe(COLUMNS)
     expect(decodeRecord(Buffer.from(COLUMNS, "hex"))).toStrictEqual(envelope)
   })
-  it("that are cut or changed are refused when they are opened, or never read past their end", () => {
+  it("that are truncated or changed are refused when opened, or never read past their end", () => {
     const whole = encodeRecord(
       envelopeOf(
         Array.from({ length: 30 }, (_, i) => ({
@@ -353,7 +353,7 @@ describe("fingerprints of event ids", () => {
     into(out)
     return [...out]
   }
-  it("are those of the texts, made or not, of any length and alphabet", () => {
+  it("are those of the texts, decoded or not, of any length and alphabet", () => {
     const draws = new Draws(17)
     for (const alphabet of ["abc-0129", "aé日🎧"]) {
       const ids = Array.from({ length: 200 }, (_, i) =>
@@ -367,7 +367,7 @@ describe("fingerprints of event ids", () => {
       )
     }
   })
-  it("are as they were when ids were first kept", () => {
+  it("are the same as when ids were first kept", () => {
     expect(printOf((out) => fingerprintInto(key, "e-100000000000-57", out, 0))).toEqual([
       2067143120, 3530722541, 4033510397, 493162403
     ])
@@ -375,7 +375,7 @@ describe("fingerprints of event ids", () => {
       732031639, 3678801153, 1230921841, 72217755
     ])
   })
-  it("of an event without an id are not there", () => {
+  it("of an event without an id do not exist", () => {
     const columns = columnsOf([{ type: "view", event_id: "a" }, { type: "view" }])
     expect([
       eventIdInto(key, columns.at(0), new Uint32Array(4)),

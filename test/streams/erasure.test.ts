@@ -1,6 +1,6 @@
 /**
- * Erasure of a person: nobody reads what was his any more, figures are those of a world without him, nothing of his
- * text is left.
+ * Erasure of a person: nobody can read the person's events any more, figures are as if the person had never existed,
+ * and none of the person's text is left.
  */
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -144,7 +144,9 @@ describe("a tombstone", () => {
   })
 })
 
-/** Some visits of two sessions are logged in: the person erased, and somebody who shares one of his sessions. */
+/**
+ * Logs in some visits of two sessions: as the person to be erased, and as another user of one of the person's sessions.
+ */
 const people = (input: OracleInput, seed: number): OracleInput => {
   const random = seeded(seed)
   const someone = <
@@ -163,7 +165,7 @@ const people = (input: OracleInput, seed: number): OracleInput => {
               user_id: random() < 0.5 ? "gone" : "other",
               anonymous_id: random() < 0.5 ? "device" : undefined
             } as A)
-  // Copies stay copies.
+  // A duplicate of an event must stay equal to it.
   const told = new Map<BehaviouralEvent, BehaviouralEvent>()
   const events = input.events.map((event) => {
     if (!told.has(event)) told.set(event, someone(event))
@@ -171,7 +173,7 @@ const people = (input: OracleInput, seed: number): OracleInput => {
   })
   return { ...input, served: input.served.map(someone), events }
 }
-/** The rule of what belongs to a person, in the plainest way. */
+/** A plain implementation of the rule that decides what belongs to a person. */
 const withoutPerson = ({ events, served, ...input }: OracleInput, userId: string): OracleInput => {
   const his = [...events, ...served].filter(({ user_id }) => user_id === userId)
   const sessions = new Set(his.map(({ session_id }) => session_id).filter((id) => id !== undefined))
@@ -219,7 +221,7 @@ const append = (input: OracleInput, size = 9) =>
   })
 
 layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("an erasure", (it) => {
-  /** A log of records that stay as they are, as on brokers: everything depends on the tombstone then. */
+  /** A log whose records cannot be rewritten, as on brokers, so that everything depends on the tombstone. */
   const layerUnrewritable = Layer.effect(
     EventLog,
     Effect.map(EventLog, (log) => EventLog.of({ ...log, rewrite: () => Effect.succeed(false) }))
@@ -240,7 +242,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("an erasure"
   const erase = (organizationId: string, userId: string) =>
     Effect.flatMap(Replays, (replays) => replays.erase(organizationId, userId))
 
-  it.effect("leaves the figures of a world without the person; who comes back is a new one", () =>
+  it.effect("leaves the figures of a world without the person; a person who returns is a new one", () =>
     Effect.gen(function* () {
       for (let seed = 1; seed <= 4; seed++) {
         yield* Effect.gen(function* () {
@@ -249,7 +251,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("an erasure"
           const [a, b, c] = [`org_era_a${seed}`, `org_era_b${seed}`, `org_era_c${seed}`]
           for (const id of [a, b, c]) yield* makeOrganization(id)
           const input = people(generate(seed, 300, START), seed)
-          // Answers of after the erasure say so.
+          // Answers from after the erasure, which their ids show.
           const later = people(generate(seed + 100, 120, Date.now() + 60_000), seed)
           const renamed = {
             ...later,
@@ -261,7 +263,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("an erasure"
             }))
           }
           const without = withoutPerson(input, "gone")
-          // What comes late and points at what is erased: into his session, and at his searches.
+          // Late events that refer to what is erased: to the person's session, and to the person's searches.
           const late: OracleInput = {
             ...input,
             served: [],
@@ -290,7 +292,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("an erasure"
           const isLagging = seed % 2 === 0
           let streams = yield* startStreams(stores(folder))
           yield* append(as(a, input))
-          // In every other run half of it is not even counted when the tombstone comes.
+          // In every other run, half of it is not yet counted when the tombstone arrives.
           if (isLagging) yield* streams.stop
           else yield* streams.caughtUp
           yield* append(as(b, without))
@@ -312,7 +314,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("an erasure"
           yield* streams.caughtUp
           assert.deepStrictEqual(yield* figuresOf(a), yield* figuresOf(b), `seed ${seed}, late`)
           const before = yield* figuresOf(c)
-          // A replay honours the tombstone, and so does a state that is rebuilt in another place.
+          // A replay respects the tombstone, and so does a state that is rebuilt elsewhere.
           const replays = yield* Replays
           const again = yield* replays.replay(a, { from: START - DAY, before: Date.now() + DAY })
           assert.strictEqual((yield* jobEnd(again.id)).status, "ready")
@@ -332,7 +334,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("an erasure"
     })
   )
 
-  it.effect("leaves no word of the person in tables or log, and says what it touched", () =>
+  it.effect("leaves no word of the person in tables or log, and lists what it changed", () =>
     Effect.gen(function* () {
       yield* clean
       const sql = yield* SqlClient.SqlClient
@@ -481,7 +483,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("an erasure"
       const ofOther = yield* wordsOf(b)
       const job = yield* erase(a, "zanzibar-user")
       const { result } = yield* jobEnd(job.id)
-      // The records of answers are shared by organizations here: the other's words stay in them.
+      // Several organizations share the records of answers here, so the other one's words stay in them.
       assert.deepStrictEqual(
         (yield* wordsOf(a)).filter((name) => name !== SEARCH_SERVED.name),
         []
@@ -523,7 +525,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("an erasure"
   )
 
   for (const phase of ["linking", "building", "swapping", "settling", "cleaning"]) {
-    it.effect(`goes on in "${phase}" when everything is killed there`, () =>
+    it.effect(`resumes in "${phase}" when everything is killed there`, () =>
       Effect.gen(function* () {
         yield* clean
         const folder = yield* temporaryFolder("erasure")

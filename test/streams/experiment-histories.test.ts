@@ -1,6 +1,6 @@
 /**
- * What users did before an experiment, and what of it their variants' sums have: the same as a recount of all that was
- * sent, in whatever order it came; within an organization's bound; without a person who was erased.
+ * What users did before an experiment, and how much of it is in their variants' sums: the same as a recount of
+ * everything sent, in whatever order it came; within an organization's bound; without an erased person.
  */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -23,7 +23,7 @@ import { eventsRecord, jobEnd, makeOrganization, servedRecord, startStreams } fr
 
 const TODAY = Math.floor(Date.now() / DAY_MS) * DAY_MS
 const COVARIATE_DAYS = 3
-/** In the middle of a day, of which the part before it is not looked at. */
+/** In the middle of a day; the part of that day before the start does not count. */
 const STARTED_AT = TODAY - 3 * DAY_MS + DAY_MS / 2
 
 interface Did {
@@ -34,7 +34,7 @@ interface Did {
   readonly revenue: number
   readonly variant: number | undefined
 }
-/** 60 users over eight days; who searches once the run has begun is in it. */
+/** Actions of 60 users over eight days; those who search after the start take part in the run. */
 const dids = (): ReadonlyArray<Did> => {
   const random = seeded(7)
   return Array.from({ length: 700 }, () => {
@@ -51,7 +51,7 @@ const dids = (): ReadonlyArray<Did> => {
   })
 }
 const [D0, D1] = [documentPrint("d0"), documentPrint("d1")]
-/** Each in a session of its own, so that nothing is a keystroke of anything. */
+/** Each action has a session of its own, so that no search is a keystroke of another. */
 const recordsOf = (organizationId: string, all: ReadonlyArray<Did>) => {
   const served: Array<ServedSearch> = [],
     events: Array<BehaviouralEvent> = []
@@ -136,7 +136,7 @@ const storedSums = Effect.fnUntraced(function* (organizationId: string) {
     FROM experiment_sums WHERE organization_id = ${organizationId} AND metric NOT LIKE 'vote%' GROUP BY variant, metric`
   return rows.map(({ row }) => row).sort()
 })
-/** Everything that results are made of, rows that came to nothing left out. */
+/** Everything from which results are computed, without rows whose sums are zero. */
 const dump = Effect.fnUntraced(function* (organizationId: string) {
   const sql = yield* SqlClient.SqlClient
   const rows: Record<string, ReadonlyArray<string>> = {}
@@ -154,7 +154,7 @@ const dump = Effect.fnUntraced(function* (organizationId: string) {
     )).map(({ row }) => row)
   return rows
 })
-/** Of units whose ids are keyed by their organization: what is the same in two of them. */
+/** The rows that are equal in two organizations; those with unit ids are not, since ids are keyed by organization. */
 const common = ({ exposures, latencies, sums }: Record<string, ReadonlyArray<string>>) => ({
   exposures,
   latencies,
@@ -180,7 +180,7 @@ const begin = Effect.fnUntraced(function* (organizationId: string) {
     VALUES (${organizationId}, 'exp_1', 1, ${definition}::text::json, ${String(STARTED_AT)}::text::int8, '{}', 1, 0)`
 })
 
-/** Of users who each searched once on each of the days, as the flush has it. */
+/** Facts of users who each searched once on each of the days, as a flush writes them. */
 const searched = (organizationId: string, users: ReadonlyArray<number>, days: ReadonlyArray<number>, sign: 1 | -1) => {
   const facts = new ExperimentFacts()
   for (const user of users)
@@ -191,7 +191,7 @@ const searched = (organizationId: string, users: ReadonlyArray<number>, days: Re
   return facts.histories
 }
 
-/** Each test has a log of its own, from its start. */
+/** Each test starts with an empty log. */
 const clean = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) =>
@@ -219,7 +219,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("what users 
       yield* begin(late)
       const all = dids().toSorted((a, b) => a.at - b.at)
       const append = Effect.fnUntraced(function* (organizationId: string, part: ReadonlyArray<Did>) {
-        // A user's sessions lie in two partitions.
+        // A user's sessions are in two partitions.
         for (const partition of [0, 1]) {
           const { events, served } = recordsOf(
             organizationId,
@@ -230,7 +230,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("what users 
         yield* streams.caughtUp
       })
       yield* append(inOrder, all)
-      // The run first, in pieces; what its users did before comes after it, the newest day first.
+      // First the run, in pieces; then what its users did before, the newest day first.
       for (let piece = 0; piece < 6; piece++)
         yield* append(
           late,
@@ -257,7 +257,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("what users 
     }).pipe(Effect.provide(replaying(2)), Effect.scoped)
   )
 
-  it.effect("is counted once however often the partition is killed, and with whatever state it comes back", () =>
+  it.effect("is counted once however often the partition is killed, whichever state it restarts with", () =>
     Effect.gen(function* () {
       yield* clean
       const log = yield* EventLog
@@ -270,7 +270,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("what users 
         lives = 0,
         isArmed = true
       const streams = yield* startStreams({
-        // Half of the lives find what the last one stored; the others build it again from the log.
+        // Every other run finds the stored state; the others rebuild it from the log.
         openStore: (group, partition) =>
           openStateStore(
             join(folder, group === "attribution" && ++lives % 2 === 0 ? `lost-${lives}` : `${group}-${partition}`)
@@ -311,7 +311,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("what users 
   )
 
   for (const point of ["none", "shadowed", "adopted", "exchanging"] as const)
-    it.effect(`is made again from the log as live counting has it, with a kill at: ${point}`, () =>
+    it.effect(`is rebuilt from the log as live counting has it, with a kill at: ${point}`, () =>
       Effect.gen(function* () {
         yield* clean
         const log = yield* EventLog
@@ -363,7 +363,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("what users 
           return job.result!
         })
         if (point === "none") {
-          // Another target, and days that the run did not begin on, leave it as it is.
+          // Replays of another target, or of days on which the run did not begin, do not change it.
           yield* ended(TODAY - 9 * DAY_MS, "analytics")
           assert.deepStrictEqual(yield* dump(broken), spoilt)
           yield* ended(Math.floor(STARTED_AT / DAY_MS) * DAY_MS + DAY_MS, "experiments")
@@ -376,7 +376,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("what users 
         assert.deepStrictEqual(yield* dump(broken), live)
         assert.strictEqual(result["target"], "experiments")
         assert.deepInclude(result["tables"], { name: "experiment_runs", rows: 1 })
-        // What comes after it counts on; nobody else's changed.
+        // Later events are counted on top of it; no other organization changed.
         assert.deepStrictEqual(yield* dump(other), theirs)
         yield* append(broken, rest)
         yield* append(other, rest)
@@ -386,7 +386,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("what users 
       }).pipe(Effect.provide(replaying(2)), Effect.scoped)
     )
 
-  it.effect("has a bound of an organization; the newest days have the room, what is dropped is counted", () =>
+  it.effect("is bounded for each organization; the newest days are kept, and dropped rows are counted", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       assert.strictEqual(HISTORY_ROWS_MAX, 1_000_000)
@@ -405,11 +405,11 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("what users 
       assert.deepStrictEqual(yield* daysOf(full), [-1, 0, 0, 0])
       assert.deepStrictEqual(yield* use(full), { rows: 4, dropped: 2, stored: 4 })
       assert.deepStrictEqual(yield* use(other), { rows: 1, dropped: 0, stored: 1 })
-      // Known ones are counted on; what is taken back of one that was dropped makes no row.
+      // Existing rows are still updated; taking back a search of a dropped row creates none.
       yield* writeHistories(searched(full, [1], [TODAY], 1), 4)
       yield* writeHistories(searched(full, [3], [TODAY - DAY_MS], -1), 4)
       assert.deepStrictEqual(yield* use(full), { rows: 4, dropped: 2, stored: 4 })
-      // A day whose searches were all taken back goes, and makes room.
+      // A day whose searches were all taken back is removed, which makes room.
       yield* writeHistories(searched(full, [2], [TODAY], -1), 4)
       assert.deepStrictEqual(yield* use(full), { rows: 3, dropped: 2, stored: 3 })
       yield* writeHistories(searched(full, [9], [TODAY], 1), 4)
@@ -417,7 +417,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("what users 
     })
   )
 
-  it.effect("is kept for 121 days, and longer where a run still counts by it", () =>
+  it.effect("is kept for 121 days, and longer where a run still uses it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const [none, running] = ["org_his_none", "org_his_running"] as const

@@ -1,6 +1,6 @@
 /**
- * Units of experiments, counted: what the tables hold is what a recount of all facts at once holds, however the log was
- * cut into flushes and in whatever order it came; a person's erasure leaves the sums of everybody else.
+ * Units of experiments: the tables contain what a recount of all facts at once finds, however the log was cut into
+ * flushes and in whatever order it came; a person's erasure does not change the sums of anybody else.
  */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -35,11 +35,11 @@ interface Unit {
   revenue: number
   device: string
   surface: string
-  /** Clicks and purchases of what either ranking alone proposed. */
+  /** Clicks and purchases of documents that only one of the rankings proposed. */
   credits: { click: [number, number]; purchase: [number, number] }
-  /** Of its answers, by variant. */ took: Array<readonly [variant: number, us: number]>
+  /** How long its answers took, by variant. */ took: Array<readonly [variant: number, us: number]>
 }
-/** The recount: every fact there ever was, by unit. */
+/** The recount: every fact that ever occurred, by unit. */
 class Recount implements FactSink {
   readonly units: Map<string, Unit>
   constructor(units: Map<string, Unit>) {
@@ -105,7 +105,7 @@ const recounting = (units: Map<string, Unit>): FactProcessor<undefined, Recount>
   write: () => Effect.void,
   erasing: { outcome: "rebuilt" }
 })
-/** Rows of sums, one text each, of what a recount found. */
+/** The rows of sums, as one text each, that a recount finds. */
 const expectedSums = (units: ReadonlyMap<string, Unit>, organizationId: string) => {
   const rows = new Map<string, Array<bigint>>()
   for (const [key, unit] of units) {
@@ -138,9 +138,9 @@ const expectedSums = (units: ReadonlyMap<string, Unit>, organizationId: string) 
   }
   return [...rows].map(([row, sums]) => `${row}: ${sums.join(" ")}`).sort()
 }
-/** Of an experiment that was deleted nothing is kept. */
+/** Nothing of a deleted experiment is kept. */
 const isKept = (row: string): boolean => !row.startsWith("exp_gone")
-/** Answers by how long they took, and units by what they came with. */
+/** Counts of answers by how long they took, and of units by surface, device and country. */
 const expectedParts = (units: ReadonlyMap<string, Unit>, organizationId: string) => {
   const rows = new Map<string, number>()
   const count = (row: string) => rows.set(row, (rows.get(row) ?? 0) + 1)
@@ -217,7 +217,8 @@ const shoppers = (organizationId: string) => {
                 variant,
                 unit,
                 took_us: Math.floor(10 ** (random() * 8)),
-                // The one document of these shoppers is the first ranking's, the second's, or neither's alone.
+                // The single document of these shoppers is proposed only by the first ranking, only by the second, or
+                // by both or neither.
                 ...(seed % 3 === 0 ? { teams: teamsOfOne(random()) } : {})
               }
             }
@@ -228,13 +229,13 @@ const shoppers = (organizationId: string) => {
   return { served, events }
 }
 
-describe("what units come with", () => {
-  it("has fifty names in a run; later ones are the others together", () => {
+describe("the properties of units", () => {
+  it("have fifty names in a run; later ones are counted together as others", () => {
     const change = new RunChange("org_1", { id: "exp_1", run: 1 })
     for (let i = 0; i < 60; i++) Object.assign(change.of(i).split, { surface: `s${i}`, device: "mobile" })
     labelUnits(change, new Map([["surface", new Set(["s59", "", "(others)"])]]))
     const names = (dimension: "surface" | "device") => [...change.units.values()].map(({ split }) => split[dimension])
-    // One was known, 49 more are.
+    // One was known already; 49 more are added.
     assert.deepStrictEqual(names("surface").slice(47, 51), ["s47", "s48", "(others)", "(others)"])
     assert.deepStrictEqual([names("surface")[59], new Set(names("surface")).size], ["s59", 51])
     assert.deepStrictEqual(new Set(names("device")), new Set(["mobile"]))
@@ -257,7 +258,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("units of ex
     })
 
   own.effect(
-    "are summed as a recount of everything sums them, whatever the cuts and the order; one leaves wholly",
+    "are summed like a recount of everything, whatever the cuts and the order; an erased one is removed completely",
     () =>
       Effect.gen(function* () {
         const log = yield* EventLog
@@ -271,7 +272,8 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("units of ex
         const of = shoppers(whole)
         yield* log.append([servedRecord(of.served), eventsRecord(whole, of.events)])
         yield* streams.caughtUp
-        // The other organization's, events first, in pieces that are each counted before the next comes.
+        // The other organization's records, events first, in pieces, each of which is counted before the next one
+        // comes.
         const others = shoppers(cut)
         for (let piece = 0; piece < 8; piece++) {
           const part = <A>(list: ReadonlyArray<A>) => list.filter((_, i) => (i * 31) % 8 === piece)
@@ -293,8 +295,8 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("units of ex
         const bare = yield* storedSums(whole)
         assert.deepStrictEqual(yield* storedSums(cut), bare)
 
-        // A session of 5 was seen with this user: that unit goes, and nothing of anybody else's.
-        // The rebuilding of other figures tells facts again: what there was is looked at as it was.
+        // A session of seed 5 was seen with this user: that unit is removed, and no other. Rebuilding other figures
+        // emits facts again, so the units are compared with a copy from before.
         const known = structuredClone(units)
         yield* log.append([
           eventsRecord(whole, [
@@ -321,7 +323,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("units of ex
           return key.startsWith(`${whole} exp_1`) && expectedSums(others, whole).filter(isKept).join() === left.join()
         })
         assert.strictEqual(theirs.length, 1)
-        // How long answers took is nobody's, and stays.
+        // The time that answers took belongs to no person and is kept.
         known.set(theirs[0]!, { ...known.get(theirs[0]!)!, variants: 0 })
         const [parts, took] = [yield* storedParts(whole), (row: string) => row.includes(" took ")]
         assert.deepStrictEqual(

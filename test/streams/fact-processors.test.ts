@@ -1,6 +1,6 @@
 /**
- * A processor of facts is a folder and a line in a list: one that only tests have counts beside the others, is rebuilt
- * by a replay, and forgets an erased person, though nothing else names it.
+ * A processor of facts is a folder and a line in a list: one that exists only in this test counts beside the others, is
+ * rebuilt by a replay, and forgets an erased person, though nothing else names it.
  */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -70,7 +70,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a processor
     })
   })
 
-  it.effect("that is one line more counts, is rebuilt and forgets a person, of one organization alone", () =>
+  it.effect("that is one additional line counts, is rebuilt and forgets a person of one organization only", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const log = yield* EventLog
@@ -80,7 +80,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a processor
       for (const id of ["org_facts_a", "org_facts_b"]) {
         const events = Array.from({ length: 30 }, (_, n) => view(n, n % 3 === 0 ? { user_id: "gone" } : {}))
         yield* log.append([
-          // A copy counts once, and of two keystrokes the last.
+          // A duplicate counts once, and of two keystrokes only the last.
           eventsRecord(id, [...events, events[0]!]),
           servedRecord([
             ...Array.from({ length: 5 }, (_, n) => answer(id, n)),
@@ -92,7 +92,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a processor
       const counted = { events: 30, searches: 5, total: 30, kept: 30 }
       assert.deepStrictEqual([yield* read("org_facts_a"), yield* read("org_facts_b")], [counted, counted])
 
-      // A replay makes its rows again, and exchanges its part of the state.
+      // A replay rebuilds its rows and replaces its part of the state.
       yield* sql`UPDATE visitor_counts SET events = events + 7, searches = 0`
       const replays = yield* Replays
       const replayed = yield* jobEnd(
@@ -103,7 +103,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a processor
       assert.deepStrictEqual(yield* read("org_facts_a"), counted)
       assert.deepStrictEqual(yield* read("org_facts_b"), { ...counted, events: 37, searches: 0 })
 
-      // An erasure takes the person out of rows, state and what is kept as it was sent.
+      // An erasure removes the person from rows, from state and from whatever is kept as sent.
       const erased = yield* jobEnd((yield* replays.erase("org_facts_a", "gone")).id)
       assert.deepStrictEqual([erased.status, erased.error], ["ready", null])
       const tables = new Map<string, number>(
@@ -113,7 +113,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a processor
         ])
       )
       assert.deepStrictEqual([tables.get("visitor_counts"), tables.get("visitor_events")], [1, 10])
-      // Everybody who keeps something has a row, the one that only tests have as well.
+      // Every keeper of personal data has a row, including the one of this test.
       const models = erased.result!["models"] as ReadonlyArray<{ name: string; outcome: string; rows?: number }>
       assert.deepStrictEqual(
         models.map(({ name }) => name),
@@ -123,12 +123,12 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a processor
       assert.deepInclude(models, { name: "rollups", outcome: "rebuilt" })
       yield* log.append([eventsRecord("org_facts_a", [view(100)]), eventsRecord("org_facts_b", [view(100)])])
       yield* streams.caughtUp
-      // Searches of the sessions that were seen with him (0 and 3) are his.
+      // Searches of the sessions that were seen with the person (0 and 3) are the person's.
       assert.deepStrictEqual(yield* read("org_facts_a"), { events: 21, searches: 3, total: 21, kept: 21 })
       assert.deepStrictEqual(yield* read("org_facts_b"), { events: 38, searches: 0, total: 31, kept: 31 })
       yield* streams.stop
 
-      // What was there before it has lost nothing.
+      // What existed before has lost nothing.
       const [rollups] = yield* sql<{
         n: number
       }>`SELECT sum(n)::int4 AS n FROM (SELECT count(*) AS n FROM analytics_instants WHERE organization_id = 'org_facts_a') c`

@@ -1,6 +1,6 @@
 /**
- * Histories of visitors, around a real log and a real Postgres: what is read of them is what all events at once give,
- * however the log was cut into flushes, through crashes, in whatever order events came, and once more from a replay.
+ * Histories of visitors, over a real log and a real Postgres: they equal what all events together give, however the log
+ * was cut into flushes, through crashes, in whatever order events came, and again after a replay.
  */
 import { assert, layer } from "@effect/vitest"
 import { Data, Effect, Fiber, Layer } from "effect"
@@ -28,11 +28,11 @@ import { seeded } from "../support/attribution-oracle.ts"
 import { layerTestSql, temporaryFolder } from "../support/postgres.ts"
 import { eventsRecord, jobEnd, makeOrganization, startStreams } from "../support/replays.ts"
 
-/** What is remembered, one of the longest ids more, and three ids of the user. */
+/** The documents kept, one more of the longest ids, and three ids of the user. */
 const ROW_BYTES_MAX = 240 + 134 + 3 * 14
 const START = Math.floor(Date.now() / DAY_MS) * DAY_MS - 3 * DAY_MS
 const START_S = START / 1_000
-/** Flushes and snapshots every few events. */
+/** Flushes and takes snapshots every few events. */
 const OFTEN = { entriesMax: 20, recordsPerFetch: 5, emittedMax: 10, snapshotEvery_ms: 0 }
 class Crash extends Data.TaggedError("Crash")<Record<never, never>> {}
 const shuffled = <A>(random: () => number, all: ReadonlyArray<A>): ReadonlyArray<A> =>
@@ -83,7 +83,7 @@ describe("what is remembered", () => {
   })
 })
 
-/** Few visitors with much to do, on three days, told out of order and now and then twice; some log in on the way. */
+/** Few visitors with many events on three days, out of order and sometimes repeated; some log in meanwhile. */
 const shoppers = (seed: number): ReadonlyArray<BehaviouralEvent> => {
   const random = seeded(seed)
   const events = Array.from({ length: 500 }, (_, n): BehaviouralEvent => {
@@ -142,7 +142,7 @@ layer(layerTestSql, { timeout: 120_000, excludeTestServices: true })("histories 
     return rows.map(({ recent, row }) => `${row} ${Buffer.from(remembered(recent)).toString("hex")}`).sort()
   })
 
-  it.effect("are what all events give, through crashes at random points, and again from a replay; of two tenants", () =>
+  it.effect("equal what all events give, through crashes at random points and after a replay, for two tenants", () =>
     Effect.gen(function* () {
       const log = yield* EventLog
       const sql = yield* SqlClient.SqlClient
@@ -183,7 +183,7 @@ layer(layerTestSql, { timeout: 120_000, excludeTestServices: true })("histories 
       assert.deepStrictEqual(yield* storedOf(a), expected)
       assert.deepStrictEqual(yield* storedOf(b), yield* expectedOf(b, events.get(b)!))
 
-      // One organization's are lost, and made again of the log; nobody else's are touched.
+      // One organization's histories are lost and rebuilt from the log; the other's are not touched.
       yield* sql`DELETE FROM visitor_histories WHERE organization_id = ${a}`
       yield* sql`UPDATE visitor_histories SET recent = ''::bytea WHERE organization_id = ${b}`
       const streams = yield* startStreams(stores)
@@ -193,14 +193,14 @@ layer(layerTestSql, { timeout: 120_000, excludeTestServices: true })("histories 
       assert.deepStrictEqual([replayed.status, replayed.error], ["ready", null])
       assert.deepStrictEqual(yield* storedOf(a), expected)
       assert.isTrue((yield* storedOf(b)).every((row) => row.endsWith(" ")))
-      // A second one changes nothing.
+      // A second replay changes nothing.
       assert.strictEqual((yield* jobEnd((yield* replays.replay(a, span)).id)).status, "ready")
       assert.deepStrictEqual(yield* storedOf(a), expected)
       yield* streams.stop
     }).pipe(Effect.provide(environment), Effect.scoped)
   )
 
-  it.effect("are made again from a shadow that was written in portions", () =>
+  it.effect("are rebuilt from a shadow that was written in portions", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const [id, shadow] = ["org_hist_shadow", "shadow_1"]

@@ -1,6 +1,6 @@
 /**
- * The stream worker in its thread over a real log and Postgres: several partitions, reports of searches, lives that end
- * badly.
+ * The stream worker in its thread over a real log and Postgres: several partitions, reports of searches, and runs that
+ * end badly.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
@@ -109,7 +109,8 @@ describe("the stream worker", () => {
             return { i, query_id, session_id }
           })
       )
-      // Half name their answer, half only their session; a client's clock may be a little behind ours.
+      // Half of the clicks name their answer, the others only their session; a client's clock may be slightly behind
+      // ours.
       const clicks = searches
         .filter(({ i }) => i % 5 !== 0)
         .map(({ i, query_id, session_id }) => ({
@@ -142,7 +143,7 @@ describe("the stream worker", () => {
     }).pipe(Effect.provide(stack(4)))
   )
 
-  it.live("is started again after a throw, an exit and a rejection, and counts everything once", () =>
+  it.live("is restarted after a throw, an exit and a rejection, and counts everything once", () =>
     Effect.gen(function* () {
       const events = yield* Events
       const worker = yield* StreamWorker
@@ -177,7 +178,7 @@ describe("retention", () => {
     }))
   const bounds = Effect.flatMap(EventLog, (log) => Effect.orDie(log.bounds(BEHAVIOUR_EVENTS.name, 0)))
 
-  it.live("takes away what is past its 31 days, as soon as it is counted", () =>
+  it.live("removes records older than 31 days as soon as they are counted", () =>
     Effect.gen(function* () {
       const events = yield* Events
       const { accepted } = yield* events.ingestEvents("org", views(50))
@@ -192,7 +193,7 @@ describe("retention", () => {
     }).pipe(Effect.provide(stack(1, undefined, { retentionEvery_ms: 50, ahead_ms: DAYS_40_MS })))
   )
 
-  it.live("takes nothing away that no consumer has counted, however old it is", () =>
+  it.live("removes nothing that a consumer has not counted, however old it is", () =>
     Effect.gen(function* () {
       const events = yield* Events
       assert.strictEqual((yield* events.ingestEvents("org", views(50))).accepted, 50)
@@ -210,7 +211,7 @@ describe("retention", () => {
     )
   )
 
-  it.live("takes nothing away within its time", () =>
+  it.live("removes nothing before its time", () =>
     Effect.gen(function* () {
       const events = yield* Events
       assert.strictEqual((yield* events.ingestEvents("org", views(50))).accepted, 50)
@@ -236,7 +237,7 @@ describe("reports of answered searches", () => {
       ({ value }) => (decodeRecord(value).payload as { served: ReadonlyArray<{ query_id: string }> }).served
     )
   })
-  it.live("do not start over more partitions than a query id can name", () =>
+  it.live("do not start with more partitions than a query id can name", () =>
     Effect.gen(function* () {
       const start = (visitorPartitions: number) =>
         Effect.exit(
@@ -249,7 +250,7 @@ describe("reports of answered searches", () => {
       assert.match(String(yield* start(QUERY_ID_PARTITIONS_MAX + 1)), /1025 visitor partitions .* at most 1024/)
     }).pipe(Effect.provide(EventLog.layerMemory))
   )
-  it.live("share appends, and what is left is stored at the stop", () =>
+  it.live("share appends, and the rest is stored at the stop", () =>
     Effect.gen(function* () {
       yield* Effect.scoped(
         Effect.gen(function* () {
@@ -267,7 +268,7 @@ describe("reports of answered searches", () => {
       )
     }).pipe(Effect.provide(EventLog.layerMemory))
   )
-  it.live("wait out a log that fails, within their bound, and count what they drop", () =>
+  it.live("wait for a failing log, within their bound, and count those they drop", () =>
     Effect.gen(function* () {
       const real = yield* EventLog
       let failures = 3
@@ -297,7 +298,7 @@ describe("reports of answered searches", () => {
 })
 
 describe("events under pressure", () => {
-  it.live("are refused with a time to come back, nothing of them stored, and accepted when sent again", () =>
+  it.live("are refused with a time to retry, none of them stored, and accepted when sent again", () =>
     Effect.gen(function* () {
       const real = yield* EventLog
       let mode: "full" | "gone" | "good" = "full"

@@ -1,4 +1,4 @@
-/** Blocks of event ids: few for any number of snapshots, none lost by merging, none left behind the window. */
+/** Blocks of event ids: few for any number of snapshots, none lost by merging, none kept beyond the window. */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -22,7 +22,7 @@ const withStore = async (body: (open: () => StateStore) => Promise<void>) => {
 }
 
 describe("a fresh block", () => {
-  it("takes in what is not much larger, up to a bound", () => {
+  it("absorbs blocks that are not much larger, up to a bound", () => {
     expect(absorbedBlocks([], 16)).toBe(0)
     expect(absorbedBlocks([1_000, 64, 32], 16)).toBe(2)
     expect(absorbedBlocks([64, 33], 16)).toBe(0)
@@ -30,7 +30,7 @@ describe("a fresh block", () => {
     expect(absorbedBlocks([nearlyFull], nearlyFull)).toBe(0)
     expect(absorbedBlocks([nearlyFull], 16)).toBe(0)
   })
-  it("leaves few blocks whatever the sizes of what comes", () => {
+  it("leaves few blocks whatever the sizes of new ones", () => {
     let seed = 9
     const random = () => (seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32
     for (const next of [
@@ -53,7 +53,7 @@ describe("a fresh block", () => {
 })
 
 describe("event ids in the store", () => {
-  it("stay in few blocks over thousands of snapshots, and are all known after a restart", () =>
+  it("stay in few blocks over thousands of snapshots, and are all recognised after a restart", () =>
     withStore(async (open) => {
       let store = open()
       const state = new AttributionState(store, options)
@@ -75,10 +75,10 @@ describe("event ids in the store", () => {
       await store.close()
     }))
 
-  it("that an older version left in one block a snapshot are merged by the next one, and go when their time is over", () =>
+  it("that an older version left in one block for each snapshot are merged by the next one, and expire", () =>
     withStore(async (open) => {
       const store = open()
-      // As they were written before: a block for every snapshot, none merged.
+      // As an older version wrote them: a block for every snapshot, none merged.
       const word = (i: number) => new Uint8Array(Uint32Array.of(i, 2, 3, 4).buffer)
       await store.commit(
         Array.from(
@@ -91,7 +91,8 @@ describe("event ids in the store", () => {
       expect(state.admit("o", { event_id: "new" }, START + 1_000)).toBe(true)
       await store.commit(state.snapshot(START + 1_000).writes, { t: 2 })
       expect(ids(store).map(([, bytes]) => bytes)).toEqual([2_001 * 16])
-      // Nothing new comes, and the window passes: with the day that a window may look older, its blocks go.
+      // Nothing new comes and the window passes: its blocks are removed one day later, because restored ids may look up
+      // to a day older than they are.
       await store.commit(state.snapshot(START + 31 * DAY).writes, { t: 3 })
       expect(ids(store)).toHaveLength(1)
       await store.commit(state.snapshot(START + 32 * DAY).writes, { t: 4 })

@@ -1,4 +1,4 @@
-/** Records of topics of uneven density, in one order of time. */
+/** Merges records of topics of uneven density into one order of time. */
 import { describe, expect, it } from "vitest"
 import type { LogRecord } from "../../log/event-log/event-log.ts"
 import { Intake } from "../../streams/reading/intake.ts"
@@ -17,26 +17,26 @@ const takeAll = (intake: Intake) => {
 }
 
 describe("an intake", () => {
-  it("gives the oldest record first, and waits for a topic that may hold an older one", () => {
+  it("returns the oldest record first, and waits for a topic that may have an older one", () => {
     const intake = new Intake(["a", "b"], { b: 5 })
     expect([intake.wants("a"), intake.wants("b")]).toEqual([0, 5])
     intake.add("a", [record(0, 10), record(1, 500)], 2, false)
-    // Nothing of b has been read: its next record may be older than a's first.
+    // No record of b has been read yet: its next one may be older than a's first.
     expect(takeAll(intake)).toEqual([])
     intake.add("b", [record(5, 20), record(6, 30)], 7, false)
     expect(takeAll(intake)).toEqual(["a0", "b5", "b6"])
     expect(intake.reached).toEqual({ a: 1, b: 7 })
     expect([intake.wants("a"), intake.wants("b")]).toEqual([undefined, 7])
-    // b is read up to 30 and has more: a's 500 says nothing about what b may still bring.
+    // b is read up to 30 and has more records: a's 500 says nothing about the next ones of b.
     expect(intake.watermark).toBe(30)
     intake.add("b", [record(7, 40)], 8, true)
     expect(takeAll(intake)).toEqual(["b7", "a1"])
     expect(intake.reached).toEqual({ a: 2, b: 8 })
-    // a was not at its end when it was read last.
+    // a was not at its end when it was last read.
     intake.add("a", [], 2, true)
     expect(intake.watermark).toBe(500)
   })
-  it("settles ties by the order of its topics", () => {
+  it("breaks ties by the order of its topics", () => {
     const intake = new Intake(["served", "events"], {})
     intake.add("events", [record(0, 7)], 1, true)
     intake.add("served", [record(0, 7)], 1, true)

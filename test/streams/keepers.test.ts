@@ -1,6 +1,6 @@
 /**
- * Who keeps something of a person is on one list, which erasures and their receipts walk: a processor that is run, and
- * a room that makes a state of its own of the log, cannot be forgotten on it.
+ * Every keeper of personal data is on one list, which erasures and their receipts walk: neither a processor that runs
+ * nor a room that derives its own state from the log can be forgotten.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -14,8 +14,8 @@ const { keepers, liveStates, rebuilt } = REPLAYED
 const names = keepers.map(({ name }) => name)
 
 /**
- * Files of the server that ask who was erased, and which live state they are; those that keep nothing of what they read
- * say so.
+ * Files of the server that ask who was erased, each with its live state; those that keep nothing of what they read say
+ * so.
  */
 const ASKING: ReadonlyMap<string, string> = new Map([
   ["src/recommendation-models/live/recommend-models.ts", "recommendations"],
@@ -24,8 +24,8 @@ const ASKING: ReadonlyMap<string, string> = new Map([
 ])
 const root = new URL("../..", import.meta.url).pathname
 
-describe("keepers of persons", () => {
-  it("are all processors that are run, each with a row in every receipt", () => {
+describe("keepers of personal data", () => {
+  it("are all processors that run, each with a row in every receipt", () => {
     const run = makeProcessors([1, 2, 3, 4]).map(({ name }) => name)
     expect(run.filter((name) => name !== rebuilt.name && !names.includes(name))).toEqual([])
     expect(rebuilt.figures.filter(({ name }) => !names.includes(name))).toEqual([])
@@ -35,7 +35,7 @@ describe("keepers of persons", () => {
     for (const { name, outcome, ...counted } of rows)
       expect([name, "rows" in counted]).toEqual([name, outcome === "removed"])
   })
-  it("that take rows out say how many, and the others that they were made again", () => {
+  it("that remove rows report how many, and the others that they were rebuilt", () => {
     const keeper = (name: string, outcome: Keeper["erasing"]["outcome"]): Keeper => ({ name, erasing: { outcome } })
     const [a, b, c] = [keeper("a", "removed"), keeper("b", "removed"), keeper("c", "rebuilt")]
     let receipt = takenOut({}, a, { one: 2, two: 3 })
@@ -51,7 +51,7 @@ describe("keepers of persons", () => {
       if (erasing.outcome === "removed")
         expect([name, erasing.forget !== undefined || erasing.removeRows !== undefined]).toEqual([name, true])
   })
-  it("are no processors of facts that do not say how a person leaves them", () => {
+  it("include no processor of facts that does not define how a person leaves it", () => {
     // @ts-expect-error Without `erasing` it does not compile.
     const silent: FactProcessor = {
       name: "x",
@@ -62,7 +62,7 @@ describe("keepers of persons", () => {
     }
     expect(silent.name).toBe("x")
   })
-  it("are all rooms that ask who was erased, but those that keep nothing", () => {
+  it("are all rooms that ask who was erased, except those that keep nothing", () => {
     const asking = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
       .map((path) => join("src", path))
       .filter((path) => path.endsWith(".ts") && !path.includes("node_modules"))

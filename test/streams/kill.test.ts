@@ -1,6 +1,6 @@
 /**
- * The whole program under load, killed with SIGKILL at random moments and started again over the same folder; what was
- * not acknowledged is sent again. Afterwards every event is counted exactly once, against the plain oracle.
+ * The whole program under load, killed with SIGKILL at random moments and restarted over the same folder; whatever was
+ * not acknowledged is sent again. Afterwards every event is counted exactly once, compared with the plain oracle.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -27,7 +27,7 @@ interface Life {
   readonly ready: Ready
   readonly base: string
 }
-/** A port of its own for each life: another test may take one that was let go. */
+/** Each run uses a new port, because another test may take a released one. */
 const start = async (dataDir: string): Promise<Life> => {
   const port = await freePort()
   const flags = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [] : denoFlags
@@ -52,7 +52,9 @@ const start = async (dataDir: string): Promise<Life> => {
   })
   return { child, ready, base: `http://127.0.0.1:${port}/v1` }
 }
-/** Through the process id: after `ChildProcess.kill` Deno says that the process has ended while it still ends. */
+/**
+ * Signals by process id: after `ChildProcess.kill`, Deno reports that the process has ended while it is still ending.
+ */
 const end = (child: ChildProcess, signal: "SIGKILL" | "SIGTERM") =>
   child.exitCode !== null || child.signalCode !== null
     ? Promise.resolve()
@@ -72,7 +74,7 @@ describe("kill -9", () => {
       let { base } = first
       const { full_key, search_key } = first.ready
       const began = Date.now()
-      // Several visits apart from each other in time, so that there is much to count; every event carries an id.
+      // Several visits at different times, so that there is much to count; every event has an id.
       const events: Array<BehaviouralEvent> = []
       for (let visit = 0; visit < 12; visit++) {
         const part = generate(visit + 1, 500, began - (visit + 2) * 3_600_000)
@@ -121,14 +123,14 @@ describe("kill -9", () => {
             retries++
             await pause(5)
           }
-          // Slow enough that the processors count beside it.
+          // Slow enough for the processors to count meanwhile.
           await pause(random() * 40)
         }
       }
       const senders = Promise.all(Array.from({ length: SENDERS }, sender))
       for (let kill = 0; kill < KILLS; kill++) {
-        // Each life takes a share of the batches and ends within the time of a request; the last one in the turn that
-        // sent a request, which is then certain to go unanswered, however fast the machine is.
+        // Each run takes a share of the batches and ends while a request is in flight; the last one ends in the same
+        // turn that sent a request, which then certainly stays unanswered, however fast the machine is.
         const until = ((kill + random()) / KILLS) * (batches.length - 8 * SENDERS)
         while (acknowledged < until) await pause(1)
         await new Promise<void>((settle) => {
@@ -190,7 +192,7 @@ describe("kill -9", () => {
       }
     } finally {
       if (program !== undefined) await end(program, "SIGTERM")
-      // What a server that just ended writes last may come between.
+      // A server that just ended may still write its last files.
       rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
     }
   })

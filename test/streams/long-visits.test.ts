@@ -1,6 +1,6 @@
 /**
- * Long visits rest in parts, and of most events only the last part is read. Whatever rests when, the facts must be
- * those of visits that never rested.
+ * Long visits are stored in parts, and most events need only the last part. Whatever is evicted when, the facts must be
+ * those of visits that always stayed in memory.
  */
 import { describe, expect, it } from "vitest"
 import type { BehaviouralEvent } from "../../log/event-schema.ts"
@@ -15,12 +15,12 @@ import { newCounted } from "../support/facts.ts"
 const NOW = Date.UTC(2026, 4, 4, 12)
 const VISITORS = 3
 
-/** Visits of `size` bodies that interleave: keystrokes, late and repeated things, every way to name a search. */
+/** Interleaved visits of `size` bodies: keystrokes, late and repeated events, every way to name a search. */
 const bodiesOf = (seed: number, size: number): ReadonlyArray<Body> => {
   const random = seeded(seed)
   const below = (n: number) => Math.floor(random() * n)
   const ids: Array<string> = []
-  // Some visits have many searches, some many interactions behind few.
+  // Some visits have many searches, others many interactions after few searches.
   const searchShare = [0.5, 0.15, 0.03][seed % 3]!
   let at = NOW - size * 20_000
   return Array.from({ length: size }, (_, i): Body => {
@@ -31,7 +31,7 @@ const bodiesOf = (seed: number, size: number): ReadonlyArray<Body> => {
     const draw = random()
     if (draw < searchShare) {
       const q = "running shoes".slice(0, 3 + below(10))
-      // The answer and the event of one search may come apart.
+      // The answer and the event of one search may arrive separately.
       const query_id =
         below(2) === 0 ? (below(2) === 0 ? `q${i}` : (ids[ids.length - 1 - below(9)] ?? `q${i}`)) : undefined
       if (query_id !== undefined) ids.push(query_id)
@@ -59,7 +59,7 @@ const bodiesOf = (seed: number, size: number): ReadonlyArray<Body> => {
       }
       return { kind: "event", organizationId: "o", event: event as BehaviouralEvent }
     }
-    // Some name a search before it comes, some one of long ago.
+    // Some events name a search before it arrives, others one from long ago.
     const named =
       below(3) > 0 ? undefined : below(6) === 0 ? `q${i + below(9)}` : ids[ids.length - 1 - below(ids.length)]
     const type = (["click", "click", "add_to_cart", "purchase", "view"] as const)[below(5)]!
@@ -100,13 +100,13 @@ const factsOf = async (
 }
 
 describe("long visits that interleave", () => {
-  it("count the same whether they rest between any two of their events or never", async () => {
+  it("count the same whether they are evicted between any two of their events or never", async () => {
     for (let seed = 1; seed <= 24; seed++) {
       const bodies = bodiesOf(seed, seed % 4 === 0 ? 2_000 : 300)
       const never = await factsOf(bodies, {}, Infinity)
       const resting = await factsOf(bodies, { hotVisitsMax: 1, hotQueriesMax: 1 }, 1 + (seed % 7))
       expect(never.parted).toBe(0)
-      // Otherwise nothing was tried.
+      // Otherwise the test would have tried nothing.
       expect(resting.parted).toBeGreaterThan(bodies.length / 4)
       expect(resting.rows, `seed ${seed}`).toEqual(never.rows)
       expect(never.rows.length).toBeGreaterThan(20)

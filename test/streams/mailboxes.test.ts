@@ -11,7 +11,7 @@ interface Numbers {
   readonly cost: number
 }
 const numbers = (key: string, first: number, length: number, cost = 1): Numbers => ({ key, first, length, cost })
-/** The next turn: whose it is, and the numbers of its entries. */
+/** The next turn: its key, and the numbers of its entries. */
 const turnOf = (
   boxes: Mailboxes<Numbers>
 ): { readonly key: string; readonly entries: ReadonlyArray<number>; readonly cost: number } | undefined => {
@@ -30,7 +30,7 @@ const turnOf = (
 }
 
 describe("mailboxes", () => {
-  it("keep order within a key, take turns between keys, and refuse beyond their bound", () => {
+  it("keep order within a key, alternate between keys, and refuse beyond their bound", () => {
     const boxes = new Mailboxes<Numbers>({ entriesMax: TURN_MAX * 3 })
     for (let i = 0; i < TURN_MAX * 2; i += 32) expect(boxes.deliver("busy", numbers("busy", i, 32))).toBe(true)
     boxes.deliver("quiet", numbers("quiet", 0, TURN_MAX - 1))
@@ -48,7 +48,7 @@ describe("mailboxes", () => {
     ])
     expect(boxes.size).toBe(0)
   })
-  it("take a batch larger than their bound where nothing else waits, and give it out in turns", () => {
+  it("accept a batch larger than their bound if nothing else waits, and return it in turns", () => {
     const boxes = new Mailboxes<Numbers>({ entriesMax: 10 })
     expect(boxes.deliver("a", numbers("a", 0, 2 * TURN_MAX + 1))).toBe(true)
     expect(boxes.deliver("a", numbers("a", 0, 1))).toBe(false)
@@ -60,7 +60,7 @@ describe("mailboxes", () => {
     ])
   })
 
-  it("while several keys wait, each gets its weight's share of the cost, to within a round", () => {
+  it("give each key its weight's share of the cost while several wait, to within a round", () => {
     const draws = new Draws(5)
     for (let round = 0; round < 40; round++) {
       const keys = Array.from({ length: draws.whole(2, 6) }, (_, i) => ({
@@ -84,8 +84,8 @@ describe("mailboxes", () => {
         for (const entry of turn.entries) expect(entry).toBe(of.next++)
         of.cost += turn.cost
         if ([...taken.values()].some(({ next }) => next === each)) break
-        // Between two keys that both wait, normalized service differs by at most the quantum and the dearest entry of
-        // each.
+        // Between two keys that both wait, normalized service differs by at most the quantum and the most expensive
+        // entry of each.
         for (const a of keys)
           for (const b of keys) {
             const bound = 2 * TURN_MAX + a.cost / a.weight + b.cost / b.weight
@@ -95,7 +95,7 @@ describe("mailboxes", () => {
     }
   })
 
-  it("give everything out, whatever comes in between turns", () => {
+  it("return everything, whatever is added between turns", () => {
     const draws = new Draws(6)
     const boxes = new Mailboxes<Numbers>({ entriesMax: 500, weightOf: (key) => (key === "tiny" ? 0.01 : 1) })
     const [delivered, taken] = [new Map<string, number>(), new Map<string, number>()]
@@ -117,7 +117,7 @@ describe("mailboxes", () => {
 })
 
 describe("weights", () => {
-  it("are read, and what is no weight is named", () => {
+  it("are parsed, and an invalid one is named", () => {
     const weights = parseWeights(" org_a=4, org_b = 0.5 ,")
     if (typeof weights === "string") throw new Error(weights)
     expect([

@@ -15,7 +15,7 @@ const NOTHING = { any: false, much: false }
 const MUCH = { any: true, much: true }
 
 describe("the next move", () => {
-  it("is to flush what is due, full, as much as a flush may hold, or nothing, whatever came", () => {
+  it("is to flush when it is due, full, at the bound of a flush, or empty, however much came", () => {
     for (const came of [NOTHING, MUCH, { any: true, much: false }])
       for (const pause_ms of [0, 400])
         for (const over of [
@@ -27,12 +27,12 @@ describe("the next move", () => {
         ])
           expect(nextMove(standing({ came, pause_ms, ...over }))).toBe("flush")
   })
-  it("is to fetch on while much comes in a pause, and to wait for more where little does", () => {
+  it("is to continue while much comes in a pause, and to gather more where little comes", () => {
     expect(nextMove(standing({ pause_ms: 1, came: MUCH }))).toBe("continue")
     expect(nextMove(standing({ pause_ms: 1 }))).toBe("gather")
     expect(nextMove(standing({ pause_ms: 1, came: NOTHING }))).toBe("gather")
   })
-  it("is to look whether there is more where something came and no pause is left, and else to flush", () => {
+  it("is to look for more records when some came and no pause is left, and otherwise to flush", () => {
     expect(nextMove(standing())).toBe("look")
     expect(nextMove(standing({ pause_ms: -3, came: MUCH }))).toBe("look")
     expect(nextMove(standing({ came: NOTHING }))).toBe("flush")

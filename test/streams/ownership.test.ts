@@ -28,7 +28,7 @@ const topic: Topic = {
 }
 const PARTITIONS = 4
 
-/** Counts entries by partition, as rows in Postgres; `slow` sits inside the flush's transaction. */
+/** Counts entries by partition, as rows in Postgres; `slow` runs inside the flush's transaction. */
 const counter = (name: string, slow: Effect.Effect<void> = Effect.void): Runnable =>
   runnable({
     name,
@@ -60,7 +60,7 @@ const append = (from: number, count: number) =>
       }))
     )
   )
-/** How often each id was counted, as `[ids, rows]`. */
+/** The number of counted ids and of rows, as `[ids, rows]`. */
 const counted = Effect.fnUntraced(function* (name: string) {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{
@@ -154,7 +154,8 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("ownership o
         "a owns all",
         Effect.map(ownersOf("slow"), (owners) => owners === "a,a,a,a")
       )
-      // Joins, is entitled to half, and must get what is let go of and never what is being flushed twice.
+      // A new member is entitled to half: it must get the released partitions, and never one that is being flushed by
+      // the other.
       yield* append(0, 40)
       yield* Effect.sleep(500)
       const seen = yield* Ref.make(new Set<string>())
@@ -177,7 +178,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("ownership o
   )
 
   scenario(
-    "a flush of an owner that was replaced writes nothing, before the successor's first flush and after it",
+    "a flush by a replaced owner writes nothing, neither before nor after the successor's first flush",
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const unit = { group: "fenced", partition: 0 }
@@ -205,9 +206,9 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("ownership o
   )
 
   scenario(
-    "an owner that was silent too long counts nothing twice and goes back to its share",
+    "an owner that was silent for too long counts nothing twice and returns to its share",
     Effect.gen(function* () {
-      // The flush of the first owner stands still until another one has the partition: what a frozen process does.
+      // The first owner's flush hangs until another one has the partition, as in a frozen process.
       const sql = yield* SqlClient.SqlClient
       let isFrozen = true
       const freeze = Effect.suspend(() =>
@@ -246,7 +247,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("ownership o
   )
 
   scenario(
-    "a partition that stands still while records wait is started again",
+    "a partition that is stuck while records wait is restarted",
     Effect.gen(function* () {
       let hangs = 0
       const hang = Effect.suspend(() => (hangs++ === 0 ? Effect.never : Effect.void))

@@ -21,7 +21,7 @@ const topic: Topic = {
   writtenBy: "this test"
 }
 
-/** What it counted, by transaction. */
+/** A processor that records the entries of each transaction. */
 const counting = (flushes: Array<ReadonlyArray<number>>): Processor<number, object, Array<number>, never> => ({
   name: "paused",
   inputs: [topic],
@@ -36,7 +36,7 @@ const counting = (flushes: Array<ReadonlyArray<number>>): Processor<number, obje
   write: (emitted) => Effect.sync(() => void flushes.push(emitted)),
   snapshot: () => ({ writes: [], stored: () => {} })
 })
-/** Each transaction takes so long. */
+/** A store whose transactions take this long. */
 const slowStore = (transaction_ms: number) => {
   let offsets: Positions = {}
   return Layer.succeed(
@@ -93,7 +93,7 @@ const flushesOf = Effect.fnUntraced(
 )
 
 describe("pauses under load", () => {
-  it.live("a partition that records keep coming to flushes less often, in order and each record once", () =>
+  it.live("a partition with a steady inflow flushes less often, in order and each record once", () =>
     Effect.gen(function* () {
       const without = yield* flushesOf(0)
       const withPauses = yield* flushesOf(300)
@@ -101,7 +101,7 @@ describe("pauses under load", () => {
     })
   )
 
-  it.live("senders that wait for their answers share the next commit with those who came meanwhile", () =>
+  it.live("senders that wait for their answers share the next commit with those that came meanwhile", () =>
     Effect.gen(function* () {
       const real = yield* EventLog
       const commits: Array<number> = []
@@ -134,7 +134,7 @@ describe("pauses under load", () => {
           })
         const first = yield* Effect.forkChild(send)
         yield* committing(1)
-        // Five who send again as soon as they are answered, and one who comes while their commit is on its way.
+        // Five senders send again as soon as they are answered, and one comes while their commit is in progress.
         const again = yield* Effect.forEach([1, 2, 3, 4, 5], () => Effect.forkChild(Effect.andThen(send, send)))
         yield* Effect.sleep(5)
         gate.openUnsafe()

@@ -1,5 +1,5 @@
 /**
- * What suggestions are made of, around a real log and a real Postgres: recent use and visitors, through crashes, and
+ * The figures behind suggestions, over a real log and a real Postgres: recent use and visitors, through crashes, and
  * never a visitor too many.
  */
 import { assert, layer } from "@effect/vitest"
@@ -48,7 +48,7 @@ const answered = (served: ReadonlyArray<ServedSearch>, partition = 0) => ({
   })
 })
 let answers = 0
-/** Searches that were answered, each to a network of its own where none is said. */
+/** Answered searches, each from a network of its own unless one is given. */
 const asked = (
   organization_id: string,
   searches: ReadonlyArray<readonly [q: string, at: number, who: Partial<ServedSearch>]>,
@@ -162,7 +162,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("the popular
   }
 
   it.effect(
-    "is what the log says, through crashes before the commit, after it and around snapshots, for two tenants side by side",
+    "matches the log, through crashes before the commit, after it and around snapshots, for two tenants side by side",
     () =>
       withLog(
         Effect.gen(function* () {
@@ -196,7 +196,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("the popular
                   crashes < 6 && random() < 0.3 ? (crashes++, Effect.die(new Crash())) : Effect.void
                 )
             })
-            // Nothing counts again, neither from the snapshot nor from a lost one.
+            // Nothing is counted again, neither with the snapshot nor without it.
             yield* runUntilCaughtUp(name, openStore)
             yield* runUntilCaughtUp(name, keptStore())
             assert.isAtLeast(crashes, 3)
@@ -214,7 +214,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("the popular
       )
   )
 
-  it.effect("takes visitors back with their keystrokes, also when they had been stored", () =>
+  it.effect("takes visitors back together with their keystrokes, also when they had been stored", () =>
     withLog(
       Effect.gen(function* () {
         const log = yield* EventLog
@@ -228,14 +228,14 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("the popular
         )
         yield* runUntilCaughtUp("keys", openStore)
         assert.deepStrictEqual(yield* visitorsOf("org_keys"), { ipad: 3 })
-        // What had been shown is found by readers of changes, so that they stop showing it.
+        // Readers of changes find the row that had been shown, so that they stop showing it.
         const ip = (yield* rowsOf("org_keys")).find(({ q }) => q === "ip")
         assert.deepInclude(ip, { searches: 0, visitors: 0, weight: 0, is_known: true })
       })
     )
   )
 
-  it.effect("keeps no more than eight visitors of a query, and counts those of several partitions together", () =>
+  it.effect("keeps no more than eight visitors of a query, and adds up those of several partitions", () =>
     withLog(
       Effect.gen(function* () {
         const log = yield* EventLog
@@ -271,7 +271,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("the popular
   )
 
   it.effect(
-    "counts no invented visitors: neither told of by events, nor of one network, nor so many that they keep others out",
+    "counts no invented visitors: none named only by events, none that share a network, and none that displace others",
     () =>
       withLog(
         Effect.gen(function* () {
@@ -290,13 +290,13 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("the popular
               "org_planted",
               three.map((user_id, network) => ["three networks", 0, { user_id, network: network + 1 }] as const)
             ),
-            // Answered once, and three people say that they were it.
+            // A search that was answered once, and that three users claim.
             asked("org_planted", [["claimed", 0, { query_id: "qry_0claimed", network: 5 }]]),
             told(
               "org_planted",
               three.map((user_id) => search("claimed", 0, { user_id, query_id: "qry_0claimed" }))
             ),
-            // What was answered before answers told their network: each visitor stands for himself.
+            // Answers from before networks were recorded: each visitor counts.
             asked(
               "org_planted",
               three.map((user_id) => ["of before", 0, { user_id, network: undefined as unknown as number }] as const)

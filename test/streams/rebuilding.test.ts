@@ -1,6 +1,6 @@
 /**
- * Replays of one organization: the figures that come out are those of an organization that nothing ever happened to,
- * live counting goes on, others are left alone.
+ * Replays of one organization: the resulting figures are those of an organization without any incident, live counting
+ * continues, and other organizations are not touched.
  */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -30,7 +30,7 @@ const as = (organizationId: string, { events, served }: OracleInput): OracleInpu
   events,
   served: served.map((one) => ({ ...one, organization_id: organizationId }))
 })
-/** The input in pieces, each a record of either topic. */
+/** The input in pieces, each with one record for either topic. */
 const pieces = (input: OracleInput, size: number) => {
   const records = []
   for (let i = 0; i < Math.max(input.served.length, input.events.length); i += size) {
@@ -125,14 +125,14 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("replays", (
     openStore: (group: string, partition: number) => openStateStore(join(folder, `${group}-${partition}`)),
     openShadowStore: (partition: number) => openStateStore(join(folder, `shadow-${partition}`))
   })
-  /** Offsets and generations are the installation's; each test has a log of its own. */
+  /** Offsets and generations belong to the installation, so each test starts with an empty log. */
   const clean = Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`TRUNCATE stream_offsets, stream_generations, stream_replays, stream_replay_partitions, event_tombstones, jobs CASCADE`
   })
 
   it.effect(
-    "end in the figures that live counting alone has, and in those of the oracle, while both organizations go on",
+    "end in the figures that live counting alone has, and in those of the oracle, while both organizations continue",
     () =>
       Effect.gen(function* () {
         for (let seed = 1; seed <= 6; seed++) {
@@ -151,7 +151,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("replays", (
             yield* streams.caughtUp
             yield* corrupt(a)
             const job = yield* replay(a)
-            // The rest comes while the shadow learns, takes over and is swapped in.
+            // The rest arrives while the shadow learns, takes over and is swapped in.
             for (let i = cut; i < ofA.length; i++) {
               yield* append([ofA[i]!, ofB[i]!])
               yield* Effect.sleep(Math.floor(random() * 12))
@@ -168,7 +168,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("replays", (
       })
   )
 
-  it.effect("change nothing of another organization's rows, and nothing outside of their days", () =>
+  it.effect("change nothing in another organization's rows, and nothing outside their days", () =>
     Effect.gen(function* () {
       yield* clean
       const folder = yield* temporaryFolder("rebuilding")
@@ -208,7 +208,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("replays", (
   )
 
   for (const point of ["shadowed", "adopted", "exchanging", "flushed", "committed"] as const) {
-    it.effect(`survive a kill of the partition at "${point}", and another one of everything`, () =>
+    it.effect(`survive a kill of the partition at "${point}", and another kill of everything`, () =>
       Effect.gen(function* () {
         yield* clean
         const folder = yield* temporaryFolder("rebuilding")
@@ -246,7 +246,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("replays", (
     )
   }
 
-  it.effect("bring the partitions of an organization together, and change nothing when nothing was wrong", () =>
+  it.effect("merge the partitions of an organization, and change nothing when nothing was wrong", () =>
     Effect.gen(function* () {
       const partitions = 3
       yield* clean
@@ -282,7 +282,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("replays", (
       yield* corrupt(organizationId)
       assert.notDeepEqual(yield* figuresOf(organizationId), before)
       assert.deepStrictEqual(yield* again, before)
-      // What was left of the shadows is gone.
+      // Nothing is left of the shadows.
       const sql = yield* SqlClient.SqlClient
       assert.deepStrictEqual(
         (yield* sql`SELECT 1 FROM stream_replays UNION ALL SELECT 1 FROM stream_replay_partitions`).length,
@@ -313,7 +313,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("replays", (
     )
   )
 
-  it.effect("refuse days that the log has forgotten, and leave them as they are", () =>
+  it.effect("refuse days that the log no longer has, and leave them unchanged", () =>
     Effect.gen(function* () {
       yield* clean
       const folder = yield* temporaryFolder("rebuilding")
@@ -329,7 +329,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("replays", (
         document_id: "d",
         timestamp
       })
-      // As the log had them: each appended in its day.
+      // Each record is appended on its own day.
       for (const day of [-6, -5, -4, -3])
         yield* atTime(midnight + day * DAY + 7_200_000)(
           log.append([servedRecord([]), eventsRecord(organizationId, [view(midnight + day * DAY + 7_200_000)])])
@@ -344,7 +344,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("replays", (
       )
       assert.strictEqual(refused._tag, "InputInvalid")
       assert.deepStrictEqual("issues" in refused ? refused.issues.map(({ path }) => path) : undefined, ["from"])
-      // Half of the day of the oldest record may be gone: the next one is whole.
+      // Half of the oldest record's day may be missing, so the first complete day is the next one.
       const job = yield* replays.replay(organizationId, { from: midnight - 4 * DAY, before: Date.now() })
       assert.strictEqual((yield* jobEnd(job.id)).status, "ready")
       const rows = yield* sql<{
@@ -372,7 +372,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("replays", (
       yield* streams.caughtUp
       const before = yield* figuresOf(organizationId)
       yield* streams.stop
-      // Counted long ago, and unreadable to the step of today.
+      // An entry that was counted long ago, and that the current step cannot read.
       yield* log.rewrite(BEHAVIOUR_EVENTS.name, 0, [
         {
           offset: 1,
@@ -387,17 +387,17 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("replays", (
       assert.strictEqual(end.status, "failed")
       assert.include(end.error, `${BEHAVIOUR_EVENTS.name}/1/0`)
       assert.deepStrictEqual(yield* figuresOf(organizationId), before)
-      // An erasure has to end all the same, without that entry.
+      // An erasure must still end, without that entry.
       const erasure = yield* Effect.flatMap(Replays, (replays) => replays.erase(organizationId, "nobody"))
       assert.strictEqual((yield* jobEnd(erasure.id)).status, "ready")
-      // The next one of somebody else is not held up.
+      // A later replay of another organization is not delayed.
       const next = yield* replay("org_later")
       assert.strictEqual((yield* jobEnd(next.id)).status, "ready")
       yield* streams.stop
     }).pipe(Effect.provide(environment()), Effect.scoped)
   )
 
-  it.effect("refuse a second one of the organization, and can be taken back until a partition has taken over", () =>
+  it.effect("refuse a second one of the organization, and can be cancelled until a partition has taken over", () =>
     Effect.gen(function* () {
       yield* clean
       const sql = yield* SqlClient.SqlClient
@@ -406,7 +406,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("replays", (
       const refused = yield* Effect.flip(replay("org_two"))
       assert.strictEqual(refused._tag, "Conflict")
       assert.include(refused.message, first.id)
-      // As the partition stands: learning, then taken over.
+      // The two states of the partition: learning, and taken over.
       const begin = (jobId: string, isAdopted: boolean) =>
         Effect.gen(function* () {
           yield* startRun(

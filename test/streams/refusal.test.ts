@@ -1,6 +1,6 @@
 /**
- * What Postgres refuses for good: found by halving, kept with its reason, stepped over by every later replay; all else
- * is counted.
+ * Entries that Postgres refuses for good: found by halving, stored with the reason, skipped by every later replay;
+ * everything else is counted.
  */
 import { assert, describe, it as plain, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
@@ -22,7 +22,7 @@ import { layerTestSql } from "../support/postgres.ts"
 const AT = Date.UTC(2026, 4, 4, 12)
 
 describe("the mode of flushes after a refusal", () => {
-  plain("halves down to one record, searches that, and grows again while flushes go through", () => {
+  plain("halves down to one record, searches that one, and grows again while flushes succeed", () => {
     const sizes: Array<number> = []
     for (let mode = afterRefusal(1_000, "t/9"); ; mode = afterRefusal(mode.recordsMax, "t/9")) {
       sizes.push(mode.recordsMax)
@@ -40,7 +40,7 @@ const keptStore = () => {
   const store = memoryStore()
   return (): StateStore => ({ ...store, close: async () => {} })
 }
-/** Text that no compression makes short. */
+/** Text that no compression shortens. */
 const incompressible = (length: number): string => {
   let seed = 7
   return Array.from({ length }, () =>
@@ -130,7 +130,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a batch tha
   const withLog = <A, E>(body: Effect.Effect<A, E, EventLog | OffsetStore | SqlClient.SqlClient>) =>
     Effect.provide(body, Layer.fresh(EventLog.layerMemory))
 
-  it.effect("is told apart from a database that may still take it", () =>
+  it.effect("is distinguished from a failure that may pass", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const failure = (statement: Effect.Effect<unknown, SqlError.SqlError>) =>
@@ -141,7 +141,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a batch tha
       assert.isTrue(
         yield* failure(sql`INSERT INTO stream_settings (name, value) VALUES (${incompressible(9_000)}, '')`)
       )
-      // Missing tables and rights are repaired by us; a cancelled statement, a lock, a broken connection pass.
+      // Missing tables and rights can be repaired; a cancelled statement, a lock or a broken connection passes.
       assert.isFalse(yield* failure(sql`SELECT * FROM nowhere`))
       assert.isFalse(
         yield* failure(
@@ -153,7 +153,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a batch tha
   )
 
   it.effect(
-    "is cut down to the entries at fault, which go to the dead letters with reason and body; the rest counts",
+    "is narrowed down to the faulty entries, which become dead letters with reason and body; the rest counts",
     () =>
       withLog(
         Effect.gen(function* () {
@@ -186,7 +186,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a batch tha
       )
   )
 
-  it.effect("never comes from a key that no index takes: the step tells it before anything of it counts", () =>
+  it.effect("never comes from a key too long for an index: the step refuses it before it counts", () =>
     withLog(
       Effect.gen(function* () {
         const [name, organizationId] = [`refused-${++groups}`, `org_refused_${groups}`]
@@ -211,7 +211,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a batch tha
     )
   )
 
-  it.effect("leaves rows that only the fold would make to readers, who go on summing them up", () =>
+  it.effect("leaves rows that only the fold would create to readers, which continue to sum them up", () =>
     withLog(
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -248,7 +248,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a batch tha
     ).pipe(Effect.scoped)
   )
 
-  it.effect("is stepped over by a replay of a lost state too, so that what comes later finds what was counted", () =>
+  it.effect("is also skipped by a replay of a lost state, so that later entries find what was counted", () =>
     withLog(
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -268,7 +268,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a batch tha
           timestamp: AT + at
         })
         yield* sql`ALTER TABLE query_popularity ADD CONSTRAINT no_poison CHECK (q <> 'poison') NOT VALID`
-        // The second keystroke would take the first one's count back and stand for both.
+        // The second keystroke would take the first one's count back and count for both.
         yield* append(organizationId, [
           [search("a", "poi", 0)],
           [search("b", "poison", 1_000), search("c", "hat", 60_000)],
@@ -285,7 +285,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a batch tha
           [["behaviour.events.v1/1/0", true]]
         )
 
-        // Another state folder, and nothing refuses it any more: still nobody has counted it.
+        // A new state folder, and Postgres no longer refuses it: the entry is still not counted.
         const restarted = yield* runUntilCaughtUp(name, {})
         yield* append(organizationId, [[click("e", 1_600)], [search("f", "poison", 1_000)]])
         yield* runUntilCaughtUp(name, {})
@@ -300,7 +300,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a batch tha
   )
 
   it.effect(
-    "gives a record up whole when too many of its entries are refused, and forgets places that the log has forgotten",
+    "drops a record as a whole when too many of its entries are refused, and forgets places that the log has dropped",
     () =>
       withLog(
         Effect.gen(function* () {

@@ -1,5 +1,5 @@
 /**
- * A state folder that is lost, over a long log: rebuilt in bounded steps, by the log's time, through crashes, to the
+ * A state folder is lost, over a long log: it is rebuilt in bounded steps, by the log's time, through crashes, to the
  * exact state.
  */
 import { assert, layer } from "@effect/vitest"
@@ -28,7 +28,7 @@ const DAY = 86_400_000
 const START = Date.UTC(2026, 0, 1)
 const at = (day: number) => START + day * DAY
 
-/** Appends as the log would have at that moment. */
+/** Appends with the log's clock at that day. */
 const appendAt = (day: number, records: Parameters<EventLog["Service"]["append"]>[0]) =>
   Effect.asVoid(atTime(at(day))(Effect.flatMap(EventLog, (log) => log.append(records))))
 const served = (
@@ -86,8 +86,8 @@ const events = (
   ])
 
 /**
- * Searches that are named again and again: within thirty days of when the log last spoke of them they answer, later
- * they do not. Many more records of events than of searches, so that the topics are unevenly dense.
+ * Searches that are named repeatedly: within thirty days after their last mention they are found, later they are not.
+ * There are many more records of events than of searches, so the topics have uneven densities.
  */
 const story = (
   organizationId: string
@@ -102,7 +102,8 @@ const story = (
         { id: "lapsed", q: "lapsed" }
       ])
     ],
-    // The event knows less than the answer that it names, but keeps it alive: 45 is 25 days after 20, 74 is not.
+    // The event has fewer facts than the answer that it names, but keeps it alive: day 45 is 25 days after day 20, day
+    // 74 is not.
     told(20, { event_id: "k20", type: "search", q: "told", query_id: "kept" }),
     told(45, { event_id: "k45", query_id: "kept" }),
     told(45, { event_id: "l45", query_id: "lapsed" }),
@@ -110,7 +111,7 @@ const story = (
     [30, served(organizationId, 30, [{ id: "middle", q: "middle" }])],
     told(50, { event_id: "m50", type: "search", q: "told", query_id: "middle" }),
     [60, served(organizationId, 60, [{ id: "late", q: "la", session: "s" }])],
-    // A copy within the window of ids, and one that is out of it and counts again.
+    // One duplicate within the window of ids, and one outside it, which counts again.
     told(74.5, { event_id: "k74", query_id: "kept" }),
     told(74.5, { event_id: "k20", type: "view" }),
     [74.9, served(organizationId, 74.9, [{ id: "newest", q: "newest" }])]
@@ -149,7 +150,7 @@ const rowsOf = Effect.fnUntraced(function* (organizationId: string) {
 })
 
 layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a lost state folder", (it) => {
-  // Nothing stays in memory after a snapshot: what the store lost too early would be missed.
+  // Nothing stays in memory after a snapshot, so that data removed from the store too early would be missed.
   const run = Effect.fnUntraced(function* (
     name: string,
     options: Omit<RunnerOptions, "partition" | "report">,
@@ -175,8 +176,8 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a lost stat
   })
   const isCaughtUp = ({ isReplaying, lag }: Progress) => !isReplaying && lag === 0
   /**
-   * The store in a folder of its own, watched: positions where it was opened, and positions and writes of each
-   * snapshot.
+   * A store in a folder of its own that records its positions when it is opened, and the positions and number of writes
+   * of each snapshot.
    */
   const watched = (path: string) => {
     const opened: Array<Positions> = []
@@ -195,13 +196,13 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a lost stat
     return { opened, snapshots, openStore }
   }
 
-  it.effect("is rebuilt with snapshots on the way, through a kill, and counts on exactly", () =>
+  it.effect("is rebuilt with snapshots on the way, through a kill, and then counts exactly", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder("replay")
       const organizationId = "org_replay"
       const steps = story(organizationId)
       const first = watched(join(folder, "first"))
-      // As it happened: the worker keeps up with the log, day by day.
+      // First as it normally happens: the worker keeps up with the log, day by day.
       for (const [i, [day, append]] of steps.entries()) {
         yield* append
         if (i + 1 === steps.length || Math.floor(steps[i + 1]![0] / 8) > Math.floor(day / 8))
@@ -217,7 +218,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a lost stat
       const second = watched(join(folder, "second"))
       let crashes = 0
       const bounds = { recordsPerFetch: 5, snapshotEntriesMax: 200, openStore: second.openStore }
-      // A kill between two snapshots of the replay, then one of the whole runner, then to the end.
+      // A kill between two snapshots of the replay, then one of the whole runner, then the rest.
       yield* run(
         "replayed",
         {
@@ -236,16 +237,16 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a lost stat
 
       const events = BEHAVIOUR_EVENTS.name
       assert.strictEqual(crashes, 1)
-      // Each life began where the last snapshot was, none from the log's start but the first.
+      // Each run began at the last snapshot; only the first one began at the start of the log.
       const replayed = second.snapshots.map(({ positions }) => positions[events]!)
       const opened = second.opened.map((positions) => positions[events] ?? 0)
       assert.deepStrictEqual(opened.slice(0, 2), [0, replayed[3]!])
-      // The kill may have met a snapshot on its way to disk.
+      // The kill may have interrupted a snapshot on its way to disk.
       assert.isTrue(
         opened.length === 3 && opened[2]! >= reachedBefore[events]! && replayed.includes(opened[2]!),
         String(opened)
       )
-      // Each brought the store further, by a bounded part of the log.
+      // Each snapshot advanced the store by a bounded part of the log.
       assert.isTrue(
         replayed.length >= 15 &&
           replayed.every((position, i) => position > (replayed[i - 1] ?? 0) && position - (replayed[i - 1] ?? 0) <= 60),
@@ -254,7 +255,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a lost stat
       assert.isTrue(second.snapshots.every(({ writes }) => writes <= 300))
       assert.deepStrictEqual(yield* rowsOf(organizationId), before)
 
-      // What comes now retracts and moves what the rebuilt state says was counted.
+      // New events retract and move what the rebuilt state knows as counted.
       yield* served(organizationId, 75, [{ id: "next", q: "lamp", session: "s" }])
       yield* afterwards(organizationId)
       yield* run("replayed", bounds, isCaughtUp)
@@ -267,8 +268,8 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a lost stat
 })
 
 /**
- * Clicks for a search of fifteen days ago and for one that an event of 25 days ago kept alive, and a copy of an event
- * that was counted.
+ * Clicks for a search of fifteen days ago and for one that an event of 25 days ago kept alive, and a duplicate of a
+ * counted event.
  */
 const afterwards = (organizationId: string) =>
   events(organizationId, 75, [

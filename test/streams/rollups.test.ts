@@ -4,7 +4,7 @@ import type { RollupSums } from "../../streams/processors/rollups/emitted.ts"
 import { newCounted, newKnown } from "../support/facts.ts"
 import { Draws } from "../support/simulation/random.ts"
 
-/** Sums by key and instant, as whoever writes them reads them. */
+/** Sums by key and instant, read as a writer of rows reads them. */
 const read = (deltas: Deltas): Readonly<Record<string, ReadonlyArray<number>>> => {
   const sums: Record<string, Array<number>> = {}
   deltas.eachInstant((key, instant, values, from) => {
@@ -32,7 +32,7 @@ const addsOf = (draws: Draws, count: number): ReadonlyArray<Add> =>
       "",
       `q${draws.whole(0, 30)}`
     ],
-    // What cancels too.
+    // Amounts may also cancel each other.
     instant: draws.whole(0, 40),
     slot: draws.whole(0, 3),
     amount: draws.pick([1, 1, -1])
@@ -43,7 +43,7 @@ const count = ({ products, queries }: RollupSums, adds: ReadonlyArray<Add>): voi
 }
 
 describe("rollups", () => {
-  it("over keys of flushes before count what they count over keys of their own, and know no key of those", () => {
+  it("that share keys with earlier flushes count the same as without, and list only their own keys", () => {
     const draws = new Draws(3)
     const known = newKnown()
     for (let flush = 0; flush < 30; flush++) {
@@ -60,7 +60,7 @@ describe("rollups", () => {
     }
   })
 
-  it("are still told when the next ones count the same keys", () => {
+  it("can still be read after later ones count the same keys", () => {
     const draws = new Draws(4)
     const known = newKnown()
     const parts = Array.from({ length: 5 }, () => addsOf(draws, 100))
@@ -76,12 +76,12 @@ describe("rollups", () => {
     })
   })
 
-  it("in memory of sums that are spent count what they count in memory of their own, as many as they are", () => {
+  it("in the reused memory of spent sums count the same as in memory of their own, however many there are", () => {
     const draws = new Draws(6)
     const known = newKnown()
     let spent: RollupSums | undefined
     for (let flush = 0; flush < 40; flush++) {
-      // Few after many leave the memory, many after few grow it.
+      // Few sums after many shrink the memory, many after few grow it.
       const adds = addsOf(draws, draws.pick([0, 1, 30, 500, 6_000])).map((add) => ({
         ...add,
         instant: 1_790_000_000_000 + add.instant * draws.whole(1, 40)
@@ -98,7 +98,7 @@ describe("rollups", () => {
     }
   })
 
-  it("tell apart keys whose parts are alike when they are joined", () => {
+  it("distinguish keys whose joined parts are equal", () => {
     const { queries } = newCounted().sums
     const alike: ReadonlyArray<Add["parts"]> = [
       ["o", "a", "b", "", "", "q"],

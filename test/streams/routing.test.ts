@@ -15,7 +15,7 @@ describe("a query id", () => {
       expect(partitionOfQueryId(id)).toBe(partition)
     }
   })
-  it("of somebody else carries none", () => {
+  it("that is foreign carries none", () => {
     for (const id of ["", "qry_", "q1", "qry_short", `qry_${"u".repeat(26)}`, `${minted(3)}x`])
       expect(partitionOfQueryId(id)).toBeUndefined()
   })
@@ -24,13 +24,13 @@ describe("a query id", () => {
 describe("an event", () => {
   const at = (event: Parameters<typeof partitionOfEvent>[1], partitions = 16, organization = "o") =>
     partitionOfEvent(organization, event, partitions)
-  it("goes by our query id, else the visitor, else a foreign query id, else its own id", () => {
+  it("is routed by our query id, else the visitor, else a foreign query id, else its own id", () => {
     expect(at({ query_id: minted(5), session_id: "s" })).toBe(5)
     expect(at({ session_id: "s", user_id: "u" })).toBe(partitionOfVisitor("o", "s", 16))
     expect(at({ query_id: "foreign", user_id: "u" })).toBe(partitionOfVisitor("o", "u", 16))
     expect(at({ query_id: "foreign" })).toBe(at({ query_id: "foreign", event_id: "x", document_id: "y" }))
     expect(at({ event_id: "x" })).toBe(at({ event_id: "x", document_id: "y" }))
-    // Minted when there were more partitions than now.
+    // The id was created when there were more partitions than now.
     expect(at({ query_id: minted(900), session_id: "s" })).toBe(partitionOfVisitor("o", "s", 16))
   })
   it("of many visitors spreads over all partitions, each organization in its own way", () => {

@@ -1,6 +1,6 @@
 /**
- * The runner around a real log and a real Postgres: exactly once through crashes, poison, other consumers and two
- * tenants.
+ * The runner with a real log and a real Postgres: exactly once through crashes, unreadable entries, other consumers and
+ * two tenants.
  */
 import { assert, describe, layer } from "@effect/vitest"
 import { Data, Effect, Fiber, Layer } from "effect"
@@ -24,7 +24,7 @@ import { layerTestSql, temporaryFolder } from "../support/postgres.ts"
 const START = Date.UTC(2026, 4, 4, 12)
 const DAY = 86_400_000
 
-/** A store that outlives the runner, as a folder would; `close` keeps it. */
+/** A store whose content survives the runner, as a folder's would: `close` keeps it. */
 const keptStore = () => {
   const store = memoryStore()
   return (): StateStore => ({ ...store, close: async () => {} })
@@ -79,7 +79,7 @@ const distinctEvents = ({ events }: OracleInput) => new Set(events.map((event) =
 
 const processor = (name: string) => ({ ...makeCounting({ fingerprintKey: [1, 2, 3, 4] }), name })
 /**
- * Forks the runner, which flushes as often as it can, so that there is much to crash between; answers once it has
+ * Forks the runner, which flushes as often as possible, so that there are many points to crash at; returns once it has
  * committed everything that is in the log now.
  */
 const runUntilCaughtUp = Effect.fnUntraced(function* (
@@ -136,7 +136,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })(
         yield* log.append([eventsRecord(input.organizationId, events)]).pipe(Effect.tap(Effect.sleep(pause_ms)))
     })
 
-    it.effect("counts what the log holds, and nothing again on a second run", () =>
+    it.effect("counts what the log contains, and nothing again on a second run", () =>
       withLog(
         Effect.gen(function* () {
           const input = rename(generate(1, 400, START))
@@ -160,7 +160,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })(
             const random = seeded(seed)
             const openStore = keptStore()
             let crashes = 0
-            // Records trickle in while lives end at random points, each of which the runner must survive by itself.
+            // Records arrive slowly while runs end at random points; the runner must survive each by itself.
             const writer = yield* Effect.forkChild(fill(input, 3, 1))
             const progress = yield* runUntilCaughtUp(`crashing-${seed}`, {
               openStore,
@@ -176,7 +176,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })(
             })
             yield* Fiber.join(writer)
             yield* runUntilCaughtUp(`crashing-${seed}`, { openStore })
-            // A writer that others hold up lets the first run end early, with fewer lives.
+            // If the writer is delayed by other work, the first run may end early, with fewer crashes.
             assert.isTrue(
               crashes >= 1 && progress.restarts >= crashes,
               `${crashes} crashes, ${progress.restarts} restarts`
@@ -254,12 +254,12 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })(
       )
     )
 
-    it.effect("starts again when somebody else moved its offsets, without counting twice", () =>
+    it.effect("restarts when another consumer moved its offsets, without counting twice", () =>
       withLog(
         Effect.gen(function* () {
           const input = rename(generate(9, 200, START))
           yield* fill(input, 5)
-          // Two consumers of one group over one partition: what must never be, and must not harm when it is.
+          // Two consumers of one group over one partition: this must never happen, and must do no harm if it does.
           yield* Effect.all(
             [
               runUntilCaughtUp("contended", {
@@ -284,7 +284,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })(
       )
     )
 
-    it.effect("throws a snapshot away that is ahead of Postgres", () =>
+    it.effect("discards a snapshot that is ahead of Postgres", () =>
       withLog(
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
@@ -306,7 +306,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })(
       )
     )
 
-    it.effect("starts again from the last good snapshot when one cannot be stored, or a store does not let go", () =>
+    it.effect("restarts from the last good snapshot when one cannot be stored, or a store does not close", () =>
       withLog(
         Effect.scoped(
           Effect.gen(function* () {
@@ -353,7 +353,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })(
       )
     )
 
-    it.effect("keeps two tenants apart who use the same ids and queries", () =>
+    it.effect("separates two tenants that use the same ids and queries", () =>
       withLog(
         Effect.gen(function* () {
           const log = yield* EventLog
@@ -372,7 +372,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })(
       )
     )
 
-    it.effect("writes grains that agree: any span, to the millisecond, sums up as its instants do", () =>
+    it.effect("writes consistent grains: any span, to the millisecond, has the sum of its instants", () =>
       withLog(
         Effect.gen(function* () {
           const input = rename(generate(31, 300, START - DAY))
@@ -382,7 +382,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })(
           const times = input.events.map(({ timestamp }) => timestamp)
           const random = seeded(5)
           for (let round = 0; round < 40; round++) {
-            // Half of the bounds fall on an event exactly.
+            // Half of the bounds coincide exactly with an event.
             const pick = () =>
               round % 2 === 0
                 ? times[Math.floor(random() * times.length)]!

@@ -1,4 +1,4 @@
-/** The other half of the schedules of `simulation.test.ts`, beside it in a worker of its own. */
+/** The other half of the schedules of `simulation.test.ts`, run in parallel in a worker of its own. */
 import { assert, describe, it } from "@effect/vitest"
 import { FIRST_SEED, ONLY_SEED, runCampaign, SCHEDULES, storyOf } from "../support/simulation/suite.ts"
 
@@ -15,7 +15,7 @@ describe("the simulation, its other half", () => {
         assert.fail(
           `${await storyOf(failures[0]!.seed)}\nFailing seeds: ${failures.map(({ seed }) => seed).join(", ")}`
         )
-      // A kind of thing that never happens is not tested.
+      // A kind of event that never happens is not tested.
       if (schedules >= 400)
         for (const what of ["trims", "stalls", "crashes", "freezes", "rebuilt states", "restored databases"])
           assert.isAbove(seen[what] ?? 0, 0, what)

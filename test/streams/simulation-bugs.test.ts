@@ -1,6 +1,6 @@
 /**
- * The simulation is worth what it finds: bugs are planted, one at a time, and each must be found within so many
- * schedules.
+ * The simulation is only worth what it finds: bugs are planted, one at a time, and each must be found within a given
+ * number of schedules.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { type Variant, runSchedule } from "../support/simulation/schedule.ts"
@@ -21,7 +21,7 @@ const BUGS: ReadonlyArray<readonly [what: string, variant: Variant, finds: RegEx
   ["retention believes that all is counted", { reportsAhead: true }, /^retention removed/]
 ]
 
-describe.skipIf(ONLY_SEED !== undefined)("a bug that is planted", () => {
+describe.skipIf(ONLY_SEED !== undefined)("a planted bug", () => {
   for (const [what, variant, finds] of BUGS) {
     it(`is found: ${what}`, async () => {
       const { failures, schedules } = await runCampaign(1, WITHIN, variant, 1)
@@ -32,14 +32,14 @@ describe.skipIf(ONLY_SEED !== undefined)("a bug that is planted", () => {
         found.violations.some((violation) => finds.test(violation)),
         found.violations.join("\n")
       )
-      // Found again by its seed alone, and told with the way there.
+      // The fault is found again by its seed alone, and reported with the steps that lead to it.
       const story = await storyOf(found.seed, variant)
       assert.include(story, commandFor(found.seed))
       assert.include(story, found.violations[0]!)
     })
   }
 
-  it("a schedule runs the same every time, told or not", async () => {
+  it("a schedule runs the same every time, traced or not", async () => {
     for (const seed of [3, 18, 101]) {
       const [first, second]: [Array<string>, Array<string>] = [[], []]
       await runSchedule(seed, {}, first)

@@ -1,6 +1,6 @@
 /**
- * Thousands of drawn schedules of log, runner, owners and actors (half of them here, half in `simulation-2.test.ts`,
- * beside each other).
+ * Thousands of random schedules of log, runner, owners and actors (half of them here, the other half in parallel in
+ * `simulation-2.test.ts`).
  */
 import { assert, describe, it } from "@effect/vitest"
 import { FIRST_SEED, ONLY_SEED, runCampaign, SCHEDULES, storyOf } from "../support/simulation/suite.ts"
@@ -23,7 +23,7 @@ describe("the simulation", () => {
       assert.fail(
         (await storyOf(failures[0]!.seed)) + `\nFailing seeds: ${failures.map(({ seed }) => seed).join(", ")}`
       )
-    // A kind of thing that never happens is not tested.
+    // A kind of event that never happens is not tested.
     if (schedules >= 400)
       for (const what of ["trims", "stalls", "crashes", "freezes", "rebuilt states", "restored databases"])
         assert.isAbove(seen[what] ?? 0, 0, what)

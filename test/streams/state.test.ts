@@ -1,6 +1,6 @@
 /**
- * What a processor keeps in memory is bounded by what its values weigh, not by how many they are; what it let go of
- * comes back from the store.
+ * A processor's memory is bounded by the weight of its values, not by their number; evicted values are read back from
+ * the store.
  */
 import { describe, expect, it } from "vitest"
 import { AttributionState } from "../../streams/processors/attribution/state.ts"
@@ -19,7 +19,7 @@ const LIST_FORM: Form<Array<number>> = {
 }
 
 describe("keyed state", () => {
-  it("keeps at most its weight after a snapshot, equals a map, and knows its weight through puts, reads and forgetting", async () => {
+  it("stays within its weight after a snapshot, equals a map, and tracks its weight", async () => {
     for (let seed = 1; seed <= 20; seed++) {
       const random = seeded(seed)
       const store = memoryStore()
@@ -52,7 +52,7 @@ describe("keyed state", () => {
       expect(state.weight).toBe([...plain.values()].reduce((sum, { length }) => sum + length, 0))
     }
   })
-  it("gives back what rests as it was put last, whatever is used meanwhile, let go of and stored, and in which pages", async () => {
+  it("returns evicted values as last written, whatever happens meanwhile, and in whichever pages", async () => {
     for (const hotMax of [0, 3, 100, 100_000]) {
       const random = seeded(hotMax + 1)
       const store = memoryStore()
@@ -74,7 +74,7 @@ describe("keyed state", () => {
       for (const [key, value] of plain) expect(state.get(key, 0)).toEqual(value)
     }
   })
-  it("lets go of visits by what they hold: few long ones leave like many short ones", async () => {
+  it("evicts visits by their weight: few long ones are evicted like many short ones", async () => {
     const store = memoryStore()
     const state = new AttributionState(store, {
       fingerprintKey: [1, 2, 3, 4],

@@ -1,6 +1,6 @@
 /**
- * The simulated stores of offsets and leases against Postgres: the same drawn sequences of operations, answer by
- * answer.
+ * The simulated stores of offsets and leases, compared with Postgres: the same random sequences of operations, answer
+ * by answer.
  */
 import { assert, layer } from "@effect/vitest"
 import { Context, Data, Deferred, Effect, type Exit, Fiber } from "effect"
@@ -18,7 +18,7 @@ class Failed extends Data.TaggedError("Failed")<Record<never, never>> {}
 const TOPICS = ["t", "u"]
 const HOUR = 3_600_000
 
-/** A sequence of operations on one group, and what each answered. */
+/** Runs a sequence of operations on one group and returns their answers. */
 const sequence = (seed: number, group: string): Effect.Effect<ReadonlyArray<string>, never, Stores> =>
   Effect.gen(function* () {
     const draws = new Draws(seed)
@@ -111,7 +111,7 @@ const sequence = (seed: number, group: string): Effect.Effect<ReadonlyArray<stri
     return answers
   })
 
-/** Who comes second waits for the first, and reads what it wrote; what failed wrote nothing. */
+/** The second transaction waits for the first and reads what it wrote; a failed one wrote nothing. */
 const contention = (group: string) =>
   Effect.gen(function* () {
     const store = yield* OffsetStore
@@ -143,7 +143,7 @@ const contention = (group: string) =>
         })
       )
     )
-    // Another unit's lock is free.
+    // The lock of another unit is free.
     yield* store.transaction(store.lock({ group, partition: 1 }))
     yield* Effect.sleep(100)
     yield* Deferred.succeed(go, undefined)

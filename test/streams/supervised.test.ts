@@ -1,4 +1,4 @@
-/** Lives and the pauses between them, by a set clock. */
+/** Runs and the pauses between them, by a set clock. */
 import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -6,7 +6,7 @@ import { type LifeEnd, supervised } from "../../log/process/supervised.ts"
 
 const pace = { first_ms: 100, max_ms: 500, healthyAfter_ms: 60_000 }
 
-/** When each life began, of lives that last `last` and end so. */
+/** The start of each run, given how long each lasts and how it ends. */
 const birthsOf = Effect.fnUntraced(function* (lives: ReadonlyArray<readonly [last_ms: number, end: LifeEnd]>) {
   const births: Array<number> = []
   const fiber = yield* Effect.forkChild(
@@ -24,7 +24,7 @@ const birthsOf = Effect.fnUntraced(function* (lives: ReadonlyArray<readonly [las
   return births
 })
 
-it.effect("pauses double up to their bound, and begin anew after a long life", () =>
+it.effect("pauses double up to their bound, and start over after a long run", () =>
   Effect.gen(function* () {
     assert.deepStrictEqual(
       yield* birthsOf([
@@ -41,7 +41,7 @@ it.effect("pauses double up to their bound, and begin anew after a long life", (
     )
   })
 )
-it.effect("a life that is to be followed soon waits for the first pause alone", () =>
+it.effect("a run that asks for a quick restart waits only for the first pause", () =>
   Effect.gen(function* () {
     assert.deepStrictEqual(
       yield* birthsOf([

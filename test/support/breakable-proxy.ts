@@ -1,6 +1,4 @@
-/**
- * A proxy to a server that can be cut or blocked: it reproduces what a process sees that is separated from the others.
- */
+/** A proxy to a server that can be cut or blocked: it reproduces what a disconnected process sees. */
 import { connect, createServer, type Socket } from "node:net"
 
 interface BreakableProxy {

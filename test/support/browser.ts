@@ -34,7 +34,7 @@ const launched = async (options: LaunchOptions): Promise<Browser> => {
     }
 }
 
-/** `more`: flags. */
+/** `more` are additional flags. */
 export const launchBrowser = async (more: ReadonlyArray<string> = []): Promise<Browser | string> => {
   const found = installed.find((path) => existsSync(path))
   try {

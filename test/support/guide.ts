@@ -5,9 +5,9 @@ interface GuideStep {
   readonly method: string
   readonly path: string
   /** Name of the variable that holds the key. */ readonly key: string
-  /** Beside it. */ readonly headers: Readonly<Record<string, string>>
+  /** Further headers. */ readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
-  /** What is sent in its place. */ readonly file: Buffer | undefined
+  /** A file that is sent in place of the body. */ readonly file: Buffer | undefined
   /** The content of the answer, as far as the guide shows it. */ readonly answer: unknown
 }
 /** Every `sh` block with the `json` block that follows it before the next one. */

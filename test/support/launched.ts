@@ -53,7 +53,8 @@ const childOf = (parent: number): number | undefined => {
 }
 
 /**
- * For all programs of a run that are started as root: compiling all of the code takes three seconds of processor time.
+ * A code cache for all programs of a run that are started as root, because compiling all of the code takes three
+ * seconds of processor time.
  */
 export const codeCache = (): Readonly<Record<string, string>> => {
   const run = process.env.DOWSER_TEST_RUN

@@ -9,7 +9,7 @@ const STEPS = 50_000
 const { gc } = globalThis as unknown as { readonly gc: () => void }
 
 const living: Array<Fiber.Fiber<void>> = []
-/** Still alive when this settles. */
+/** Starts a fiber that is still alive when the promise settles. */
 const alive = (step: Effect.Effect<void>) =>
   new Promise<void>((settle) => {
     living.push(

@@ -26,7 +26,7 @@ export const folderClosedTo = ({ gid, uid }: typeof NODE_USER, path: string): st
   const passes = uid === owner ? 0o100 : gid === group ? 0o010 : 0o001
   return (mode & passes) === 0 ? path : undefined
 }
-/** For example a clone below root's home: nodes could not read their program. */
+/** The first folder that keeps nodes from reading their program, such as root's home above a clone. */
 const closedToNodes = (): string | undefined => {
   if (process.getuid?.() !== 0) return undefined
   const folders = [opensearchProgramFolder, tmpdir()].map((folder) => realpathSync(folder))
@@ -53,7 +53,7 @@ export const opensearchMissing = (): string | undefined => {
   }
 }
 
-/** For programs that would otherwise fetch their own. */
+/** Links the program into a folder of another program, which would otherwise fetch its own. */
 export const linkProgram = (folder: string): void => {
   symlinkSync(join(opensearchProgramFolder, opensearchFolder), join(folder, opensearchFolder))
 }

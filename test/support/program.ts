@@ -77,7 +77,7 @@ interface ProgramOptions {
   readonly guard?: GuardOptions
   /** Webhook receivers that a test starts listen on loopback. */ readonly allowPrivateAddresses?: boolean
   /** Where models are, in place of the program's own folder. */ readonly modelsFolder?: string
-  /** The operator's. */ readonly embeddingModels?: ReadonlyArray<OperatorModel>
+  /** The models that the operator names. */ readonly embeddingModels?: ReadonlyArray<OperatorModel>
   /** Services with a value per program, such as addresses of other processes. */ readonly services?: Layer.Layer<never>
 }
 
@@ -121,7 +121,8 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
         Layer.provide(options.services ?? Layer.empty),
         // The cost of hashing a password has a test of its own; here some tests sign in a hundred times.
         Layer.provide(Layer.succeed(PasswordCost, { N: 2 ** 10, r: 8, p: 1 })),
-        // So does a search whose answer does not arrive in time, which can happen on a busy machine.
+        // A fallback that answers late has a test of its own, too; here it gets more time, because the machine may be
+        // busy.
         Layer.provide(Layer.succeed(FallbackWait, 5_000))
       ),
       scope

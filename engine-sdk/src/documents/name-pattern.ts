@@ -22,7 +22,7 @@ export interface NamePattern {
   matches(name: string): boolean
 }
 
-/** States of a pattern are about as many as its characters. */
+/** The memory of a compiled pattern for each of its characters: it has about as many states as characters. */
 const STATE_BYTES = 80
 const patterns = new BoundedMap<string, NamePattern | null>({
   bytes_max: 8_000_000,

@@ -98,8 +98,8 @@ export const flatten = (schema: CollectionSchema, document: Document): ReadonlyM
   return checked.ok ? checked.value.values : new Map()
 }
 /**
- * A stored document against another schema, as an alter asks: coerce or reject, required fields included, in the words
- * of a refused alter. `values` are coerced, the stored document stays as it is.
+ * Checks a stored document against a new schema for an alter: coerces or rejects values, requires required fields, and
+ * words errors as refusals of the alter. Only `values` are coerced; the stored document stays unchanged.
  */
 export const revalidate = (schema: CollectionSchema, document: Document): Result<Prepared> => {
   const plan = documentPlanOf(schema)

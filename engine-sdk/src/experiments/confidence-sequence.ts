@@ -22,7 +22,7 @@ const rhoSquared = (alpha: number, tuning: number): number => {
  * ```ts
  * import { halfWidth } from "@dowser/engine-sdk/experiments"
  *
- * halfWidth(0.01, 20_000, 0.05) // the interval is the difference, less and more of it
+ * halfWidth(0.01, 20_000, 0.05) // the interval is the difference plus or minus this
  * ```
  */
 export const halfWidth = (standardError: number, n: number, alpha: number, tuning = TUNING_UNITS): number => {

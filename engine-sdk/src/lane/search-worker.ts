@@ -203,7 +203,7 @@ const prepare = (key: number, reader: CollectionReader): boolean => {
   while (performance.now() < until)
   return false
 }
-/** Numbering the values of a large facet takes long, in one piece: not in a quick search. */
+/** Whether a facet's values must be numbered first: for a large facet that takes too long for a quick search. */
 const isUnready = ({ names, quantum_ms, work }: Task, readers: ReadonlyMap<string, CollectionReader>): boolean => {
   if (quantum_ms === undefined || work.kind === "scan" || work.kind === "prepare") return false
   let isMissing = false

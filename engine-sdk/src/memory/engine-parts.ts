@@ -85,7 +85,7 @@ export const answering = <A>(failed: (error: EngineError) => A, run: () => Await
       })
     : answer
 }
-/** What came of a search that nobody waits for; no answer where it gave way. */
+/** The outcome of a warm-up search, whose caller does not wait; it has no answer if the search yielded. */
 export interface Practised {
   readonly isRun: boolean
   readonly answer: Result<SearchAnswer> | undefined

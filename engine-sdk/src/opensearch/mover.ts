@@ -112,7 +112,8 @@ class Moving {
         const done = await this.#take(step)
         if (done.ok) continue
         await this.#abandon()
-        // The copy, never the collection: whoever took this mover for gone has cleared it.
+        // What was not found is the copy, never the collection: a process that considered this mover dead has deleted
+        // it.
         return done.error.kind === "NotFound" ? fail(INTERRUPTED) : done
       }
       return ok(this.#entry)
@@ -283,7 +284,7 @@ class Moving {
     }
     return ok({ isSame: differing.length === 0, changed, last: old.last })
   }
-  /** The record of now: whether this move goes on, and which fields documents brought along. */
+  /** Reads the current record: whether this move still continues, and which fields documents added. */
   async #renew(): Promise<Result<unknown>> {
     const { directory } = this.#parts
     const { namespace, schema } = this.#entry.record

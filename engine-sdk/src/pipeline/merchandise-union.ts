@@ -124,7 +124,10 @@ const ask = (
   })
 }
 
-/** The union once more when nothing was found: plans whose rules have the first fallback there is, in place of all. */
+/**
+ * The union to run again when nothing was found: it keeps the plans whose rules have the first available kind of
+ * fallback.
+ */
 const again = (
   environment: MerchandiseEnvironment,
   prepared: ReadonlyArray<Prepared>,
@@ -199,7 +202,7 @@ const finish = (
     })
   })
 }
-/** The first search with what fired for all of them: its clock and its words stand for the union. */
+/** The first search with the rules that fired for all of them: its clock and its query count for the union. */
 const leadingOf = (prepared: ReadonlyArray<Prepared>): Prepared => ({
   ...prepared[0],
   matched: {

@@ -30,7 +30,7 @@ export class BodyReader {
   has(name: string): boolean {
     return this.#body[name] !== undefined
   }
-  /** The value of a field, which is then known. */
+  /** Reads a field and marks its name as known. */
   #take(name: string): unknown {
     this.#known.add(name)
     return this.#body[name]

@@ -31,7 +31,7 @@ const made = (): ReadonlyArray<Case> => {
 }
 
 describe("the assignment", () => {
-  it("is that of the golden vectors, which the slow definition made", () => {
+  it("matches the golden vectors, which the slow definition produced", () => {
     if (process.env.UPDATE_GOLDEN === "1")
       writeFileSync(
         golden,
@@ -50,7 +50,7 @@ describe("the assignment", () => {
       ])
     expect(new Set(vectors.map(({ variant }) => variant)).size).toBeGreaterThan(5)
   })
-  it("reads 48 bits of SHA-256, whatever is hashed", () => {
+  it("uses 48 bits of SHA-256, whatever is hashed", () => {
     for (let length = 0; length < 300; length++) {
       const unit = "é".repeat(length)
       const digest = createHash("sha256").update(`seed\u001f${unit}`).digest("hex")
@@ -68,7 +68,7 @@ describe("the assignment", () => {
         2 ** 48
     )
   })
-  it("lets more units in with more traffic, and moves none of those that are in", () => {
+  it("admits more units with more traffic, and reassigns none of the earlier ones", () => {
     const split = { seeds: seedsOf("exp_1", 1), weights: [1, 2, 1] }
     for (let i = 0; i < 3_000; i++) {
       const [tenth, half, all] = [0.1, 0.5, 1].map((traffic) => variantOf({ ...split, traffic }, `u${i}`))
@@ -76,7 +76,7 @@ describe("the assignment", () => {
       if (half !== undefined) expect(all).toBe(half)
     }
   })
-  it("splits as the weights say, and anew with each run", () => {
+  it("splits by the weights, and differently in each run", () => {
     const counts = [0, 0, 0]
     let together = 0
     for (let i = 0; i < 20_000; i++) {
@@ -88,7 +88,7 @@ describe("the assignment", () => {
     // Four standard deviations.
     expect(Math.abs(counts[0]! - 5_000)).toBeLessThan(245)
     expect(Math.abs(counts[1]! - 10_000)).toBeLessThan(283)
-    // Independent runs meet in 1/16 + 1/4 + 1/16 of units.
+    // Independent runs agree for 1/16 + 1/4 + 1/16 of the units.
     expect(Math.abs(together - 7_500)).toBeLessThan(274)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * The assignment as its definition reads, with the library's SHA-256 and exact whole numbers: what the golden vectors
- * are made by. Weights are whole numbers, traffic is a share of a million.
+ * The assignment written as its definition, with the library's SHA-256 and exact integers; it produced the golden
+ * vectors. Weights are integers, and traffic is a share in millionths.
  */
 import { createHash } from "node:crypto"
 
@@ -20,7 +20,7 @@ export interface Case {
   readonly unit: string
 }
 
-/** The index of the variant, null for a unit that takes no part. */
+/** The index of the variant, or null for a unit that takes no part. */
 export const slowVariantOf = ({ experiment_id, run, traffic, unit, weights }: Case): number | null => {
   const millionths = BigInt(Math.round(traffic * 1_000_000))
   if (bitsOf(`${experiment_id}/${run}/traffic`, unit) * 1_000_000n >= millionths * 2n ** 48n) return null

@@ -1,5 +1,5 @@
 /**
- * The statistics' guarantees, by seeded simulation: how often a constant observer is shown a difference that does not
+ * The statistics' guarantees, by seeded simulation: how often a continuous observer sees a difference that does not
  * exist, how often one that does, and how soon a wrong split is reported.
  */
 import { describe, expect, it } from "vitest"
@@ -29,7 +29,7 @@ import { randomOf } from "../random.ts"
 const LOOKS_FROM = 400,
   LOOK_EVERY = 100,
   UNITS = 50_000
-/** Units that either convert or do not, `converted` of `n`. */
+/** Units that either convert or do not: `converted` of `n`. */
 const proportion = (n: number, converted: number): UnitSums => ({
   ...NO_UNITS,
   n,
@@ -40,8 +40,8 @@ const proportion = (n: number, converted: number): UnitSums => ({
   xy: converted
 })
 /**
- * An observer who looks every hundred units: whether the sequence, and whether a plain z-test, ever reported a
- * difference.
+ * Simulates an observer who looks after every hundred units: whether the sequential test, and whether a plain z-test,
+ * ever reported a difference.
  */
 const peeked = (seed: number, shares: readonly [number, number]) => {
   const random = randomOf(seed),
@@ -56,7 +56,7 @@ const peeked = (seed: number, shares: readonly [number, number]) => {
     const { interval, p, z } = compare(control!, variant!, 0.05)
     sequence ||= p < 0.05
     plain ||= Math.abs(z) > 1.959964
-    // The interval and the p-value say the same.
+    // The interval and the p-value must agree.
     if (interval !== null && Math.abs(p - 0.05) > 1e-6) expect(interval[0] > 0 || interval[1] < 0).toBe(p < 0.05)
   }
   return { sequence, plain }
@@ -70,15 +70,15 @@ const shareOfRuns = (runs: number, shares: readonly [number, number]) => {
 }
 
 describe("looking every hundred units", () => {
-  it("finds a difference that is none in 5 % of runs at most, where a plain z-test finds it in over 30 %", () => {
+  it("finds a false difference in at most 5 % of runs, where a plain z-test finds one in over 30 %", () => {
     const { plain, sequence } = shareOfRuns(400, [0.05, 0.05])
     expect(sequence).toBeLessThanOrEqual(0.05)
     expect(plain).toBeGreaterThan(0.3)
   })
-  it("finds 5 % against 6 % in 90 % of runs at least", () => {
+  it("distinguishes 5 % and 6 % in at least 90 % of runs", () => {
     expect(shareOfRuns(200, [0.05, 0.06]).sequence).toBeGreaterThanOrEqual(0.9)
   })
-  it("alarms a split of 52 to 48, and of 50 to 50 in 1 % of runs at most", () => {
+  it("reports a split of 52 to 48, and one of 50 to 50 in at most 1 % of runs", () => {
     const alarmed = (seed: number, share: number) => {
       const random = randomOf(seed)
       let first = 0
@@ -97,7 +97,7 @@ describe("looking every hundred units", () => {
   })
 })
 
-/** Units that search often, each with its own rate: their searches are not independent trials. */
+/** Units that search often, each with its own rate, so that their searches are not independent trials. */
 const visitors = (seed: number, count: number, lift: number, memory = 0) => {
   const random = randomOf(seed)
   let sums = NO_UNITS
@@ -112,21 +112,21 @@ const visitors = (seed: number, count: number, lift: number, memory = 0) => {
 }
 
 describe("a ratio over units", () => {
-  it("has the spread that means of such visitors really have", () => {
+  it("estimates the spread that such visitors' means really have", () => {
     const means = Array.from({ length: 300 }, (_, seed) => ratioEstimate(visitors(seed + 1, 400, 0))!)
     const mean = means.reduce((sum, one) => sum + one.mean, 0) / means.length
     const spread = Math.sqrt(means.reduce((sum, one) => sum + (one.mean - mean) ** 2, 0) / (means.length - 1))
     const said = means.reduce((sum, one) => sum + one.standardError, 0) / means.length
     expect(said / spread).toBeGreaterThan(0.9)
     expect(said / spread).toBeLessThan(1.1)
-    // Searches taken as independent would say less than half of it.
+    // If the searches were treated as independent, the estimate would be less than half of it.
     expect(Math.sqrt((mean * (1 - mean)) / (400 * 10.5)) / spread).toBeLessThan(0.5)
   })
-  it("is unknown without searches, and sure of nothing in one unit", () => {
+  it("is unknown without searches, and certain of nothing with one unit", () => {
     expect(ratioEstimate(NO_UNITS)).toBeUndefined()
     expect(ratioEstimate(unitSums(3, 4))).toEqual({ units: 1, mean: 0.75, standardError: 0 })
   })
-  it("is told no p-value for few units, and no lift over nothing", () => {
+  it("has no p-value for few units, and no lift over zero", () => {
     const of = (n: number, x: number) => ratioEstimate(proportion(n, x))!
     expect(compare(of(99, 0), of(5_000, 5_000), 0.05)).toMatchObject({ interval: null, p: 1 })
     const zero = compare(of(500, 0), of(500, 100), 0.05)
@@ -135,8 +135,8 @@ describe("a ratio over units", () => {
   })
 })
 
-describe("what was known before", () => {
-  it("narrows the interval, moves no mean by more than chance, and is left alone where few were known", () => {
+describe("covariates from before the experiment", () => {
+  it("narrow the interval, move no mean by more than chance, and are ignored if few units have them", () => {
     const [control, variant] = [visitors(1, 4_000, 0, 1), visitors(2, 4_000, 0.1, 1)]
     const adjusted = cupedEstimates([control, variant])!
     expect(adjusted.reduction).toBeGreaterThan(0.4)
@@ -146,20 +146,20 @@ describe("what was known before", () => {
     expect(cupedEstimates([visitors(1, 500, 0, 0.4), visitors(2, 500, 0, 0.4)])).toBeUndefined()
     expect(cupedEstimates([NO_UNITS, NO_UNITS])).toBeUndefined()
   })
-  it("covers the true difference as often as it says", () => {
+  it("keep the stated coverage of the true difference", () => {
     let missed = 0
     for (let seed = 1; seed <= 200; seed++) {
       const { estimates } = cupedEstimates([visitors(seed, 300, 0, 1), visitors(10_000 + seed, 300, 0, 1)])!
       const [a, b] = estimates
       if (Math.abs(a!.mean - b!.mean) > 1.96 * Math.hypot(a!.standardError, b!.standardError)) missed++
     }
-    // 5 % of 200 are ten; eighteen are two and a half deviations more.
+    // A share of 5 % of 200 is ten; eighteen is two and a half deviations more.
     expect(missed).toBeLessThan(19)
     expect(missed).toBeGreaterThan(1)
   })
 })
 
-/** Units whose figure correlates with their earlier one by `correlation`. */
+/** Units whose figure has the given correlation with their earlier one. */
 const remembered = (seed: number, units: number, correlation: number) => {
   const random = randomOf(seed)
   const normal = () => Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next())
@@ -184,8 +184,8 @@ const remembered = (seed: number, units: number, correlation: number) => {
   return { found, looked, reduction: cupedEstimates(arms)?.reduction, adjusted: adjusted / looks }
 }
 
-describe("an experiment whose units were known before", () => {
-  it("has half of the variance where before and now go together by 0.7", () => {
+describe("an experiment with figures from before", () => {
+  it("has half of the variance at a correlation of 0.7", () => {
     for (const seed of [1, 2, 3]) {
       const { reduction } = remembered(seed, 20_000, 0.7)
       expect(reduction).toBeGreaterThan(0.47)
@@ -193,7 +193,7 @@ describe("an experiment whose units were known before", () => {
     }
     expect(remembered(4, 20_000, 0).reduction).toBeUndefined()
   })
-  it("finds a difference that is none in 5 % of runs at most, whoever looks how often", () => {
+  it("finds a false difference in at most 5 % of runs, however often it is looked at", () => {
     for (const correlation of [0.7, 0.05]) {
       const runs = Array.from({ length: 300 }, (_, seed) => remembered(seed + 1, 10_000, correlation))
       const share = (is: (run: (typeof runs)[number]) => boolean) => runs.filter(is).length / runs.length
@@ -201,14 +201,14 @@ describe("an experiment whose units were known before", () => {
       console.log(`correlation ${correlation}: ${JSON.stringify({ sequence, plain })}`)
       expect(sequence).toBeLessThanOrEqual(0.05)
       expect(plain).toBeGreaterThan(0.2)
-      // With little to explain some looks are adjusted and some are not.
+      // With a low correlation, only some looks are adjusted.
       const adjusted = runs.reduce((sum, run) => sum + run.adjusted, 0) / runs.length
       expect(correlation === 0.7 ? adjusted === 1 : adjusted > 0.05 && adjusted < 0.95).toBe(true)
     }
   })
 })
 
-describe("how long answers take", () => {
+describe("latencies of answers", () => {
   const sketchOf = (times: ReadonlyArray<number>): Sketch => {
     const counts = new Map<number, number>()
     for (const time of times) counts.set(bucketOf(time), (counts.get(bucketOf(time)) ?? 0) + 1)
@@ -219,7 +219,7 @@ describe("how long answers take", () => {
     const normal = () => Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next())
     return Array.from({ length: count }, () => slower * 10_000 * Math.exp(0.6 * normal()))
   }
-  it("is known within 2.5 %, in 370 buckets, and merged by adding", () => {
+  it("are known within 2.5 %, in 370 buckets, and merged by addition", () => {
     for (const seed of [1, 2, 3]) {
       const times = timesOf(seed, 9_999).sort((a, b) => a - b)
       for (const share of [0.5, 0.95, 0.99]) {
@@ -232,7 +232,7 @@ describe("how long answers take", () => {
     expect([bucketOf(0), bucketOf(1), bucketOf(60_000_000), bucketOf(1e12)]).toEqual([0, 0, 368, 368])
     expect([BUCKETS_MAX, quantileOf([], 0.95), quantileOf([[0, 3]], 0.95)]).toEqual([369, undefined, 1])
   })
-  it("is called slower in 5 % of runs at most where it is not, and where it is by a fifth in 9 of 10", () => {
+  it("are falsely reported as slower in at most 5 % of runs, and found slower by a fifth in 9 of 10", () => {
     const found = (seed: number, slower: number) => {
       const [control, variant] = [timesOf(2 * seed, 10_000), timesOf(2 * seed + 1, 10_000, slower)]
       for (let n = 500; n <= 10_000; n += 500)
@@ -244,14 +244,14 @@ describe("how long answers take", () => {
     expect(share(60, 1)).toBeLessThanOrEqual(0.05)
     expect(share(30, 1.2)).toBeGreaterThanOrEqual(0.9)
     expect(share(30, 0.8)).toBe(0)
-    // With few units there is no result; with many, a certain one.
+    // With few units there is no result; with many there is a certain one.
     expect(slowerP(sketchOf(timesOf(1, 99)), sketchOf(timesOf(2, 9_000, 9)), 0.95)).toBe(1)
     expect(slowerP(sketchOf(timesOf(1, 20_000)), sketchOf(timesOf(2, 20_000, 9)), 0.95)).toBeLessThan(1e-10)
   })
 })
 
 describe("several variants", () => {
-  it("are each held to what all of them together may find by chance", () => {
+  it("share the allowed rate of false findings", () => {
     expect(holm([0.01, 0.04, 0.03])).toEqual([0.03, 0.06, 0.06])
     expect(holm([0.5, 0.9])).toEqual([1, 1])
     expect(holm([])).toEqual([])
@@ -261,7 +261,7 @@ describe("several variants", () => {
 describe("two rankings in one list", () => {
   const a = ["1", "2", "3", "4", "5", "6"],
     b = ["1", "3", "2", "7", "8", "9"]
-  it("holds every document once, from both in turn, and what both propose for both", () => {
+  it("contains every document once, taken from both in turn, and credits both with what both propose", () => {
     for (let seed = 0; seed < 50; seed++) {
       const list = teamDraft(a, b, `query ${seed}`, 6)
       expect(new Set(list.map(({ id }) => id)).size).toBe(6)
@@ -273,10 +273,10 @@ describe("two rankings in one list", () => {
     expect(teamDraft(a, a, "s", 3)).toEqual(["1", "2", "3"].map((id) => ({ id, team: "both" })))
     expect(teamDraft([], ["x"], "s", 5)).toEqual([{ id: "x", team: "b" }])
   })
-  it("is voted for the better ranking, and for neither where both are as good, by visitors who click what is first", () => {
+  it("gets votes for the better ranking, and for neither if both are equal, although visitors prefer first places", () => {
     const SHOWN = 8
     const documents = Array.from({ length: 20 }, (_, i) => String(i))
-    /** The fewer the better; each ranking is off by its own chance. */
+    /** A lower number is a better document; each ranking has its own random error. */
     const ranked = (random: ReturnType<typeof randomOf>, noise: number) =>
       documents
         .map((id) => ({ id, at: Number(id) + noise * random.next() }))
@@ -292,7 +292,7 @@ describe("two rankings in one list", () => {
         const { a, b } = teamsOf(list)
         const credits = [0, 0]
         list.forEach(({ id }, place) => {
-          // Looked at less the lower it stands, clicked more the better it is.
+          // Lower places are looked at less, and better documents are clicked more.
           if (random.next() > 0.8 ** place || random.next() > 0.4 * (1 - Number(id) / 20)) return
           if (a.includes(documentPrint(id))) credits[0]!++
           if (b.includes(documentPrint(id))) credits[1]!++
@@ -310,7 +310,7 @@ describe("two rankings in one list", () => {
     expect(runs(20, [60, 5]).filter(({ found, isBetter }) => found && isBetter).length).toBeGreaterThanOrEqual(19)
     expect(runs(20, [5, 60]).filter(({ found, isBetter }) => found && !isBetter).length).toBeGreaterThanOrEqual(19)
   })
-  it("tells documents by 32 bits, as everybody does", () => {
+  it("identifies documents by 32 bits, like every other part of the program", () => {
     expect([documentPrint(""), documentPrint("a"), documentPrint("foobar")]).toEqual([
       0x811c9dc5, 0xe40c292c, 0xbf9cf968
     ])
@@ -323,7 +323,7 @@ describe("two rankings in one list", () => {
     const first = Array.from({ length: 2_000 }, (_, seed) => teamDraft(["1"], ["2"], `q${seed}`, 1)[0]!.team)
     expect(Math.abs(first.filter((team) => team === "a").length - 1_000)).toBeLessThan(90)
   })
-  it("calls a coin unfair in 5 % of runs at most, and finds 60 to 40", () => {
+  it("reports a fair coin in at most 5 % of runs, and detects 60 to 40", () => {
     const found = (seed: number, share: number) => {
       const random = randomOf(seed)
       let wins = 0

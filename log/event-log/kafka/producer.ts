@@ -127,8 +127,7 @@ export class KafkaProducer {
   }
 
   /**
-   * Since when (ms, this machine's clock) the partition that waits longest was not acknowledged though it was tried,
-   * and what was said last.
+   * Since when (ms, this machine's clock) the partition that has waited longest has been failing, and its latest error.
    */
   get trouble(): { readonly since: number; readonly message: string } | undefined {
     let longest: Partition["failing"]

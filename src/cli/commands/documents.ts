@@ -1,4 +1,4 @@
-/** Commands that move data in, out and aside. */
+/** Commands that import, export, back up and restore data. */
 import { dataDir, json, target, targetOf, key } from "./flags.ts"
 import { Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"

@@ -35,7 +35,7 @@ export const makePullPages = Effect.gen(function* () {
                 next: row.next ?? undefined
               }
       ),
-    /** For the next pull; nothing if the server said nothing about the page. */
+    /** Stores a page's validators for the next pull; does nothing if the server sent none. */
     keepPage: (connectorId: string, url: string, { etag, last_modified, next }: KnownPage) =>
       Effect.when(
         sql`INSERT INTO connector_pull_pages (connector_id, url_hash, etag, last_modified, next)

@@ -56,7 +56,7 @@ const makeStorePart = Effect.gen(function* () {
     }: { readonly base: number; readonly items: ReadonlyArray<unknown>; readonly reading: Reading }
   ) {
     const read = readPush(items, reading)
-    // A page that is read again and says something else is no repetition.
+    // If the same page is read again with other content, it must not count as a repetition.
     const hash = createHash("sha256").update(stringifyJson(items)).digest("base64url")
     yield* stored(pull, `${place.pages} ${base} ${hash}`, read)
     const met = [...read.changes, ...read.rejected].flatMap(({ externalId = [] }) => externalId)

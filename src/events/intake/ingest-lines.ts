@@ -38,7 +38,7 @@ const parseLine = (line: string | undefined): { readonly entry: unknown } | { re
               : "the line has too many objects and lists"
       }
 }
-/** An unreadable line is a hole that the judge must not see: `numbers` are those of the lines that it sees. */
+/** Separates unreadable lines, which are not validated; `numbers` are the line numbers of the readable ones. */
 const parsedLines = (lines: ReadonlyArray<string | undefined>, indexFrom: number) => {
   const readable: Array<unknown> = []
   const numbers: Array<number> = []

@@ -30,16 +30,16 @@ interface NewFeed {
 export class KeptFeeds extends Context.Service<
   KeptFeeds,
   {
-    /** Keeps room for it; its id. */
+    /** Reserves room for a feed; returns the stored feed. */
     readonly begin: (organizationId: string, feed: NewFeed) => Effect.Effect<StoredFeed, FeedSpaceExhausted>
     readonly get: (organizationId: string, id: string) => Effect.Effect<StoredFeed | undefined>
     readonly ofJob: (organizationId: string, jobId: string) => Effect.Effect<StoredFeed | undefined>
-    /** Alone with the feed until it ends. How many bytes there are then. */
+    /** Has exclusive use of the feed until it ends; returns the feed's size in bytes. */
     readonly append: (append: Append) => Effect.Effect<number, FeedBusy | FeedStoreFailure>
     readonly length: (id: string) => Effect.Effect<number, FeedStoreFailure>
     readonly truncate: (id: string, length: number) => Effect.Effect<void, FeedStoreFailure>
     readonly read: (id: string) => AsyncIterable<Uint8Array>
-    /** It is whole, and belongs to the job where one is named. */
+    /** Marks the feed as complete and, if a job is named, as belonging to it. */
     readonly complete: (id: string, bytes: number, jobId?: string) => Effect.Effect<void>
     readonly remove: (organizationId: string, id: string) => Effect.Effect<void>
     readonly removeOfJob: (organizationId: string, jobId: string) => Effect.Effect<void>

@@ -25,8 +25,8 @@ export interface PinnedPackage {
 }
 export interface Pinned {
   readonly packages: ReadonlyArray<PinnedPackage>
-  /** Made here, of files of the packages, where one is. */ readonly graph?: PinnedFile
-  /** Over all of it, for this platform: installations of the same name are the same. */ readonly id: string
+  /** The graph, if one is built here from the packages' files. */ readonly graph?: PinnedFile
+  /** A hash of everything for this platform: equal ids mean equal installations. */ readonly id: string
 }
 
 interface FileRow {

@@ -1,6 +1,6 @@
 /**
- * Hands what the log shows to the thread that seals it into runs: first the gaps that the runs leave, then its end for
- * as long as this life of the thread lasts. Rows of other processes go into the tables as well.
+ * Passes the records of the log to the thread that seals them into runs: first the gaps that no run covers, then new
+ * records, for as long as the thread runs. Rows of other processes go into the tables as well.
  */
 import { Effect, Queue } from "effect"
 import type { AppendedHint, LogRecord } from "@dowser/log/event-log/event-log"

@@ -1,7 +1,7 @@
 /**
- * How alike two words sound, from 0 to 1, by their letters: an edit distance in which sounds that are made at the same
- * place of the mouth are near to each other, and vowels nearer still. English spelling in mind; for others it is a
- * distance between spellings. Pure, O(product of the lengths).
+ * How similar two words sound, from 0 to 1, judged by their letters: an edit distance in which sounds made at the same
+ * place in the mouth are close, and vowels closer still. It is designed for English spelling; for other languages it
+ * compares spellings. Pure, O(product of the lengths).
  */
 
 /** Letters that are written for one sound, or for none. */

@@ -1,5 +1,5 @@
 /**
- * One life of the thread: what is read for it from the log, from its snapshot on and without end, and again for an
+ * One run of the thread: feeds it the log from its snapshot on, without end, and feeds it the log again for an
  * organization if something must leave its models or a rebuild is requested.
  */
 import { Effect, Queue } from "effect"

@@ -33,7 +33,7 @@ interface HearingOptions {
   readonly start: Start
   readonly meter: Meter
   readonly heard: (heard: LiveHeard) => void
-  /** Told that nobody can hear. */ readonly refuse: (error: DeclaredError) => void
+  /** Called when no transcriber can listen. */ readonly refuse: (error: DeclaredError) => void
 }
 
 export class Hearing {

@@ -332,7 +332,7 @@ export const VISIT_FORM: Form<Visit> = {
   decode: unpackVisit
 }
 
-// Bits of a query id; the first said that it has a visit, which its key says now.
+// Bits of a query id. Bit 1 used to say that the id has a visit; its visit key says so now.
 const SETTLED = 2,
   UNCOUNTED = 4
 

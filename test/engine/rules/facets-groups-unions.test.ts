@@ -230,7 +230,7 @@ it("112: ties order by entry, then newest first", async () => {
   ])
   expect(body.hits.map((hit: any) => hit.document.id)).toEqual(["b", "a", "c"])
 })
-it("64: `found_docs` leaves out what is pinned", async () => {
+it("64: `found_docs` does not count pinned documents", async () => {
   const lab = createLab()
   await lab.collection(
     "c",
@@ -246,7 +246,7 @@ it("64: `found_docs` leaves out what is pinned", async () => {
   }
   expect(await found({})).toEqual([2, 3])
   expect(await found({ pinned_hits: "0:1" })).toEqual([2, 2])
-  // What does not match by itself counts nowhere else either; what is not there is not pinned.
+  // A pinned document that does not match is not counted anywhere else; a document that does not exist is not pinned.
   expect(await found({ pinned_hits: "3:1,nope:2" })).toEqual([2, 3])
   expect(await found({ pinned_hits: "0:1", hidden_hits: "1" })).toEqual([2, 1])
 })

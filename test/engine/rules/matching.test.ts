@@ -6,7 +6,7 @@ import { expect, it } from "vitest"
 import { createLab } from "../../support/engine-lab.ts"
 
 type Parameters_ = Record<string, string | number | boolean>
-/** A collection of titles in the order given; answers titles in the order of hits. */
+/** Creates a collection of titles in the given order; searches return titles in the order of hits. */
 const titles = async (values: ReadonlyArray<string>, more: object = {}, field: object = {}) => {
   const lab = createLab()
   await lab.collection(
@@ -140,7 +140,7 @@ it("11: drop direction", async () => {
     "Invalid format for drop tokens mode."
   )
 })
-it("12: dropping goes on until the threshold is met, and each hit tells how much was dropped", async () => {
+it("12: dropping goes on until the threshold is met, and each hit shows how much was dropped", async () => {
   const lab = await documents([{ name: "title", type: "string" }], [{ title: "ash birch" }, { title: "ash" }])
   const { body } = await lab.search("c", { q: "ash birch cedar", query_by: "title", drop_tokens_threshold: 10 })
   expect(body.hits.map((hit: any) => [hit.document.id, hit.text_match_info.num_tokens_dropped])).toEqual([
@@ -173,7 +173,7 @@ it("16: a joined word is never a prefix", async () => {
 it("16: a last word that was neither joined nor split stays a prefix", async () => {
   const search = await titles(["cookware shelves", "cookwarehouse shelves"])
   expect(await search("cook ware shel")).toEqual(["cookware shelves"])
-  // The last word is the second half of a split one: whole.
+  // The last word is the second half of a split one, so it is not a prefix.
   expect(await (await titles(["mat cook war", "mat cook ware"]))("mat cookwar")).toEqual(["mat cook war"])
 })
 it("17: split_join_tokens=always adds the other spelling behind the literal one", async () => {

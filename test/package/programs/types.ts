@@ -1,4 +1,4 @@
-// Typing of the package: documents from fields, every kind of failure, every entry.
+// The package's types: documents derived from fields, every kind of failure, every entry.
 import { createSearch, SearchError, type SearchFailure } from "@dowser/engine-sdk"
 import { createAnalyzer } from "@dowser/engine-sdk/analysis"
 import { select } from "@dowser/engine-sdk/documents"

@@ -1,7 +1,4 @@
-/**
- * The ordered check of a key as the pure function that it is: each refusal by itself, the first of several, and what is
- * allowed.
- */
+/** The ordered check of a key as a pure function: each refusal alone, the first of several, and what is allowed. */
 import { expect, it } from "vitest"
 import { decide, type DecisionInput } from "../../../src/access/check/decision.ts"
 import type { KeyRecord } from "../../../src/identity/key-record.ts"
@@ -35,7 +32,7 @@ const allowed: DecisionInput = {
 const verdict = (more: Omit<Partial<DecisionInput>, "key"> & { readonly key?: Partial<KeyRecord> } = {}) =>
   decide({ ...allowed, ...more, key: { ...key, ...more.key } })?._tag ?? "allowed"
 
-/** In the order in which they are asked. */
+/** In the order in which they are checked. */
 const wrongs: ReadonlyArray<readonly [refusal: string, wrong: Parameters<typeof verdict>[0]]> = [
   ["OrganizationPaused", { organization: { status: "paused", paused_reason: "payment", plan: "standard" } }],
   ["OrganizationUnavailable", { damage: "a row cannot be read" }],
@@ -46,7 +43,7 @@ const wrongs: ReadonlyArray<readonly [refusal: string, wrong: Parameters<typeof 
   ["CollectionNotAllowed", { collection: "secrets" }]
 ]
 
-it("what nothing refuses is allowed, for one token", () => {
+it("what nothing refuses is allowed, and takes one token", () => {
   taken = 0
   expect(verdict()).toBe("allowed")
   expect(taken).toBe(1)
@@ -54,7 +51,7 @@ it("what nothing refuses is allowed, for one token", () => {
     "allowed"
   )
 })
-it("each refusal is its own, and of several the first", () => {
+it("each refusal is reported alone, and of several only the first", () => {
   expect(wrongs.map(([, wrong]) => verdict(wrong))).toEqual(wrongs.map(([refusal]) => refusal))
   for (let first = 0; first < wrongs.length; first++) {
     const rest = wrongs.slice(first).map(([, wrong]) => wrong!)
@@ -67,12 +64,12 @@ it("each refusal is its own, and of several the first", () => {
     ).toBe(wrongs[first]![0])
   }
 })
-it("no token is taken of a key that is refused before", () => {
+it("no token is taken from a key that is refused before", () => {
   taken = 0
   for (const [refusal, wrong] of wrongs.slice(0, 5)) expect(verdict(wrong)).toBe(refusal)
   expect(taken).toBe(0)
 })
-it("a key of one collection does what is that collection's, and nothing of all of them", () => {
+it("a key for one collection can use operations of that collection, and none that concern all", () => {
   expect([verdict({ collection: undefined }), verdict({ collection: undefined, isOfAll: true })]).toEqual([
     "allowed",
     "CollectionNotAllowed"
@@ -81,14 +78,14 @@ it("a key of one collection does what is that collection's, and nothing of all o
     verdict({ key: { collections: ["*"] }, collection: "secrets" }),
     verdict({ key: { collections: ["*"] }, collection: undefined, isOfAll: true })
   ]).toEqual(["allowed", "allowed"])
-  // A scoped token reaches its index alone, whatever its key reaches.
+  // A scoped token reaches only its index, whatever its key reaches.
   expect([
     verdict({ index: "goods" }),
     verdict({ index: "other" }),
     verdict({ key: { collections: ["*"] }, index: "goods", collection: undefined, isOfAll: true })
   ]).toEqual(["allowed", "CollectionNotAllowed", "CollectionNotAllowed"])
 })
-it("scopes reach what is theirs", () => {
+it("each scope reaches only its own operations", () => {
   const scopes = ["public", "search", "connector_write", "full", "installation", "operator", "console"] as const
   const reached = (scope: KeyRecord["scope"], isSecured = false) =>
     scopes.filter((asked) => verdict({ key: { scope }, scope: asked, isSecured }) === "allowed")
@@ -98,10 +95,10 @@ it("scopes reach what is theirs", () => {
     ["public", "search", "connector_write", "full"],
     ["public", "installation"]
   ])
-  // What is signed with a full key searches and does nothing else.
+  // A text signed with a full key can search and do nothing else.
   expect(reached("full", true)).toEqual(["search"])
 })
-it("a full key with restrictions of searches searches only", () => {
+it("a full key with restrictions on searches can only search", () => {
   for (const restriction of [{ fields: ["title"] }, { filter_by: { goods: "shop:=a" } }]) {
     expect([
       verdict({ key: { scope: "full", ...restriction } }),

@@ -1,4 +1,4 @@
-/** Unknown keys: what trying them may cost, and whom it does not disturb. */
+/** Unknown keys: what guessing them may cost, and who is not affected. */
 import { it } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import { describe, expect } from "vitest"
@@ -58,7 +58,7 @@ const asking = (access: Access["Service"]) => (key: string, address: string) =>
     }
   )
 
-it.live("600 unknown keys a minute of one network, then it waits; plain keys pass whatever their neighbours do", () =>
+it.live("600 unknown keys a minute from one network, then it waits; plain keys pass whatever neighbours do", () =>
   Effect.gen(function* () {
     const { clock, forward } = yield* makeSetClock(1_000 * 60_000 + 15_000)
     yield* Effect.provideService(
@@ -103,7 +103,7 @@ it.live("600 unknown keys a minute of one network, then it waits; plain keys pas
           yield* asked(browser, "10.0.0.1")
         ]).toEqual(["passes", "Unauthorized", "Unauthorized"])
         expect([yield* asked(good, "10.0.0.2"), yield* asked("nobody", "10.0.0.2")]).toEqual(["passes", "Unauthorized"])
-        // The addresses of one /64 are one network's.
+        // The addresses of one /64 belong to one network.
         expect(yield* outcomes((n) => `nobody-${n}`, "2001:db8:1:2::1", 300)).toEqual(["Unauthorized"])
         expect(yield* outcomes((n) => `nobody-${n}`, "2001:db8:1:2:ffff::9", 300)).toEqual(["Unauthorized"])
         expect([yield* asked(forged, "2001:db8:1:2::77"), yield* asked(good, "2001:db8:1:3::1")]).toEqual([
@@ -119,9 +119,9 @@ it.live("600 unknown keys a minute of one network, then it waits; plain keys pas
   }).pipe(Effect.provide(layerOf(Identifiers.layer)), Effect.scoped)
 )
 
-it.live("new keys begin as few others do, and chosen values sign nothing", () => {
+it.live("new keys have prefixes that few others have, and chosen values cannot sign", () => {
   let made = 0
-  /** Every second secret begins alike. */
+  /** Every second secret has the same prefix. */
   const layerIdentifiers = Layer.effect(
     Identifiers,
     Effect.map(Identifiers, (real) =>
@@ -151,7 +151,7 @@ it.live("new keys begin as few others do, and chosen values sign nothing", () =>
 })
 
 describe("a network", () => {
-  it.live("is an address of IPv4, however it is written, and a /64 of IPv6", () =>
+  it.live("is an IPv4 address, however it is written, or an IPv6 /64", () =>
     Effect.sync(() => {
       expect(networkOf("10.0.0.1")).toBe(networkOf("::ffff:10.0.0.1"))
       expect(networkOf("::ffff:a00:1")).toBe(networkOf("10.0.0.1"))

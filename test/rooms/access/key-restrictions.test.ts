@@ -1,7 +1,7 @@
 /**
- * Row and field restrictions of a key against an oracle over the raw documents: every value in every document carries a
- * mark of its collection, field and document, so that whatever an answer holds can be traced back, wherever in the body
- * it stands. Random catalogues, hostile filters, joins, presets, curations, rules, pages, groups and unions.
+ * Row and field restrictions of a key, compared with an oracle over the raw documents: every value of every document
+ * carries a mark of its collection, field and document, so that anything in an answer can be traced back, wherever it
+ * is in the body. Random catalogues, hostile filters, joins, presets, curations, rules, pages, groups and unions.
  */
 import { afterAll, describe, expect, it } from "vitest"
 import type { EngineError } from "../../../engine-sdk/src/mod.ts"
@@ -28,7 +28,7 @@ import { type Ruled, ruledSearch, ruledSearches } from "../../support/search-ste
 
 const DOCUMENTS = 24
 type Document = Record<string, any>
-/** Texts carry `zq`, collection, field, document; numbers carry field and document in their digits. */
+/** Texts contain `zq`, collection, field and document; numbers contain field and document in their digits. */
 const mark = (collection: string, field: string, i: number) => `zq${collection}q${field}q${i}z`
 const fieldCodes: Record<string, number> = { price: 881, cost: 882, stock: 883 }
 const numeric = (field: string, i: number) => fieldCodes[field] * 1_000_000 + i * 7_919
@@ -227,7 +227,7 @@ const caller = (more: Partial<KeyRecord>, embedded?: Record<string, unknown>): C
     ...more
   }
 })
-/** Rules of the tenant's that name whatever they like. */
+/** Rules of the tenant, which may name anything. */
 const rules: Ruled = {
   environment: { now_us: () => 1 },
   of: (collection) => ({
@@ -289,7 +289,7 @@ const send = async (
   await ready
   const restrictions = restrictionsOf(who)
   const { collection, ...alone } = searches[0]
-  // The collection of a path is the ordered check's matter (`decision.ts`), before a search is made.
+  // The ordered check (`decision.ts`) decides about the collection in a path before a search runs.
   if (kind === "one" && !reachesCollection(who, collection)) return { status: 403, body: "" }
   const many = { union: kind === "union", searches }
   if (withRules) {
@@ -311,8 +311,8 @@ const refusedBy = (error: EngineError): Sent => ({
 })
 
 /**
- * Every mark in a body that the caller must not see, as `collection.field[document]`. What the request itself said is
- * not told.
+ * Every mark in a body that the caller must not see, as `collection.field[document]`, except what the request itself
+ * contains.
  */
 const leaks = (
   body: string,
@@ -354,7 +354,7 @@ const forced: ReadonlyArray<readonly [filter: string, passes: (document: Documen
 
 const pick = <A>(random: () => number, from: ReadonlyArray<A>): A => from[Math.floor(random() * from.length)]
 const chance = (random: () => number, share: number) => random() < share
-/** Filters that a hostile caller might send. */
+/** A filter that a hostile caller might send. */
 const hostileFilter = (random: () => number): string => {
   const i = Math.floor(random() * DOCUMENTS)
   const atom = (): string =>
@@ -416,7 +416,7 @@ const fields = (random: () => number, most = 3): string =>
   Array.from({ length: 1 + Math.floor(random() * most) }, () => field(random)).join(",")
 const request = (random: () => number): Record<string, string> => {
   const i = Math.floor(random() * DOCUMENTS)
-  // One wrong parameter refuses a search: most say few things, some say everything.
+  // One wrong parameter refuses a search, so most requests have few parameters and some have many.
   const much = pick(random, [0.1, 0.25, 0.5, 1])
   const out: Record<string, string> = {
     collection: chance(random, 0.9)
@@ -505,7 +505,10 @@ const request = (random: () => number): Record<string, string> => {
   return out
 }
 
-/** Signed `include_fields` or `exclude_fields`, and what they leave of a collection that is searched or joined. */
+/**
+ * Signed `include_fields` or `exclude_fields`, and the fields that they leave of a collection that is searched or
+ * joined.
+ */
 interface Signed {
   readonly parameters: Readonly<Record<string, string>>
   readonly leaves: (collection: string, isSearched: boolean, path: string) => boolean
@@ -546,7 +549,7 @@ const signedFields = (random: () => number): Signed => {
 
 const ROUNDS = 2_500
 describe("restrictions of a key", () => {
-  it.each([11, 12, 13, 14])("hold whatever is asked for (seed %i)", async (seed) => {
+  it.each([11, 12, 13, 14])("hold for random requests (seed %i)", async (seed) => {
     const random = seeded(seed)
     const answered = { hits: 0, refused: 0, restrictedFields: 0 }
     for (let round = 0; round < ROUNDS; round++) {
@@ -557,7 +560,7 @@ describe("restrictions of a key", () => {
         ? [...new Set(Array.from({ length: 1 + Math.floor(random() * 6) }, () => pick(random, fieldNames)))]
         : []
       const peopleAreFiltered = chance(random, 0.2)
-      // Filters that list collections reach no others: most keys say that people are open.
+      // Filters that list collections exclude all others, so most keys say that people are open.
       const peopleAreOpen = !peopleAreFiltered && chance(random, 0.8)
       const own = {
         ...(hasFilter && !byEmbedded ? { [pick(random, ["goods", "goods", "wares", "go.*", "war.*"])]: filter } : {}),
@@ -584,9 +587,9 @@ describe("restrictions of a key", () => {
         listed.length === 0 || listed.some((name) => path === name || path.startsWith(`${name}.`))
       const mayShow = (collection: string, name: string, i: number): boolean => {
         if (collection === "v") return false
-        // A reference holds the other side's value under its own name.
+        // A reference has the other side's value under its own name.
         const names = collection === "p" && name === "pid" ? ["pid", "owner"] : [name]
-        // What stands in the schema-free part stands there under its parents.
+        // A field of the schema-free part is also covered by its parents.
         if (!names.some(covers)) return false
         if (signed !== undefined) {
           const code = collection === "p" ? "people" : "goods"
@@ -623,7 +626,7 @@ describe("restrictions of a key", () => {
           1
         )
       ).toEqual([])
-      // Nor is anything counted that the filter does not let through, even where nothing of it is shown.
+      // Documents that the filter excludes are not counted either, even if nothing of them is shown.
       const most = hasFilter ? Array.from({ length: DOCUMENTS }, (_, i) => goods(i)).filter(passes).length : DOCUMENTS
       const results: ReadonlyArray<{ readonly found?: number }> =
         sent.status !== 200 || kind === "union"
@@ -643,7 +646,7 @@ describe("restrictions of a key", () => {
         if (listed.length > 0) answered.restrictedFields++
       }
     }
-    // Otherwise nothing was tried.
+    // Otherwise the test would have tried nothing.
     expect(answered.hits).toBeGreaterThan(ROUNDS / 10)
     expect(answered.restrictedFields).toBeGreaterThan(ROUNDS / 40)
     expect(answered.refused).toBeGreaterThan(ROUNDS / 10)
@@ -691,16 +694,16 @@ describe.each([
     ["pinned_hits", () => ({ pinned_hits: `${id}:1` })],
     ["hidden_hits", () => ({ hidden_hits: id })]
   ]
-  it.each(places)("in %s is 400, whether the field exists or not (%#)", async (parameter, of) => {
+  it.each(places)("in %s are refused with 400, whether the field exists or not (%#)", async (parameter, of) => {
     const [hidden, unknown] = await Promise.all([asked(of("secret")), asked(of("absent"))])
     expect([hidden.status, unknown.status]).toEqual([400, 400])
     expect(hidden.body.replaceAll("secret", "absent")).toBe(unknown.body)
     if (JSON.stringify(of("secret")).includes("secret")) expect(hidden.body).toContain("secret")
-    // Filters and vectors say what kind of field they mean in the engine's own words.
+    // Filters and vectors name the required kind of field in the engine's own words.
     if (!["filter_by", "include_fields", "facet_query", "vector_query"].includes(parameter))
       expect(hidden.body).toContain(parameter)
   })
-  it("of `id` and of parents is a name like any other", async () => {
+  it("on `id` and on parents work like on any other name", async () => {
     for (const more of [
       { filter_by: `id:=${id}` },
       { q: "oak", query_by: "meta" },
@@ -712,18 +715,18 @@ describe.each([
       expect((await asked(more as unknown as Record<string, string>)).status, JSON.stringify(more)).toBe(400)
     expect((await asked({ filter_by: "id:*" })).status).toBe(200)
   })
-  it("comes in by no preset and no signed parameter", async () => {
+  it("cannot be bypassed by a preset or a signed parameter", async () => {
     expect((await asked({ preset: "hostile" })).status).toBe(400)
     expect((await asked({ preset: "sorted" })).status).toBe(400)
     const signed = (embedded: Record<string, unknown>) =>
       send(caller({ fields: ["title"] }, embedded), [{ collection: "goods", q: "*" }], "one", false)
     expect((await signed({ facet_by: "secret" })).status).toBe(400)
-    // The holder of the parent can sign: a filter over hidden fields would reveal them.
+    // The holder of the parent can sign, so a filter over hidden fields would reveal them.
     expect((await signed({ filter_by: "secret:zq*" })).status).toBe(403)
     expect((await signed({ filter_by: "title:oak" })).status).toBe(200)
   })
-  it("is cut from what is shown, and patterns bring what is allowed", async () => {
-    // Objects of an excluded list are left empty, as the engine leaves them.
+  it("are removed from what is shown, and patterns select what is allowed", async () => {
+    // Objects of an excluded list are left empty, as by the engine.
     const shownOf = async (more: Record<string, string>) =>
       Object.entries(JSON.parse((await asked(more)).body).hits[0].document)
         .filter(([, value]) => JSON.stringify(value) !== "[{}]")
@@ -758,7 +761,7 @@ describe("fields that a secured key shows", () => {
     const { body, status } = await asked(embedded, more, key)
     return status === 200 ? JSON.parse(body).hits[0].document : status
   }
-  it("are what a request may choose from, and no more", async () => {
+  it("are the only ones from which a request can choose", async () => {
     const include = { include_fields: "title,meta.level" }
     expect(Object.keys((await shownOf(include)) as object).sort()).toEqual(["meta", "title"])
     expect(Object.keys((await shownOf(include, { include_fields: "title,secret" })) as object)).toEqual(["title"])
@@ -775,7 +778,7 @@ describe("fields that a secured key shows", () => {
     ).toEqual(["title"])
     expect(Object.keys((await shownOf({ include_fields: "*" })) as object)).toContain("secret")
   })
-  it("are those of a joined collection that they name, by its name or an alias", async () => {
+  it("include those of a joined collection that they name, by its name or an alias", async () => {
     const name = { include_fields: "title,$friends(name)" }
     expect(await shownOf(name, { include_fields: "title,$people(*)" })).toEqual({
       title: expect.any(String),
@@ -796,7 +799,7 @@ describe("fields that a secured key shows", () => {
       ]).toEqual([more, 400])
     expect((await asked({ exclude_fields: "$people" }, { filter_by: "$people(name:zq*)" })).status).toBe(400)
   })
-  it("do not bind the filter that is signed with them", async () => {
+  it("do not restrict the filter that is signed with them", async () => {
     const { body, status } = await asked({
       include_fields: "title",
       filter_by: `shop:=a && $people(secret:=${mark("p", "secret", 3)})`
@@ -832,7 +835,7 @@ describe("a restriction that cannot be applied", () => {
       expect([sent.status, sent.body.includes("zq")], JSON.stringify({ filter_by, embedded })).toEqual([403, false])
     }
   })
-  it("is not mistaken in names that every object has", async () => {
+  it("is applied correctly for names that every object has", async () => {
     const call = await ready
     for (const name of ["constructor", "toString", "__proto__"]) {
       expect(

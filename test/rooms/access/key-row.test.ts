@@ -1,5 +1,5 @@
 /**
- * Rows of keys as bytes: what is written is read back, for any text and number, and nothing is written outside its
+ * Rows of keys as bytes: what is written can be read back, for any text and number, and nothing is written outside its
  * place.
  */
 import { createHash } from "node:crypto"
@@ -42,7 +42,7 @@ const bytesOf = (random: ReturnType<typeof makeRandom>, length: number) =>
   Uint8Array.from({ length }, () => random.below(256))
 
 describe("a row of a key", () => {
-  it("is read as it was written, between others", () => {
+  it("is read as it was written, between other rows", () => {
     const chunk = new Uint8Array(1 << 20)
     for (let round = 0; round < 400; round++) {
       const random = makeRandom(`row/${round}`)
@@ -103,7 +103,7 @@ describe("a row of a key", () => {
       expect(codeOfHash(chunk, place)).toBe(Buffer.from(own.lookup_hash, "hex").readUInt32LE(0))
       expect(hasId(chunk, place, idForm(id))).toBe(true)
       expect(hasId(chunk, place, idForm(`${id}x`))).toBe(false)
-      // The same length, another character at any place.
+      // An id of the same length with a different character at some place.
       const at = random.below(id.length)
       const other = `${id.slice(0, at)}${id[at] === "0" ? "1" : "0"}${id.slice(at + 1)}`
       expect(hasId(chunk, place, idForm(other)), `${id} ${other}`).toBe(other === id)
@@ -135,7 +135,7 @@ describe("a store of keys", () => {
     revoked_at: undefined,
     sealed_digest
   })
-  it("keeps keys that all say something else, more than there are numbers for, and those that begin alike", () => {
+  it("stores keys that all differ, more than there are numbers for, and those with the same prefix", () => {
     const store = makeKeyStore((sealed) => Buffer.from(sealed, "base64"))
     const count = SHAPES_MAX + 500
     store.reserve(count)
@@ -152,7 +152,7 @@ describe("a store of keys", () => {
       expect(store.signer("same", ({ digest }) => digest[0] === i)?.description).toBe(`d${i * 2_000}`)
     expect(store.signer("same", () => false)).toBeUndefined()
   })
-  it("takes what was sealed by nobody for nothing that signs, and says whose it is", () => {
+  it("lets no key sign whose seal cannot be opened, but still finds it by its id", () => {
     const asked: Array<string> = []
     const store = makeKeyStore((_, id) => {
       asked.push(id)

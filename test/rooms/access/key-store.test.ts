@@ -1,4 +1,4 @@
-/** The packed keys compared with plain maps, for random puts, changes and look-ups. */
+/** The packed keys, compared with plain maps, for random puts, changes and look-ups. */
 import { createHash } from "node:crypto"
 import { describe, expect, it } from "vitest"
 import { makeRandom } from "../../../fixtures/random.ts"
@@ -7,7 +7,7 @@ import { makeKeyStore } from "../../../src/access/keys/key-store.ts"
 import { ulid } from "../../../log/identifiers.ts"
 
 const sha = (text: string) => createHash("sha256").update(text).digest()
-/** Half of them as the program makes them. */
+/** Half of the ids have the program's format. */
 const idOf = (n: number) => (n % 2 === 0 ? `key_${n}` : `key_${ulid(1_700_000_000_000 + n, sha(`id ${n}`))}`)
 const record = (n: number, organization: number, random = makeRandom(n)): KeyRecord => ({
   id: idOf(n),
@@ -31,7 +31,7 @@ const record = (n: number, organization: number, random = makeRandom(n)): KeyRec
   revoked_at: undefined
 })
 
-/** As stored in memory: with the half of its hash by which it is found. */
+/** The key as stored in memory, with the half of its hash by which it is found. */
 const kept = <K extends KeyRecord | undefined>(key: K): K =>
   key === undefined ? key : { ...key, lookup_hash: key.lookup_hash.slice(0, 32) }
 
@@ -84,7 +84,7 @@ describe("packed keys", () => {
       expect(store.ofOrganization(`org_${organization}`)).toEqual(own.reverse().map(kept))
     }
   })
-  it("ask 64 of the keys that begin alike, of each organization its oldest first, and no revoked one", () => {
+  it("try 64 of the keys with the same prefix, the oldest of each organization first, and no revoked one", () => {
     const store = makeKeyStore((text) => Buffer.from(text, "base64").subarray(28))
     const put = (n: number, organization: string, value_prefix: string, revoked_at?: number) =>
       store.put({
@@ -105,7 +105,8 @@ describe("packed keys", () => {
     }
     for (let n = 0; n < 64; n++) put(n, `org_${n % 3}`, "free")
     expect([asked("free"), asked("free", 0)[0], store.signersOf("free")]).toEqual([[undefined, 64], "key_0", 64])
-    // Somebody's ten thousand chosen values, before and after one of another organization and one of his own.
+    // One organization has ten thousand chosen values; the key of a second one is stored between them, and that of a
+    // third one after them.
     for (let n = 100; n < 5_100; n++) put(n, "org_crowd", "ABCD")
     put(10_000, "org_other", "ABCD")
     for (let n = 5_100; n < 10_000; n++) put(n, "org_crowd", "ABCD")
@@ -117,7 +118,7 @@ describe("packed keys", () => {
       asked("ABCD", 100)[0],
       asked("ABCD", 9_999)[0]
     ]).toEqual(["key_10000", "key_10001", "key_100", undefined])
-    // Revoked ones make room at once, and are asked no more.
+    // Revoked keys make room at once, and are no longer tried.
     for (let n = 100; n < 9_990; n++) put(n, "org_crowd", "ABCD", 5)
     expect([asked("ABCD", 9_999)[0], asked("ABCD", 100)[0], asked("ABCD")[1]]).toEqual(["key_9999", undefined, 12])
   })

@@ -1,4 +1,4 @@
-/** When a key is no wider than the one that makes it. */
+/** When a key is no wider than the key that creates it. */
 import { describe, expect, it } from "vitest"
 import { isInCidrs } from "../../../src/net/network-address.ts"
 import { widerFields, type Width, withinCidrs, withinOrigins } from "../../../src/access/keys/narrower.ts"
@@ -16,7 +16,7 @@ const open: Width = {
 }
 
 describe("a new key", () => {
-  it("is told all that is wider at once", () => {
+  it("is refused with everything that is wider at once", () => {
     const narrow: Width = {
       ...open,
       collections: ["a"],
@@ -65,7 +65,7 @@ describe("a new key", () => {
   ])("%s", (_name, asked, own, expected) => {
     expect(widerFields({ ...open, ...asked }, { ...open, ...own })).toEqual(expected)
   })
-  it("has addresses only that its creator has", () => {
+  it("may only have addresses that its creator has", () => {
     const cidrs = [
       "0.0.0.0/0",
       "10.0.0.0/8",
@@ -108,7 +108,7 @@ describe("a new key", () => {
       withinCidrs(["10.1.0.0/16", "8.8.8.8"], ["10.0.0.0/8"])
     ]).toEqual([false, true, false])
   })
-  it("has origins only that its creator has", () => {
+  it("may only have origins that its creator has", () => {
     const entries = [
       "*",
       "https://shop.example",

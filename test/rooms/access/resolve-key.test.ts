@@ -62,14 +62,14 @@ describe("a presented text", () => {
     ])
     expect(found(known, "value-of-a", NOW + 10_000)).toBe("refused")
   })
-  it("is an installation's key for its runtime alone", () => {
+  it("is an installation's key only for its runtime", () => {
     const known = knowing([key("key_I", "installed", { scope: "installation" }), key("key_A", "value-of-a")])
     expect(found(known, "installed")).toBe("refused")
     expect(found(known, "installed", NOW, { scope: "installation" })).toBe("key_I")
     expect(found(known, "value-of-a", NOW, { scope: "installation" })).toBe("refused")
     expect(found(known, "nobody", NOW, { scope: "installation" })).toBe("unknown")
   })
-  it("is a scoped token on the gateway only, and not behind its key's end", () => {
+  it("is a scoped token only on the gateway, and not after its key has ended", () => {
     const token = (organization_id: string) =>
       signScopedToken(
         { key_id: "key_A", organization_id, index: "products", scopedFilter: "shop:1", expires_at: NOW / 1_000 + 5 },
@@ -88,7 +88,7 @@ describe("a presented text", () => {
       "refused"
     )
   })
-  it("counts against its network where it is nobody's: the 601st of a minute is told to wait", () => {
+  it("counts against its network if it is unknown: the 601st of a minute must wait", () => {
     const known = knowing([])
     const refusal = () => unresolvedRefusal(known, "unknown", { ...asked, key: "nobody" }, NOW)
     for (let i = 0; i < 600; i++) expect(refusal()._tag).toBe("Unauthorized")

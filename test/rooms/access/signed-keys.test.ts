@@ -1,6 +1,6 @@
 /**
- * Keys that carry what they may do: scoped tokens and browser keys as pure functions, and the addresses and origins
- * that keys list.
+ * Keys that contain their own permissions: scoped tokens and browser keys as pure functions, and the addresses and
+ * origins that keys list.
  */
 import { createHmac } from "node:crypto"
 import { describe, expect, it } from "vitest"
@@ -24,7 +24,7 @@ const before = 999_999,
   after = 1_000_000
 
 describe("a scoped token", () => {
-  it("is the payload and its HMAC, as the contract writes it", () => {
+  it("is the payload and its HMAC, as the contract defines it", () => {
     const text = signScopedToken(token, signingKey)
     const [payload, signature] = text.slice("ss_scoped_".length).split(".")
     const json = Buffer.from(payload, "base64url").toString()
@@ -32,7 +32,7 @@ describe("a scoped token", () => {
     expect(signature).toBe(createHmac("sha256", signingKey).update(json).digest("base64url"))
     expect(verifyScopedToken(text, before, keyOf)).toEqual(token)
   })
-  it("ends with its second, with its organization and with any change", () => {
+  it("ends at its expiry, with its organization, and with any change", () => {
     const text = signScopedToken(token, signingKey)
     expect(verifyScopedToken(text, after, keyOf)).toBeUndefined()
     expect(verifyScopedToken(text, before, () => undefined)).toBeUndefined()
@@ -54,7 +54,7 @@ describe("a scoped token", () => {
       expect(verifyScopedToken(forged, before, keyOf)).toBeUndefined()
     }
   })
-  it("of odd shapes is none", () => {
+  it("of an invalid shape is rejected", () => {
     const signed = (json: string) =>
       `ss_scoped_${Buffer.from(json).toString("base64url")}.${createHmac("sha256", signingKey).update(json).digest("base64url")}`
     for (const json of [

@@ -1,6 +1,6 @@
 /**
- * Minutes of searches: what is counted in any process is read by all, of one organization, goes after a day, and is
- * kept only of organizations whose alerts look at it.
+ * Minutes of searches: counts of any process can be read by all, for one organization; they are removed after a day,
+ * and only stored for organizations with alerts that use them.
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Layer, Scope } from "effect"
@@ -13,14 +13,14 @@ import { layerTestSql } from "../../support/postgres.ts"
 
 const START = Date.UTC(2026, 10, 23, 16)
 
-/** An alert of an organization, on a figure. */
+/** Creates an organization with an alert on a figure. */
 const alertOn = Effect.fnUntraced(function* (organizationId: string, metric: string, enabled = true) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`INSERT INTO organizations (id, name, plan, created_at) VALUES (${organizationId}, 'x', 'free', 0)`
   yield* sql`INSERT INTO alerts (id, organization_id, name, metric, op, threshold, window_minutes, enabled, state, created_at, updated_at)
     VALUES (${`alert_${organizationId}`}, ${organizationId}, 'a', ${metric}, '>', 1, 5, ${enabled}, 'ok', 0, 0)`
 })
-/** A process that counts, until its scope is closed. */
+/** A process that counts until its scope is closed. */
 const counting = (clock: Clock.Clock, scope: Scope.Scope) =>
   Effect.gen(function* () {
     const minutes = yield* SearchMinutes.make
@@ -29,7 +29,7 @@ const counting = (clock: Clock.Clock, scope: Scope.Scope) =>
   }).pipe(Effect.provideService(Clock.Clock, clock))
 
 describe("minutes of searches", () => {
-  it.live("add up over processes, by organization and window, where an alert looks at them", () =>
+  it.live("add up over processes, by organization and window, if an alert uses them", () =>
     Effect.gen(function* () {
       const { clock, forward, now } = yield* makeSetClock(START)
       const at = Effect.provideService(Clock.Clock, clock)
@@ -61,7 +61,7 @@ describe("minutes of searches", () => {
     }).pipe(Effect.provide(Layer.merge(Identifiers.layer, Layer.fresh(layerTestSql))))
   )
 
-  it("are held of the newest of very many organizations, and given once, whole, until they are over", () => {
+  it("are kept for the newest of very many organizations, and returned once, complete, when they are over", () => {
     let now = START
     const minutes = new SearchMinutes(() => now)
     for (let i = 0; i < 25_000; i++) minutes.add(`org_${i}`, 10, false)

@@ -1,4 +1,4 @@
-/** When alerts fire: the decision alone, and the looks of three processes by a set clock. */
+/** When alerts fire: the decision alone, and the checks of three processes by a set clock. */
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -15,7 +15,7 @@ const START = Date.UTC(2026, 10, 23, 16)
 const above = { metric: "ctr", op: ">", threshold: 0.5 } as const
 
 describe("an alert", () => {
-  it("fires once a crossing and is armed again when the condition is false", () => {
+  it("fires once for each crossing and is armed again when the condition is false", () => {
     expect(judged(above, "ok", 0.5)).toEqual({ state: "ok", hasFired: false })
     expect(judged(above, "ok", 0.6)).toEqual({ state: "firing", hasFired: true })
     expect(judged(above, "firing", 0.7)).toEqual({ state: "firing", hasFired: false })
@@ -28,7 +28,7 @@ describe("an alert", () => {
     expect(knownValue("ctr", 0.5, 50)).toBe(0.5)
     expect(knownValue("searches", 3, 3)).toBe(3)
   })
-  it("sees percentiles right to an eighth", () => {
+  it("estimates percentiles to within an eighth", () => {
     const counts = new Array<number>(60).fill(0)
     for (let ms = 1; ms <= 1_000; ms++) counts[stepOf(ms)]!++
     expect(percentileOf(counts, 0.95)! / 950).toBeGreaterThan(0.875)
@@ -53,8 +53,8 @@ const alertOf = (organization_id: string, id: string): StoredAlert => ({
   updated_at: START
 })
 
-describe("looks at alerts", () => {
-  it.live("are made each 30 seconds, once over processes, and tell a crossing in the outbox once", () =>
+describe("checks of alerts", () => {
+  it.live("are made every 30 seconds, once over all processes, and write a crossing to the outbox once", () =>
     Effect.gen(function* () {
       const { clock, forward, now } = yield* makeSetClock(START)
       const sql = yield* SqlClient.SqlClient

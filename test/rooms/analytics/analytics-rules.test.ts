@@ -1,6 +1,6 @@
 /**
- * Rules around a real engine and a real Postgres: increments once through crashes at every point, counts through
- * crashed flushes, two tenants.
+ * Rules with a real engine and a real Postgres: increments are applied once through crashes at every point, counts
+ * survive crashed flushes, and two tenants are separate.
  */
 import { assert, it } from "@effect/vitest"
 import { Data, Effect, Fiber, Layer } from "effect"
@@ -50,12 +50,12 @@ const told = (organizationId: string, events: ReadonlyArray<BehaviouralEvent>) =
   })
 })
 
-it.live("a counter reaches the document once, wherever a round is cut off", () =>
+it.live("a counter reaches the document once, wherever a round is interrupted", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const real = createEngine()
     const resources = memoryResources()
-    /** Ends the round at the n-th touch of the engine, before or after the write has happened. */
+    /** Ends the round at the n-th call of the engine, before or after the write has happened. */
     let crashIn = Number.POSITIVE_INFINITY
     const touch = () => {
       if (--crashIn === 0) throw new Crash({ message: "killed" })
@@ -123,7 +123,7 @@ it.live("a counter reaches the document once, wherever a round is cut off", () =
     const round = Effect.provide(publishRules, layers)
     let crashes = 0
     for (let turn = 0; turn < 60; turn++) {
-      // As a flush does it; one document does not exist.
+      // Written as a flush does; one of the documents does not exist.
       for (const id of ["org_a", "org_b"]) {
         for (const [name, weight] of [
           ["clicks", 3],
@@ -151,7 +151,7 @@ it.live("a counter reaches the document once, wherever a round is cut off", () =
       const answer = yield* Effect.promise(async () => real.get(id, "c", [document]))
       assert.strictEqual(Number(answer.ok ? answer.value[0]?.n : undefined), value, key)
     }
-    // A value set by its owner stays, and counting continues from it.
+    // A value set by its owner is kept, and counting continues from it.
     yield* Effect.promise(() =>
       real.write("org_a", "c", [
         { kind: "put", action: "update", dirtyValues: undefined, document: { id: "d0", n: 7 } }
@@ -165,7 +165,7 @@ it.live("a counter reaches the document once, wherever a round is cut off", () =
   }).pipe(Effect.provide(layerTestSql), Effect.scoped)
 )
 
-it("what a document leads to is decided by its field alone", () => {
+it("the next step of a counter depends only on the document's field", () => {
   const counter = { document_id: "d", counted: 5, applied: 2, before: null, after: null, intended: null }
   assert.deepStrictEqual(counterStep(counter, 10, 4), { kind: "intend", before: 10, after: 22, intended: 5 })
   const meant = { ...counter, counted: 9, before: 10, after: 22, intended: 5 }
@@ -281,13 +281,13 @@ it.live("rules count through crashed flushes, from their creation on, each for i
         kept.map((row) => ({ ...row })),
         ["org_x", "org_y"].map((id) => ({ organization_id: id, n: clicks(id), distinct: clicks(id) }))
       )
-      // Bounded by age and by number, rule by rule.
+      // Bounded by age and by number, for each rule.
       assert.strictEqual(
         yield* atTime(NOW + 1_000)(expireRuleEvents(1_000, 10)),
         clicks("org_x") + clicks("org_y") - 20
       )
       assert.strictEqual(yield* atTime(NOW + 40 * 86_400_000)(expireRuleEvents(1_000, 10)), 20)
-      // A deleted rule takes its figures along.
+      // Deleting a rule deletes its figures.
       yield* sql`DELETE FROM analytics_rules WHERE organization_id = 'org_x'`
       const [left] = yield* sql<{
         n: number

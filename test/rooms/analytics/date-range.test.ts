@@ -1,4 +1,4 @@
-/** `from` and `to` of analytics: what is taken, what it means, what is refused. */
+/** `from` and `to` of analytics: what is accepted, what it means, and what is refused. */
 import { describe, expect, it } from "vitest"
 import { parseDateRange } from "../../../src/analytics/date-range.ts"
 import { normalizeQuery } from "../../../log/normalize-query.ts"
@@ -24,7 +24,7 @@ describe("a range", () => {
       "2026-03-01T10:00:00.000Z"
     ])
   })
-  it("understands offsets, also one whose plus became a blank in the address", () => {
+  it("accepts offsets, also when the plus became a blank in the address", () => {
     expect(range("2026-03-01T02:00:00+02:00", "2026-03-01T02:00:00-0130")).toEqual([
       "2026-03-01T00:00:00.000Z",
       "2026-03-01T03:30:00.000Z"

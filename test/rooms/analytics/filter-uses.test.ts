@@ -1,4 +1,4 @@
-/** What filters and facets a search used, from its texts; and that their figures are those of the searches. */
+/** Which filters and facets a search used, from its texts; and that their figures are those of the searches. */
 import { describe, expect, it } from "vitest"
 import { USES_MAX, usesOf } from "../../../streams/figures/filter-uses.ts"
 import type { Deltas } from "../../../streams/facts/deltas.ts"
@@ -31,7 +31,7 @@ describe("filters of a search", () => {
     [":::", []],
     ["&& || :", []]
   ])("%s", (text, uses) => expect(filters(text)).toEqual(uses))
-  it("and facets, without their ranges", () => {
+  it("include facets, without their ranges", () => {
     expect(usesOf(undefined, "brand, price(cheap:[0,10], dear:[10,]),brand")).toEqual([
       ["facet", "brand", ""],
       ["facet", "price", ""]
@@ -56,7 +56,7 @@ describe("filters of a search", () => {
     }
     expect(usesOf(Array.from({ length: 40 }, (_, i) => `f${i}:1`).join("&&"), "a")).toHaveLength(USES_MAX)
   })
-  it("count as the searches do that used them, whatever is taken back", () => {
+  it("are counted like the searches that used them, whatever is taken back", () => {
     const sumsOf = (deltas: Deltas) => {
       const sums = [0, 0, 0, 0]
       deltas.eachInstant((_key, _at, values, from) =>

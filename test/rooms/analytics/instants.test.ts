@@ -1,4 +1,4 @@
-/** Packed instants: additions are read back, whatever the numbers, also next to values packed by earlier programs. */
+/** Packed instants: additions can be read back, whatever the numbers, also beside values packed by earlier versions. */
 import { describe, expect, it } from "vitest"
 import { Packr } from "msgpackr"
 import { INSTANT_TABLES, type InstantTable, MinutePacker, MinuteReader } from "../../../streams/figures/instants.ts"
@@ -40,9 +40,9 @@ describe("a minute's instants", () => {
       expect(readAll(packer.pack())).toEqual(added)
     }
   })
-  it("without any are nothing", () =>
+  it("are empty without additions", () =>
     expect(readAll(new MinutePacker().pack())).toEqual({ queries: [], products: [], events: [], filters: [] }))
-  it("that were packed as one list of numbers a table are read too", () => {
+  it("that were packed as one list of numbers for each table can be read too", () => {
     const packed = new Packr({ useRecords: false }).pack([
       3,
       ["c", "q"],

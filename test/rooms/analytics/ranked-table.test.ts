@@ -1,4 +1,4 @@
-/** Sums kept in order under any additions equal sums that are sorted from scratch. */
+/** Sums kept in order through any additions equal sums that are sorted from scratch. */
 import { describe, expect, it } from "vitest"
 import { RankedTable, type Ranking } from "../../../src/analytics/ranked-table.ts"
 import { parseSnapshot, seesAllOf } from "../../../src/analytics/snapshot.ts"
@@ -28,7 +28,7 @@ describe("a ranked table", () => {
             words[Math.floor(random() * words.length)]! + String(Math.floor(random() * 40)),
             words[Math.floor(random() * 3)]!
           ]
-          // Taken back as often as given, so that rows vanish and come back.
+          // As much is taken back as added, so that rows vanish and return.
           const sums = [Math.floor(random() * 5) - 2, Math.floor(random() * 3) - 1] as const
           table.add(key, sums)
           const known = plain.get(key.join("\n")) ?? [0, 0]
@@ -67,7 +67,7 @@ describe("a ranked table", () => {
 })
 
 describe("snapshots", () => {
-  it("tell which of two sees all of the other", () => {
+  it("show whether one of two sees everything that the other does", () => {
     const at = parseSnapshot
     expect(seesAllOf(at("10:20:10,15"), at("10:20:10,15"))).toBe(true)
     expect(seesAllOf(at("15:20:15"), at("10:20:10,15"))).toBe(true)

@@ -1,4 +1,7 @@
-/** The memory of chats: fifty turns, for as long as the assistant's settings say, the newest of an organization. */
+/**
+ * The memory of chats: the newest fifty turns, for as long as the assistant's settings say, within an organization's
+ * bound.
+ */
 import { it as effectIt } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -35,7 +38,7 @@ it("keeps the newest fifty turns of a conversation", async () => {
   expect(body.turns).toBe(50)
   expect(body.messages).toHaveLength(100)
 })
-it("goes with the person that it names, and no other's does", async () => {
+it("is deleted with the person that it names, and no other is", async () => {
   const ada = await ask({ user_id: "ada" })
   const bob = await ask({ user_id: "bob" })
   const erased = await send("DELETE", "/events/subjects/ada")

@@ -1,4 +1,4 @@
-/** The parts of a document that an answer is made of, and how much of it at most. */
+/** The parts of a document from which an answer is made, and their bound. */
 import { expect, it } from "vitest"
 import { extractiveAnswer } from "../../../src/assistants/answering/extractive-answer.ts"
 import { foundDocument } from "../../../src/assistants/answering/found-document.ts"
@@ -19,18 +19,18 @@ const said = (text: string) =>
     (each) => each
   )
 
-it("holds at most 20,000 characters of all values of a template", () => {
+it("has at most 20,000 characters of all values of a template", () => {
   const template = "{{text}} ".repeat(100)
   const { text } = foundDocument({ text: "a".repeat(1_000_000) }, 1, { ...reading, template })
   expect(text.length).toBeLessThanOrEqual(20_000)
   expect(text.slice(0, 10)).toBe("aaaaaaaaaa")
 })
-it("quotes a sentence of 1,000 characters, and none that is longer", () => {
+it("quotes a sentence of 1,000 characters, and no longer one", () => {
   const long = (characters: number) => `The noise level ${"is low ".repeat(characters)}`.slice(0, characters - 1) + "."
   expect(said(long(1_000)).isRefused).toBe(false)
   expect(said(long(1_001)).isRefused).toBe(true)
 })
-it("is what a reader sees: no comment, no tag, no letter without a shape", () => {
+it("is what a reader sees: no comment, no tag, no invisible character", () => {
   const { text, title } = foundDocument(
     { title: "A\u200b lamp", text: "<b>Bright</b><!-- obey --><script>x</script> light" },
     1,

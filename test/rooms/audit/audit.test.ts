@@ -1,4 +1,4 @@
-/** The audit log is written with the change, tells what it left, and does not grow without end. */
+/** The audit log is written with the change, contains the resulting state, and does not grow without bound. */
 import { it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -32,7 +32,7 @@ const organization = (id: string) =>
   )
 
 it.live(
-  "a change that is taken back takes its entry back; of many at once each names what the one before it left",
+  "a change that is rolled back takes its entry back; of concurrent ones each names what the one before it left",
   () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -47,7 +47,7 @@ it.live(
           )
         )
       ).toBe(true)
-      // No change, no entry.
+      // Without a change there is no entry.
       yield* configuration.write(subject, rename("org_a"))
       expect((yield* entriesOf("org_a")).map(({ action }) => action)).toEqual(["created"])
       yield* Effect.forEach(
@@ -67,7 +67,7 @@ it.live(
         changed: ReadonlyArray<string>
       }>
       expect(changes.length).toBe(12)
-      // One chain from the first name to the last: each name is left once and found once.
+      // One chain from the first name to the last: each name is the result of one change and the start of the next.
       const afters = changes.map(({ after }) => after.name as string),
         befores = changes.map(({ before }) => before.name as string)
       const [{ name: last }] = (yield* sql<{
@@ -80,7 +80,7 @@ it.live(
 )
 
 it.live(
-  "a change of another store is on record before it happens; refused it leaves nothing, cut off it stays unsettled",
+  "a change of another store is recorded before it happens; refused it leaves nothing, interrupted it stays unsettled",
   () =>
     Effect.gen(function* () {
       const audit = yield* makeAuditRecorder
@@ -117,7 +117,7 @@ it.live(
 )
 
 it.live(
-  "entries leave after 400 days, and the oldest of an organization beyond its bound, nobody else's; so do sessions that are over",
+  "entries are removed after 400 days, and the oldest beyond an organization's bound; so are sessions that are over",
   () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,4 @@
-/** Valid names in a manifest: a restore creates files and reads parts by these names. */
+/** Which names are valid in a manifest: a restore creates files and reads parts by these names. */
 import { createHash } from "node:crypto"
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -78,18 +78,18 @@ describe("parts of a backup", () => {
   ])("that no backup has are refused: %j", (path) => {
     expect(fault(path)).toMatch(/no backup has/)
   })
-  it("that stand twice are refused, also where only case or accents are written differently", () => {
+  it("that are listed twice are refused, also if only case or accents differ", () => {
     expect(fault("files/a", "files/b", "files/a")).toMatch(/twice: "files\/a"/)
     expect(fault("files/a", "files/A")).toMatch(/twice/)
     expect(fault("files/\u00e9", "files/e\u0301")).toMatch(/twice/)
   })
-  it("of each table are there, once", () => {
+  it("exist once for each table", () => {
     const table = (name: string) => ({ name, columns: [], rows: 0 })
     expect(partFault({ parts: [part("postgres/a")], tables: [table("a")] })).toBeUndefined()
     expect(partFault({ parts: [part("postgres/a")], tables: [table("../a")] })).toMatch(/no part of its own/)
     expect(partFault({ parts: [part("postgres/a")], tables: [table("a"), table("a")] })).toMatch(/no part of its own/)
   })
-  it("as a backup writes them pass", () => {
+  it("pass as a backup writes them", () => {
     expect(
       fault(
         "postgres/api_keys",

@@ -1,6 +1,6 @@
 /**
- * Rows of every kind of column come back as they were, also into the schema of an earlier version, which then migrates
- * on.
+ * Rows with every kind of column are restored unchanged, also into the schema of an earlier version, which is then
+ * migrated.
  */
 import { it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -17,11 +17,11 @@ import { acquireEmptyPostgres } from "../../support/postgres.ts"
 const VERSION = 25
 const odd = "quote ' \" back\\slash \\. tab\t line\nend, ünï, \u{1F600}, \\N"
 
-it.live("rows survive the way into another database, transactions' numbers do not", () =>
+it.live("rows survive the move to another database, transaction numbers do not", () =>
   Effect.scoped(
     Effect.gen(function* () {
       const [from, to] = [yield* acquireEmptyPostgres, yield* acquireEmptyPostgres]
-      // The servers write and read here, under whichever user they run.
+      // The servers write and read here, whichever user runs them.
       const folder = yield* Effect.acquireRelease(
         Effect.sync(() => {
           const made = mkdtempSync(join(tmpdir(), "dowser-rows-"))
@@ -80,7 +80,7 @@ it.live("rows survive the way into another database, transactions' numbers do no
         }),
         Layer.provideMerge(layerUpTo(VERSION), layerSql(to))
       )
-      // A start of today's program does the rest.
+      // Starting the current program does the rest.
       yield* Effect.provide(
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,4 @@
-/** Memory of the click reader is bounded in bytes: senders of events choose the ids of documents. */
+/** The memory of the click reader is bounded in bytes, because senders of events choose the ids of documents. */
 import { expect, it } from "vitest"
 import type { BehaviouralEvent, ServedSearch } from "../../../log/event-schema.ts"
 import { ClickedGrades } from "../../../engine-sdk/src/judging/clicked-grades.ts"
@@ -25,7 +25,7 @@ const event = (n: number, more: Partial<BehaviouralEvent>): BehaviouralEvent =>
     ...more
   }) as BehaviouralEvent
 
-it("counts 200 documents that one visitor took of a search", () => {
+it("counts at most 200 documents that one visitor chose from a search", () => {
   const told: Array<ClickedSearch> = []
   const open = new OpenSearches((search) => told.push(search))
   open.answered(answered(1))
@@ -33,7 +33,7 @@ it("counts 200 documents that one visitor took of a search", () => {
   open.end()
   expect(told.map(({ taken }) => taken.size)).toEqual([200])
 })
-it("tells the oldest searches when those that are open hold more than 64 MB", () => {
+it("emits the oldest searches when the open ones take more than 64 MB", () => {
   let told = 0
   const open = new OpenSearches(() => void told++)
   for (let n = 0; n < 4_000; n++) {
@@ -42,13 +42,13 @@ it("tells the oldest searches when those that are open hold more than 64 MB", ()
       event(n, { type: "search", document_ids: Array.from({ length: 50 }, (_, i) => `${i}${"x".repeat(250)}`) })
     )
   }
-  // Some 30 kB each: about two thousand have room.
+  // Some 30 kB each, so about two thousand fit.
   expect(told).toBeGreaterThan(1_500)
   expect(told).toBeLessThan(2_500)
   open.end()
   expect(told).toBe(4_000)
 })
-it("counts 1,000 documents of a query", () => {
+it("counts at most 1,000 documents of a query", () => {
   const grades = new ClickedGrades()
   for (let i = 0; i < 200; i++)
     grades.add(
@@ -58,7 +58,7 @@ it("counts 1,000 documents of a query", () => {
     )
   expect(grades.grades(20, 0).length).toBe(1_000)
 })
-it("forgets queries that were searched least when all hold more than 96 MB", () => {
+it("forgets the least searched queries when all take more than 96 MB", () => {
   const queries = new ClickedQueries()
   const shown = Array.from({ length: 50 }, (_, i) => `${i}${"x".repeat(250)}`)
   for (let i = 0; i < 40; i++) queries.add({ visitor: "", at: 0, found: 0, q: "often", shown, taken: new Map() })

@@ -1,6 +1,6 @@
 /**
- * Whom a write waits for, as properties over random schedules: a lease never ends for others before it has for its
- * holder.
+ * Whom a write waits for, as properties over random schedules: a lease never ends for others before it has ended for
+ * its holder.
  */
 import { describe, expect, it } from "vitest"
 import { makeRandom } from "../../../fixtures/random.ts"
@@ -18,10 +18,10 @@ import {
 const LEASE = 1_000
 
 describe("leases of configuration", () => {
-  it("end for whoever waits after they have ended for their holder, whatever messages take and clocks say", () => {
+  it("end for waiting writers after they have ended for their holder, whatever delays and clocks there are", () => {
     const random = makeRandom("leases")
     for (let round = 0; round < 2_000; round++) {
-      // True time in ms; the holder's clock and the waiter's run 1% apart and began at different moments.
+      // True time in ms; the clocks of the holder and of the waiter run 1 % apart and started at different moments.
       const rates = { holder: 0.995 + random.next() * 0.01, waiter: 0.995 + random.next() * 0.01 }
       const origins = { holder: random.below(1e6), waiter: random.below(1e6) }
       const on = (who: "holder" | "waiter", t: number) => origins[who] + t * rates[who]
@@ -38,7 +38,7 @@ describe("leases of configuration", () => {
         const at = t + random.below(200)
         known = observe(known, [{ process: "p", confirmed: 0, renewals: stored }], on("waiter", at))
         if (ended(known, on("waiter", at), LEASE).length === 0) continue
-        // Ended by the waiter only if the row is still as it saw it.
+        // The waiter ends the lease only if the row is still as it saw it.
         if (renewals.filter(({ storedAt }) => storedAt <= at).length !== stored) continue
         const holderBelieves = leaseEnd(on("holder", renewals[stored - 1]!.sentAt), LEASE)
         expect(on("holder", at)).toBeGreaterThanOrEqual(holderBelieves)
@@ -70,12 +70,12 @@ describe("leases of configuration", () => {
       )
     }
   })
-  it("are not renewed by who has known of a change for a lease and could not read it", () => {
+  it("are not renewed by a process that knows of a change for a lease but cannot read it", () => {
     expect(mayRenew(undefined, 5_000, LEASE)).toBe(true)
     expect(mayRenew(4_001, 5_000, LEASE)).toBe(true)
     expect(mayRenew(4_000, 5_000, LEASE)).toBe(false)
   })
-  it("changes are read once for each row, of each organization", () => {
+  it("changes are read once for each row, for each organization", () => {
     const change = (organizationId: string, id: string): Change => ({ kind: "api_key", organizationId, id })
     const found = subjectsByKind([
       change("a", "1"),

@@ -1,6 +1,6 @@
 /**
- * The rooms that remember configuration, twice over one Postgres and one engine: what one writes, the other has when it
- * is answered.
+ * The rooms that keep configuration in memory, in two processes over one Postgres and one engine: once a write of one
+ * process is answered, the other sees it.
  */
 import { assert, it } from "@effect/vitest"
 import { createHash, createHmac } from "node:crypto"
@@ -59,7 +59,7 @@ const newKey = (organization_id: string, value?: string) => ({
 const statusOf = <A, E extends { readonly _tag: string }>(effect: Effect.Effect<A, E>) =>
   Effect.match(effect, { onFailure: ({ _tag }) => _tag as string, onSuccess: () => "ok" })
 
-it.live("keys, organizations, resources, dictionaries and rules of one process are those of the other", () =>
+it.live("keys, organizations, resources, dictionaries and rules of one process are visible in the other", () =>
   Effect.scoped(
     Effect.gen(function* () {
       const server = yield* acquireTestPostgres
@@ -140,21 +140,21 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
       )
       const { key, value } = yield* b.access.createKey(newKey(organization.id))
       assert.strictEqual(yield* statusOf(a.access.check(presented(value))), "ok")
-      // A key that the other process made can sign here.
+      // A key created by the other process can sign here.
       const parameters = JSON.stringify({ filter_by: "a:1" })
       const secured = Buffer.from(
         `${createHmac("sha256", value).update(parameters).digest("base64")}${value.slice(0, 4)}${parameters}`
       ).toString("base64")
       const asSecured = yield* statusOf(a.access.check(presented(secured)))
       assert.deepStrictEqual([asSecured, yield* statusOf(b.access.check(presented(secured)))], ["ok", "ok"])
-      // The same value at the same time at both: one of them has it.
+      // The same value at the same time in both processes: only one of them succeeds.
       const twice = yield* Effect.forEach(
         [a, b],
         ({ access }) => statusOf(access.createKey(newKey(other.id, "a-value-of-the-callers-own-choice"))),
         { concurrency: 2 }
       )
       assert.deepStrictEqual(twice.sort(), ["KeyValueTaken", "ok"])
-      // Two changes at the same time, of different fields: neither is lost.
+      // Two concurrent changes of different fields: neither is lost.
       yield* Effect.all(
         [
           a.organizations.set(organization.id, { plan: "unlimited" }),
@@ -183,12 +183,12 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
         assert.strictEqual(yield* statusOf(access.check(presented(secured))), "Unauthorized")
         assert.deepStrictEqual(access.listKeys(organization.id), [])
       }
-      // Neither the value nor what signs for it.
+      // Neither the value nor anything that could sign for it is stored.
       const digest = createHash("sha256").update(value).digest()
       assert.strictEqual(lookupHash(digest).toString("hex"), key.lookup_hash)
       assert.notStrictEqual(digest.toString("hex"), key.lookup_hash)
 
-      // Derived keys: both processes sign with one key, whichever made it, and both see when such a key is revoked.
+      // Derived keys: both processes sign with the same key, whichever created it, and both see its revocation.
       const minter = yield* a.access.createKey({ ...newKey(organization.id), scope: "full" })
       const parent = yield* b.access.createKey(newKey(organization.id))
       const browserKey = {
@@ -227,14 +227,14 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
       assert.deepStrictEqual(yield* statuses, all("Unauthorized", "ok", "CollectionNotAllowed"))
       yield* a.access.revokeKey(organization.id, parent.key.id)
       assert.deepStrictEqual(yield* statuses, all("Unauthorized", "Unauthorized", "Unauthorized"))
-      // Expired keys that say so disappear, once, whichever process looks first.
+      // Expired keys with `autodelete` are deleted once, whichever process looks first.
       yield* a.access.createKey({ ...newKey(organization.id), autodelete: true, expires_at: 1 })
       assert.deepStrictEqual(
         (yield* Effect.forEach([a, b], ({ access }) => access.deleteExpired, { concurrency: 2 })).sort(),
         [0, 1]
       )
       for (const { access } of [a, b]) assert.deepStrictEqual(access.listKeys(organization.id), [])
-      // Members and sessions: signing in or out at one process applies to the other.
+      // Members and sessions: signing in or out in one process applies to the other.
       const operator = { type: "operator" } as const
       const { member: owner } = yield* a.people.addMember(operator, organization.id, {
         email: "o@x.example",
@@ -265,7 +265,7 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
         [yield* asks(a.people, opened.token, "owner"), yield* asks(b.people, opened.token, "owner")],
         ["ok", "ok"]
       )
-      // Two owners make each other members at the same time, each at another process: one stays.
+      // Two owners demote each other at the same time in different processes: one remains an owner.
       const demoted = yield* Effect.forEach(
         [
           [a, second],
@@ -312,7 +312,7 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
       yield* Effect.promise(() => b.resources.remove(own, "stemming_dictionary", "plurals"))
       assert.deepStrictEqual(told.splice(0).sort(), ["a plurals none", "b plurals none"])
 
-      // Rules, and what they make of a kept answer.
+      // Rules, and their effect on a cached answer.
       assert.isTrue(
         (yield* Effect.promise(async () =>
           createCollection(
@@ -341,7 +341,7 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
       assert.isDefined(compiledBy(b.rules))
       assert.notStrictEqual(JSON.stringify(b.rules.answerKey(own, visitor, 0)), before)
       assert.isUndefined(b.rules.get(other.id, collection))
-      // At the same time at both: the later write wins at both.
+      // At the same time in both: the later write wins in both.
       yield* Effect.forEach(
         [a, b],
         ({ rules }, i) =>

@@ -1,6 +1,6 @@
 /**
- * Members of an installation over one Postgres: whatever happens to a process, its connections or its way to the
- * database, no read that began after a write was answered misses it, and no write waits for who is gone.
+ * Members of an installation over one Postgres: whatever happens to a process, its connections or its path to the
+ * database, no read that began after a write was acknowledged misses it, and no write waits for a dead process.
  */
 import type { RowReaders } from "../../../src/identity/row-readers.ts"
 import { assert, it } from "@effect/vitest"
@@ -70,9 +70,9 @@ const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     const from = performance.now()
     return Effect.map(effect, (answer) => ({ answer, took_ms: performance.now() - from }))
   })
-/** The first answer that is not a refusal: a disconnected process tries again now and then. */
+/** The first answer that is not a refusal: a disconnected process retries at intervals. */
 const readable = <A, E>(read: Effect.Effect<A, E>) => Effect.retry(read, { times: 300, schedule: Schedule.spaced(50) })
-/** A lease and a half: what a busy machine adds is not what is tested. */
+/** A lease and a half; delays of a busy machine are not tested here. */
 const WITHIN_A_LEASE_MS = 1_500
 
 const scenario = (
@@ -96,7 +96,7 @@ const scenario = (
   )
 
 scenario(
-  "a read after a write's answer sees it, at every member, for two organizations, while members join and leave",
+  "a read after an acknowledged write sees it, at every member, for two organizations, while members join and leave",
   (address) =>
     Effect.gen(function* () {
       const random = makeRandom("interleavings")
@@ -135,12 +135,12 @@ scenario(
       assert.deepStrictEqual([written, reads], [200, 800])
       yield* members[0]!.remove("b", "y")
       for (const member of members) assert.isUndefined(yield* member.read("b", "y"))
-      // A process that left took its lease with it.
+      // A process that stopped took its lease with it.
       assert.strictEqual(yield* leases, 4)
     })
 )
 
-scenario("a write that fails has written nothing, nowhere, and no version is spent on it", (address) =>
+scenario("a write that fails has written nothing anywhere, and uses up no version", (address) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const [one, other] = yield* Effect.all([makeMember(address), makeMember(address)])
@@ -176,7 +176,7 @@ scenario("connections that Postgres ends, of listeners, leases and rooms, lose n
       const [stored] = yield* sql<{
         value: number
       }>`SELECT value FROM test_settings WHERE organization_id = 'a' AND id = 'x'`
-      // The write itself may meet the broken connection; a read after it is of now either way.
+      // The write itself may hit the broken connection; a later read is current either way.
       if (Exit.isSuccess(outcome)) assert.strictEqual(seen, outcome.value)
       assert.strictEqual(seen ?? 0, stored?.value ?? 0)
     }
@@ -185,7 +185,7 @@ scenario("connections that Postgres ends, of listeners, leases and rooms, lose n
 )
 
 scenario(
-  "a process that is frozen holds a write for a lease, then nobody; thawed, its first read sees what it slept through",
+  "a frozen process delays a write for a lease, then none; thawed, its first read sees what it missed",
   (address) =>
     Effect.gen(function* () {
       const one = yield* makeMember(address)
@@ -200,7 +200,7 @@ scenario(
         assert.isTrue(held.took_ms < WITHIN_A_LEASE_MS, `held for ${held.took_ms} ms`)
         assert.strictEqual(yield* leases, 1)
         const later = yield* one.write("a", "x")
-        // Waits in its pipe: the first thing it does.
+        // The request waits in the process's pipe, so it is the first thing that the process handles.
         const first = frozen.ask({ do: "read", organizationId: "a", id: "x" })
         process.kill(frozen.child.pid!, "SIGCONT")
         assert.deepStrictEqual(yield* Effect.promise(() => first), { value: later })
@@ -212,7 +212,7 @@ scenario(
     })
 )
 
-scenario("a process that is killed holds a write for a lease at most, and the next one not at all", (address) =>
+scenario("a killed process delays a write for at most a lease, and the next one not at all", (address) =>
   Effect.gen(function* () {
     const one = yield* makeMember(address)
     const killed = yield* memberProcess(address)
@@ -224,7 +224,7 @@ scenario("a process that is killed holds a write for a lease at most, and the ne
   })
 )
 
-scenario("a process that stands still with the next version in its hand lets others write", (address) =>
+scenario("a process that is frozen while it holds the next version lets others write", (address) =>
   Effect.gen(function* () {
     const one = yield* makeMember(address)
     const sql = yield* SqlClient.SqlClient
@@ -244,14 +244,14 @@ scenario("a process that stands still with the next version in its hand lets oth
     const held = yield* timed(one.write("a", "x"))
     assert.isTrue(held.took_ms < promised(2 * WITHIN_A_LEASE_MS), `held for ${held.took_ms} ms`)
     assert.strictEqual(yield* one.read("a", "x"), held.answer)
-    // Its version was not lost: nobody had it.
+    // Its version was not lost, because nobody had it.
     assert.deepStrictEqual(yield* sql`SELECT version::int4 AS version FROM configuration_version`, [{ version: 1 }])
     yield* Fiber.interrupt(standing)
   })
 )
 
 scenario(
-  "a member that cannot read its rows gives its lease up: a write waits two leases at most, and its own reads are refused",
+  "a member that cannot read its rows gives up its lease: a write waits two leases at most, and its reads are refused",
   (address) =>
     Effect.gen(function* () {
       const one = yield* makeMember(address)
@@ -274,7 +274,7 @@ scenario(
     })
 )
 
-scenario("a lease that was lost does not hold again before everything written meanwhile is read", (address) =>
+scenario("a lost lease is not held again before everything written meanwhile is read", (address) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const [one, other] = yield* Effect.all([makeMember(address), makeMember(address)])
@@ -300,13 +300,13 @@ scenario("a lease that was lost does not hold again before everything written me
   })
 )
 
-scenario("a member that missed more than is kept reads everything", (address) =>
+scenario("a member that missed more changes than are kept reads everything", (address) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const one = yield* makeMember(address)
     yield* one.write("a", "kept")
     yield* one.write("a", "removed")
-    // As ten thousand writes elsewhere would leave it: versions without their changes.
+    // What ten thousand writes elsewhere leave: versions without their changes.
     yield* sql.withTransaction(
       Effect.gen(function* () {
         yield* sql`INSERT INTO test_settings VALUES ('b', 'new', 7)`
@@ -316,7 +316,7 @@ scenario("a member that missed more than is kept reads everything", (address) =>
         yield* sql`SELECT pg_notify('dowser_configuration', '')`
       })
     )
-    // Its next write is answered with everything read.
+    // Its next write is acknowledged only when everything has been read.
     yield* one.write("a", "kept")
     assert.deepStrictEqual(
       [yield* one.read("a", "kept"), yield* one.read("a", "removed"), yield* one.read("b", "new")],
@@ -352,7 +352,7 @@ for (const way of ["cut", "block"] as const) {
         const held = yield* timed(one.write("a", "x"))
         assert.isTrue(held.took_ms < WITHIN_A_LEASE_MS, `held for ${held.took_ms} ms`)
         assert.isFalse(away.configuration.isCurrent())
-        // The Decision: for a while it goes on with what it has.
+        // For a while, the process intentionally continues with what it has.
         assert.strictEqual(yield* away.read("a", "x"), before)
         assert.isTrue(performance.now() - from < promised(5_000))
         // Counted from the end of its lease.
@@ -370,7 +370,7 @@ for (const way of ["cut", "block"] as const) {
   )
 }
 
-scenario("a member that leaves takes along a lease whose joining was never answered, and nobody else's", (address) =>
+scenario("a member that stops removes a lease even if its joining was never answered, and no other's", (address) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const names = Effect.map(
@@ -387,7 +387,7 @@ scenario("a member that leaves takes along a lease whose joining was never answe
   })
 )
 
-scenario("alone, a write is read at once, also when many write at the same time, and leaves no version behind", () =>
+scenario("in a single process a write is read at once, also with concurrent writes, and leaves no version behind", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const room = yield* Effect.provide(makeRoom, Layer.provide(Configuration.layerEmbedded, Identifiers.layer))

@@ -20,7 +20,7 @@ import { layerTestSql } from "../../support/postgres.ts"
 const START = Date.UTC(2026, 4, 4, 22)
 const HOUR = 3_600_000
 
-/** The flushes of a shop's evening, `perFlush` entries each; queries by country, so that segments differ. */
+/** The flushes of a shop's evening, `perFlush` entries each; queries differ by country, so that segments do too. */
 function* flushes(seed: number, organizationId: string, rename: (collection: string) => string): Generator<RollupSums> {
   const { events, served } = generate(seed, 500, START)
   const random = seeded(seed)
@@ -69,7 +69,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("kept figure
       filter({ collection: "products" }),
       filter({ collection: "products", segment: { dimension: "country", value: "de" } }),
       filter({ segment: { dimension: "country", value: undefined } }),
-      // Over midnight, both ends within a minute.
+      // Over midnight, with both ends within a minute.
       filter({ range: { from: START + 61_007, before: START + 3 * HOUR + 1_234 } })
     ]
   }
@@ -87,11 +87,11 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("kept figure
     )
   const made = (options: KeptTablesOptions) =>
     Effect.map(Layer.build(Layer.fresh(Rollups.layerWith(options))), Context.get(Rollups))
-  /** Kept from the first look on; and never kept. */
+  /** One keeps figures from the first look on, the other never does. */
   const both = Effect.all([made({ worth_ms: 0 }), made({ worth_ms: Number.POSITIVE_INFINITY })])
 
   it.effect(
-    "equal sums made anew after every flush, for every view, range and segment, and of one organization alone",
+    "equal sums from scratch after every flush, for every view, range and segment, and for one organization only",
     () =>
       Effect.scoped(
         Effect.gen(function* () {
@@ -116,7 +116,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("kept figure
       )
   )
 
-  it.effect("see what is committed late, behind what began after it", () =>
+  it.effect("see what is committed late, after transactions that began later", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -147,7 +147,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("kept figure
     )
   )
 
-  it.effect("are read anew after a rewrite, and a transaction that began earlier does not see later ones", () =>
+  it.effect("are read again after a rewrite, and a transaction that began earlier does not see later ones", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

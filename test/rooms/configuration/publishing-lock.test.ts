@@ -1,4 +1,4 @@
-/** Rounds of analytics rules and whoever copies the stores they move keep out of each other's way. */
+/** Rounds of analytics rules and copies of the stores that they change exclude each other. */
 import { it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber } from "effect"
 import { expect } from "vitest"
@@ -6,7 +6,7 @@ import { holdOff, unlessHeldOff } from "../../../src/analytics-rules/publishing-
 import { layerTestSql } from "../../support/postgres.ts"
 
 it.live(
-  "a round does not begin while it is held off, and holding off waits for the round that is under way, no longer than it may",
+  "a round does not begin while held off, and holding off waits for the running round, but only within its time",
   () =>
     Effect.gen(function* () {
       let rounds = 0
@@ -27,11 +27,11 @@ it.live(
       yield* Deferred.await(begun)
       expect(Exit.isFailure(yield* Effect.exit(Effect.scoped(holdOff(50))))).toBe(true)
       const holding = yield* Effect.forkChild(Effect.scoped(holdOff(10_000)))
-      // Rounds of other organizations' processes may run meanwhile.
+      // Rounds of other processes may run meanwhile.
       yield* Deferred.succeed(mayEnd, undefined)
       yield* Fiber.join(long)
       yield* Fiber.join(holding)
-      // A round that fails gives its place back too.
+      // A round that fails also frees its place.
       yield* Effect.exit(unlessHeldOff(Effect.fail("broken")))
       yield* Effect.scoped(holdOff(1_000))
     }).pipe(Effect.provide(layerTestSql))

@@ -1,7 +1,7 @@
 /**
  * Applying pushes, without an engine, a database or a clock: random pushes, read again from earlier offsets, with
- * crashes before the engine, inside its write and before the transaction. What is left equals what a reader that takes
- * one change after the other makes of the same log, and each change has one line in the journal.
+ * crashes before the engine, inside its write and before the transaction. The result equals that of applying one change
+ * after the other from the same log, and each change has one line in the journal.
  */
 import { describe, expect, it } from "vitest"
 import {
@@ -23,7 +23,7 @@ interface Stored {
   readonly partition: number
   readonly push: Push
 }
-/** Few documents, so that they meet; the same ids in both organizations. */
+/** Few documents, so that changes collide; the same ids in both organizations. */
 const drawLog = (draws: Draws): ReadonlyArray<ReadonlyArray<Stored>> => {
   const log: Array<Array<Stored>> = Array.from({ length: PARTITIONS }, () => [])
   for (let job = 0; job < 60; job++) {
@@ -32,7 +32,7 @@ const drawLog = (draws: Draws): ReadonlyArray<ReadonlyArray<Stored>> => {
     const partition = draws.whole(0, PARTITIONS - 1)
     const changes = Array.from({ length: draws.whole(1, 8) }, (_, i): PushedChange => {
       const isDeletion = draws.chance(0.25)
-      // A document of a partition stays there.
+      // A document stays in its partition.
       const external_id = `${partition}-${draws.whole(0, 5)}`
       return {
         external_id,
@@ -48,7 +48,7 @@ const drawLog = (draws: Draws): ReadonlyArray<ReadonlyArray<Stored>> => {
   return log
 }
 
-/** One change after the other, by the rules as a shop reads them. */
+/** Applies one change after the other, by the documented rules. */
 const makeModel = (log: ReadonlyArray<ReadonlyArray<Stored>>) => {
   const shop = new Map<string, { text: string | undefined; newest: number; gone: boolean }>()
   const fates: Array<string> = []
@@ -72,7 +72,7 @@ const makeModel = (log: ReadonlyArray<ReadonlyArray<Stored>>) => {
   return { texts, fates: fates.sort() }
 }
 
-/** The state that outlives a crash. */
+/** The state that survives a crash. */
 class World {
   readonly engine = new Map<string, string>()
   readonly known = new Map<string, DocumentVersion>()
@@ -82,13 +82,13 @@ class World {
 }
 const refusalOf = ({ change }: Arrived) => (change.document === "bad" ? "The document is bad." : undefined)
 
-/** A batch that the engine has. */
+/** A batch that the engine has, but that is not recorded yet. */
 interface Ahead {
   readonly entries: ReadonlyArray<Entry>
   readonly known: KnownDocuments
   readonly record: () => void
 }
-/** One life: until everything is applied, or a crash. */
+/** One run: until everything is applied, or until a crash. Returns whether everything was applied. */
 const live = (world: World, log: ReadonlyArray<ReadonlyArray<Stored>>, draws: Draws, crash: number): boolean => {
   const lines = new Lines(() => 1)
   const positions = world.offsets.map((offset) => (draws.chance(0.3) ? draws.whole(0, offset) : offset))
@@ -102,7 +102,7 @@ const live = (world: World, log: ReadonlyArray<ReadonlyArray<Stored>>, draws: Dr
     lines.put({ organizationId, collection, partition, offset, changes: changes.length, bytes, push })
   }
   const unread = () => [...positions.keys()].filter((partition) => positions[partition]! < log[partition]!.length)
-  /** Undefined: a crash inside the write. */
+  /** Undefined stands for a crash inside the write. */
   const write = (entries: ReadonlyArray<Entry>, before: KnownDocuments = new Map()): Ahead | undefined => {
     const parts = entries.map((entry) => ({ entry, push: log[entry.partition]![entry.offset]!.push }))
     const arrived = arrivedOf(parts)
@@ -137,7 +137,7 @@ const live = (world: World, log: ReadonlyArray<ReadonlyArray<Stored>>, draws: Dr
     return { entries, known: decided.known, record }
   }
   for (let steps = 0; ; steps++) {
-    // Some hundreds do.
+    // Some hundreds of steps suffice.
     if (steps > 100_000) throw new Error("The lines never run empty.")
     const open = unread()
     if (open.length > 0 && draws.chance(0.5)) read(draws.pick(open))
@@ -153,13 +153,13 @@ const live = (world: World, log: ReadonlyArray<ReadonlyArray<Stored>>, draws: Dr
     const isLast = entries.length === 0 || (mine.ahead !== undefined && draws.chance(0.3))
     const next = isLast ? undefined : write(entries, mine.ahead?.known)
     if (!isLast && next === undefined) return false
-    // The next one is written before the one ahead is recorded.
+    // The next batch is written before the previous one is recorded.
     if (draws.chance(crash)) return false
     if (mine.ahead !== undefined) {
       mine.ahead.record()
       lines.applied(mine.line, mine.ahead.entries)
     }
-    // Over, or the engine is away.
+    // The line is empty, or the engine is unavailable.
     if (isLast || draws.chance(0.1)) {
       atWork.splice(atWork.indexOf(mine), 1)
       if (isLast) lines.release(mine.line, 1)
@@ -168,7 +168,7 @@ const live = (world: World, log: ReadonlyArray<ReadonlyArray<Stored>>, draws: Dr
   }
 }
 describe("random pushes", () => {
-  it("end as one change after the other would, over 200 schedules with crashes and readings from before", () => {
+  it("have the result of one change after the other, over 200 schedules with crashes and repeated reads", () => {
     let crashes = 0
     for (let seed = 1; seed <= 200; seed++) {
       const draws = new Draws(seed)
@@ -198,8 +198,8 @@ const arrived = (op: "upsert" | "delete", version: number | undefined, offset: n
   },
   place: { partition: 0, offset, index: 0 }
 })
-describe("what failed as a whole", () => {
-  it("may be pushed again with the same version, and is not tried a second time from the log", () => {
+describe("a push that failed as a whole", () => {
+  it("may be sent again with the same version, and is not retried from the log", () => {
     const before = new Map([
       [documentKey("c", "x"), decide([arrived("delete", 3, 1)], new Map()).known.get("c\u0000x")!]
     ])
@@ -224,7 +224,7 @@ describe("lines", () => {
     push: { connector_id: "c", collection: "goods", job_id: `j${offset}`, part: 0, changes: [] },
     ...more
   })
-  it("let who has one record pass who has thousands, and keep a line to one worker", () => {
+  it("serve an organization with one record before one with thousands, and give a line to one worker", () => {
     const lines = new Lines(() => 1)
     for (let offset = 0; offset < 10_000; offset++) lines.put(entry("flood", offset))
     const first = lines.next()!
@@ -237,7 +237,7 @@ describe("lines", () => {
     expect(lines.next()!.organizationId).toBe("quiet")
     expect(lines.lowest(0, [])).toBe(4_096)
   })
-  it("hold 16 MB of what waits, and only the places of the rest", () => {
+  it("keep 16 MB of what waits, and only the places of the rest", () => {
     const lines = new Lines(() => 1)
     const put = Array.from({ length: 20 }, (_, offset) => entry("a", offset, { bytes: 1_000_000 }))
     for (const one of put) lines.put(one)

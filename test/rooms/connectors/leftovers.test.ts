@@ -1,6 +1,5 @@
 /**
- * Leftovers of a connector: a journal that stays short enough, and rows of a deleted one, which are removed in
- * portions.
+ * Leftovers of connectors: a journal is kept short enough, and the rows of a deleted connector are removed in portions.
  */
 import { it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -49,7 +48,7 @@ const prepared = Effect.gen(function* () {
     at: 0
   })
   const known = { version: 1, deleted: false, place: { partition: 0, offset: 1, index: 0 } }
-  /** As a batch leaves them. */
+  /** Rows as a batch leaves them. */
   const leave = Effect.fnUntraced(function* (connectorId: string, from: number, n: number, at: number) {
     const entries = Array.from({ length: n }, (_, i) => entry(connectorId, from + i))
     yield* repository.note(entries, { at, base: `cje_${ulid(at, new Uint8Array(10).fill(from))}` })
@@ -73,7 +72,7 @@ const prepared = Effect.gen(function* () {
   return { sql, leave, counted, ids }
 })
 
-it.live("a journal is told by its length, and keeps its newest 500,000 entries of seven days", () =>
+it.live("a journal is shortened by its length, and keeps its newest 500,000 entries of seven days", () =>
   Effect.gen(function* () {
     const { counted, ids, leave } = yield* prepared
     yield* leave("con_org_a", 0, 10, NOW - 8 * DAY_MS)
@@ -94,13 +93,13 @@ it.live("a journal is told by its length, and keeps its newest 500,000 entries o
   }).pipe(Effect.provide(layerTestSql))
 )
 
-it.live("what a deleted connector left goes in small statements, and nobody else's does", () =>
+it.live("rows of a deleted connector are removed in small statements, and no other's are", () =>
   Effect.gen(function* () {
     const { ids, leave, sql } = yield* prepared
     yield* leave("con_org_a", 0, 25, NOW)
     yield* leave("con_org_b", 0, 5, NOW)
     const connectors = yield* makeConnectorsRepository
-    // Of another organization: nothing happens.
+    // With another organization's id, nothing happens.
     yield* connectors.remove("org_b", "con_org_a")
     expect(yield* expireLeftovers(10)).toBe(0)
     yield* connectors.remove("org_a", "con_org_a")

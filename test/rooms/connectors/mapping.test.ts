@@ -22,11 +22,11 @@ const readingOf = (name: string) => {
 
 describe("paths", () => {
   const payload = { a: { b: [{ c: 1 }, { c: 2, d: "x" }] }, "with.dot": 3, list: [null, 0] }
-  it("lead by names, places, all elements and those with a text", () => {
+  it("consist of names, indices, all elements, and those with a given text", () => {
     expect([at(payload, "a.b[1].c"), at(payload, "a.b[].c"), at(payload, "a.b[d=x].c")]).toEqual([[2], [1, 2], [2]])
     expect([at(payload, '["with.dot"]'), at(payload, "list[]"), at(payload, "a.nothing.c")]).toEqual([[3], [0], []])
   })
-  it("see nothing that the payload does not have of its own", () => {
+  it("see only properties that the payload itself has", () => {
     expect([at({}, "constructor.name"), at({}, "__proto__"), at([1], "length"), at("text", "length")]).toEqual([
       [],
       [],
@@ -35,7 +35,7 @@ describe("paths", () => {
     ])
   })
   it.each(["", "a..b", "a[", "a[x]", "a.b[1", "[", 'a["x', "x".repeat(513), Array(18).fill("a").join(".")])(
-    "that are none are told: %s",
+    "that are invalid are reported: %s",
     (text) => {
       expect(typeof pathOf(text)).toBe("string")
     }
@@ -57,19 +57,19 @@ it.each([
 })
 
 describe("a description in HTML", () => {
-  it("becomes what a visitor reads of it", () => {
+  it("becomes the text that a visitor reads", () => {
     expect(
       plainText(
         "<p>Light &amp; <b>fast</b>&nbsp;shoe</p><script>alert(1)</script><!-- hidden --><ul><li>a\u200bb</li><li>5 &lt; 6 &#8364;</li></ul>"
       )
     ).toBe("Light & fast shoe\nab\n5 < 6 €")
   })
-  it("of half a megabyte that is built to be slow is read at once", () => {
+  it("of half a megabyte that is built to be slow is read quickly", () => {
     for (const text of ["<a", "<script", "<!--", "<style>", "&#x", "<p "]) {
       const began = process.cpuUsage()
       plainText(text.repeat(500_000 / text.length))
       const { system, user } = process.cpuUsage(began)
-      // Quadratic would be minutes.
+      // Quadratic time would take minutes.
       expect((user + system) / 1_000).toBeLessThan(2_000)
     }
   })
@@ -104,7 +104,7 @@ describe("a mapping", () => {
       }
     })
   })
-  it("names every field that it cannot make", () => {
+  it("names every field that it cannot produce", () => {
     expect(made({ a: { number: "x" }, b: { text: "y" }, c: "x" }, { x: "much", y: { z: 1 } })).toEqual({
       ok: false,
       problems: [
@@ -113,7 +113,7 @@ describe("a mapping", () => {
       ]
     })
   })
-  it("ends where an event makes it look at too much, whatever the fields", () => {
+  it("stops if an event makes it look at too much, whatever the fields", () => {
     const payload = { list: Array.from({ length: 60_000 }, () => ({ v: 1 })) }
     const answer = made({ a: "list[].v", b: "list[v=2].v" }, payload)
     expect(answer).toEqual({
@@ -121,12 +121,12 @@ describe("a mapping", () => {
       problems: [{ field: "a", message: "the event makes the mapping look at more than 100000 values" }]
     })
   })
-  it("makes fields of any name its own", () => {
+  it("accepts any field name as an own property", () => {
     const mapping = JSON.parse('{"__proto__": {"constant": 1}, "constructor": {"constant": 2}}') as Mapping
     const answer = made(mapping, {})
     expect(answer.ok && JSON.stringify(answer.document)).toBe('{"__proto__":1,"constructor":2}')
   })
-  it("is refused where it is none", () => {
+  it("is refused if it is invalid", () => {
     const decode = Schema.decodeUnknownExit(MappingFields)
     const deep = (levels: number): unknown => (levels === 0 ? "a" : { number: deep(levels - 1) })
     const refused = [
@@ -178,7 +178,7 @@ describe("events", () => {
       attributes: { Size: ["S", "M"], Colour: ["black"] }
     })
   })
-  it("of a WooCommerce product become one", () => {
+  it("of a WooCommerce product become a product", () => {
     const { changes } = readPush([wooCommerceProduct], readingOf("woocommerce"))
     expect(changes[0]).toEqual({
       index: 0,
@@ -204,7 +204,7 @@ describe("events", () => {
       }
     })
   })
-  it("that are generic are documents, with or without an envelope; what is wrong with each is told by its place", () => {
+  it("that are generic are documents, with or without an envelope; problems are reported by their place", () => {
     const { changes, received, rejected } = readPush(
       [
         { external_id: "a", version: 3, title: "A", updated_at: "x" },
@@ -227,7 +227,7 @@ describe("events", () => {
     ])
     expect(rejected.map(({ index }) => index)).toEqual([3, 4, 5, 6, 7, 8])
   })
-  it("come one by one or up to five hundred at once", () => {
+  it("arrive one by one or up to five hundred at once", () => {
     expect(eventsOf({ id: 1 })).toEqual([{ id: 1 }])
     expect(eventsOf({ events: Array(500).fill({}) })).toHaveLength(500)
     for (const body of [[], 1, { events: [] }, { events: {} }, { events: Array(501).fill({}) }])

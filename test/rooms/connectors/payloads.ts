@@ -1,4 +1,4 @@
-/** Products as shop systems write them, made by hand from their public documentation. */
+/** Products in the format of shop systems, written by hand from their public documentation. */
 export const shopifyProduct = {
   id: 788032119674292922n,
   title: "Example T-Shirt",

@@ -1,4 +1,4 @@
-/** Pages of a pulled catalogue: what products are on them and where the next page is. */
+/** Pages of a pulled catalogue: their products, and the address of the next page. */
 import { describe, expect, it } from "vitest"
 import { PageUnfit, readPage } from "../../../src/connectors/pulling/page.ts"
 
@@ -15,7 +15,7 @@ const refusal = (body: unknown, headers: Record<string, string> = {}) => {
 }
 
 describe("a page", () => {
-  it("is a list, or lies under `data`, `items` or `products`", () => {
+  it("is a list, or has one under `data`, `items` or `products`", () => {
     const items = [{ id: 1 }, { id: 2 }]
     for (const body of [items, { data: items }, { items }, { products: items, total: 2 }])
       expect(page(body)).toEqual({ items, unread: [], next: undefined })
@@ -26,7 +26,7 @@ describe("a page", () => {
   })
   it("keeps digits beyond 2^53", () =>
     expect(page('[{"id":12345678901234567890}]').items).toEqual([{ id: 12345678901234567890n }]))
-  it("may be a line a product, whose broken lines are told by number", () => {
+  it("may have a product on each line, and reports broken lines by number", () => {
     const read = page('{"id":1}\n\nnonsense\n{"id":2}', { "content-type": "application/x-ndjson; charset=utf-8" })
     expect(read.items).toEqual([{ id: 1 }, { id: 2 }])
     expect(read.unread.map(({ line }) => line)).toEqual([3])
@@ -42,7 +42,7 @@ describe("the next page", () => {
     [[], { link: `<${url}&page=1>; rel=prev` }, undefined],
     [{ data: [], next: "" }, {}, undefined]
   ])("of %j", (body, headers, next) => expect(page(body, headers as Record<string, string>).next).toBe(next))
-  it("lies at the same origin, since the token goes with it", () => {
+  it("must have the same origin, since the token is sent to it", () => {
     for (const next of [
       "https://evil.example/p",
       "http://shop.example/api",
@@ -54,7 +54,7 @@ describe("the next page", () => {
     expect(refusal({ data: [], next: 5 })).toContain("address of the next page")
     expect(refusal({ data: [], next_cursor: {} })).toContain("`next_cursor`")
   })
-  it("of a hostile `Link` header is looked for in a moment", () => {
+  it("is found quickly in a hostile `Link` header", () => {
     const began = performance.now()
     expect(page([], { link: "<".repeat(100_000) }).next).toBeUndefined()
     expect(page([], { link: `<a>${"; rel=".repeat(50_000)}` }).next).toBeUndefined()

@@ -9,7 +9,7 @@ import { makeRetention } from "../../../streams/host/retention.ts"
 import { makeShiftedClock } from "../../support/clock.ts"
 
 const topic = CATALOG_PUSHES
-it.live("pushes that are not applied outlive the time of their topic, applied ones do not", () =>
+it.live("pushes that are not applied outlive their topic's retention, applied ones do not", () =>
   Effect.gen(function* () {
     const { clock, forward } = yield* makeShiftedClock
     const consumed = new Map<string, number>()

@@ -1,4 +1,4 @@
-/** Scheduled pulls by a set clock, as three processes look for them at the same time. */
+/** Scheduled pulls by a set clock, with three processes that check for them at the same time. */
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -30,7 +30,7 @@ const layerKnown = Layer.mergeAll(
 )
 
 describe("schedules of connectors", () => {
-  it.live("start a pull once at its time, whoever looks first, and make up once for what was missed", () =>
+  it.live("start a pull once at its time, whichever process looks first, and make up missed ones once", () =>
     Effect.gen(function* () {
       const { clock, forward } = yield* makeSetClock(START)
       const sql = yield* SqlClient.SqlClient
@@ -63,7 +63,7 @@ describe("schedules of connectors", () => {
       yield* looks
       yield* looks
       expect(started.slice(1).sort()).toEqual(["con_five", "con_hour"])
-      // Written again without a schedule it is not started any more.
+      // Saved again without a schedule, the connector is not started any more.
       yield* repository.schedule("con_five", undefined)
       forward(3_600_000)
       yield* looks

@@ -7,7 +7,7 @@ import { makePasswords } from "../../../src/console/password.ts"
 import { maySetRoles, ROLES } from "../../../src/identity/roles.ts"
 
 describe("masks", () => {
-  it("hide secrets by name and by look, and nothing else", () => {
+  it("hide secrets by name and by format, and nothing else", () => {
     const row = {
       id: "key_1",
       token_separators: ["-"],
@@ -36,7 +36,7 @@ describe("masks", () => {
       text: `use ${MASK} and ${MASK}`
     })
   })
-  it("name what changed behind them, and leave out what is too large", () => {
+  it("name what changed behind them, and omit what is too large", () => {
     expect(changedFields({ a: 1, secrets: ["x"], gone: 1 }, { a: 1, secrets: ["y"], come: 2 })).toEqual([
       "come",
       "gone",
@@ -49,7 +49,7 @@ describe("masks", () => {
 })
 
 describe("cookies", () => {
-  it("are found among others, and pages told apart by origin", () => {
+  it("are found among others, and pages are distinguished by origin", () => {
     expect(sessionTokenOf("a=b; dowser_session=tok ; c")).toBe("tok")
     expect(sessionTokenOf("xdowser_session=tok")).toBeUndefined()
     expect(sessionTokenOf(undefined)).toBeUndefined()
@@ -61,7 +61,7 @@ describe("cookies", () => {
 })
 
 describe("roles", () => {
-  it("let nobody but owners and the operator make or unmake an owner", () => {
+  it("let only owners and the operator make or demote an owner", () => {
     for (const actor of [...ROLES, "operator"] as const)
       for (const before of [undefined, ...ROLES])
         for (const after of [undefined, ...ROLES]) {
@@ -74,7 +74,7 @@ describe("roles", () => {
 })
 
 describe("passwords", () => {
-  it("match their own hash only, in whatever form they were typed, and nobody's for who does not exist", () =>
+  it("match only their own hash, in any form of typing, and none for unknown members", () =>
     Effect.runPromise(
       Effect.gen(function* () {
         const passwords = yield* makePasswords
@@ -85,7 +85,7 @@ describe("passwords", () => {
         expect(yield* passwords.isRight("", undefined)).toBe(false)
       })
     ))
-  it("are hashed two at a time; whoever would wait behind sixteen is sent away at once", () =>
+  it("are hashed two at a time; a request that would wait behind sixteen is refused at once", () =>
     Effect.runPromise(
       Effect.gen(function* () {
         const passwords = yield* makePasswords

@@ -1,4 +1,4 @@
-/** How long a session of the console lasts: with a clock that is set, over a real Postgres. */
+/** How long a session of the console lasts, by a set clock, over a real Postgres. */
 import { it } from "@effect/vitest"
 import { Clock, Effect, Layer, Redacted } from "effect"
 import { PgClient } from "@effect/sql-pg"
@@ -16,7 +16,7 @@ import { acquireTestPostgres } from "../../support/postgres.ts"
 const TWELVE_HOURS_MS = 43_200_000
 const operator: ConsoleCaller = { type: "operator" }
 
-it.live("a session ends twelve hours after it was opened, and a new one is its member's own", () =>
+it.live("a session ends twelve hours after it was opened, and a new one belongs to its member", () =>
   Effect.scoped(
     Effect.gen(function* () {
       const server = yield* acquireTestPostgres

@@ -40,7 +40,7 @@ describe("a table of sessions", () => {
     expect(table.find("one", 20)).toBe(undefined)
     expect(table.membersOf("org_b").map(({ id }) => id)).toEqual(["mem_2"])
   })
-  it("keeps the twenty newest sessions of a member and all of the others'", () => {
+  it("keeps the twenty newest sessions of a member and all sessions of the others", () => {
     const table = new SessionTable()
     table.putMembers("all", [member("mem_1"), member("mem_2")])
     table.putSessions("all", [session("other", "mem_2", 1)], 1)
@@ -57,7 +57,7 @@ describe("a table of sessions", () => {
     table.putSessions([subject("one")], [], 1)
     expect([table.find("one", 1), table.find("two", 1)?.session.id]).toEqual([undefined, "two"])
   })
-  it("finds who signs in by an address in one organization or in all", () => {
+  it("finds a member by address in one organization or in all", () => {
     const table = new SessionTable()
     table.putMembers("all", [
       member("mem_1", { email: "x@example.com" }),

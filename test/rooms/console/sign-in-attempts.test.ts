@@ -1,4 +1,4 @@
-/** Attempts to sign in as several processes over one Postgres count them. */
+/** Attempts to sign in, counted by several processes over one Postgres. */
 import { PgClient } from "@effect/sql-pg"
 import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Layer, Redacted } from "effect"
@@ -13,7 +13,7 @@ import { acquireTestPostgres } from "../../support/postgres.ts"
 const QUARTER_MS = 15 * 60_000
 
 it.live(
-  "ten of an account from a network and fifty from a network pass, whichever process is asked; right ones are given back, and an account of many networks is slow",
+  "ten attempts of an account and fifty of a network pass, over all processes; right ones are returned, others get slow",
   () =>
     Effect.scoped(
       Effect.gen(function* () {
@@ -43,7 +43,7 @@ it.live(
         )
         const body = Effect.gen(function* () {
           const processes = yield* Effect.forEach([1, 2, 3], () => processAttempts)
-          /** How many of a number of attempts pass, sent to all processes at once. */
+          /** How many of a number of attempts pass, if they are sent to all processes at once. */
           const passed = (account: (i: number) => string, address: (i: number) => string, times: number) =>
             Effect.map(
               Effect.forEach(
@@ -55,7 +55,7 @@ it.live(
             )
           const of = (text: string) => () => text
           assert.strictEqual(yield* passed(of("a@x"), of("10.0.0.1"), 40), 10)
-          // The owner elsewhere is not locked out; the addresses of one /64 are one network's.
+          // The owner elsewhere is not locked out; the addresses of one /64 belong to one network.
           assert.deepStrictEqual(yield* processes[0]!.take("a@x", "10.0.0.2"), { wait_ms: 0, delay_ms: 0 })
           assert.deepStrictEqual(yield* processes[0]!.take("a@x", "10.0.0.1"), {
             wait_ms: QUARTER_MS - 1_000,
@@ -64,13 +64,13 @@ it.live(
           assert.strictEqual(yield* passed(of("v6@x"), (i) => `2001:db8:0:1::${(i + 1).toString(16)}`, 40), 10)
           assert.strictEqual(yield* passed((i) => `many-${i}@x`, of("10.0.0.3"), 150), 50)
           assert.strictEqual(yield* passed(of("b@x"), of("10.0.0.4"), 9), 9)
-          // One of b's was right: two more may try, by whichever process.
+          // One attempt for b succeeded, so two more are allowed, at any process.
           yield* processes[1]!.succeed("b@x", "10.0.0.4")
           assert.strictEqual(yield* passed(of("b@x"), of("10.0.0.4"), 30), 2)
           forward(QUARTER_MS)
           assert.strictEqual(yield* passed(of("a@x"), of("10.0.0.1"), 40), 10)
-          // A hundred from everywhere: what comes then is slow and passes; where its owner has signed in, it is not
-          // even slow.
+          // After a hundred attempts from everywhere, further ones are slow but pass; from a network where the owner
+          // has signed in, they are not even slow.
           assert.deepStrictEqual(yield* processes[0]!.take("far@x", "192.0.2.1"), { wait_ms: 0, delay_ms: 0 })
           yield* processes[0]!.succeed("far@x", "192.0.2.1")
           forward(QUARTER_MS)

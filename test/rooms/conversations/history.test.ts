@@ -1,4 +1,6 @@
-/** What was said, in a real engine and by a set clock: what a model's `ttl` is over for is not read, and then goes. */
+/**
+ * Past turns in a real engine, by a set clock: turns older than a model's `ttl` are not read, and are deleted later.
+ */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -68,13 +70,13 @@ const withHistory = (
     )
   )
 
-it("is read in the order in which it was said, of its conversation and its organization alone", () =>
+it("is read in order, for its conversation and its organization only", () =>
   withHistory(({ forward, history, now_s }) =>
     Effect.gen(function* () {
       const model = modelOf("mine", 3_600)
       for (const text of ["one", "two", "three"]) {
         yield* history.append("org_a", model, "cnv_1", messages(text, now_s()))
-        // Several turns of one second keep their order by their ids.
+        // Several turns within one second keep their order by their ids.
         forward(100)
       }
       yield* history.append("org_a", model, "cnv_2", messages("other", now_s()))
@@ -85,7 +87,7 @@ it("is read in the order in which it was said, of its conversation and its organ
     })
   ))
 
-it("is over with its model's ttl, and then leaves its collection", () =>
+it("expires with its model's ttl, and is then removed from its collection", () =>
   withHistory(({ engine, forward, history, now_s }) =>
     Effect.gen(function* () {
       const short = modelOf("short", 60),

@@ -1,4 +1,4 @@
-/** Where conversation models of each provider are asked, and how: what no server on loopback can stand for. */
+/** Where and how conversation models of each provider are called: what no server on loopback can stand in for. */
 import { expect, it } from "vitest"
 import { conversationModelShape, generatorOf } from "../../../src/conversations/model.ts"
 import { readModel } from "../../../src/language-models/model.ts"
@@ -22,7 +22,7 @@ const askedBy = (body: object) => {
   return [asked.url, authorization ?? apiKey ?? xApiKey, name, stream]
 }
 
-it("are the public addresses of providers that no body gives one for", () => {
+it("are the public addresses of providers if no body gives one", () => {
   const api_key = "k"
   expect(askedBy({ model_name: "openai/a", api_key })).toEqual([
     "https://api.openai.com/v1/chat/completions",
@@ -49,7 +49,7 @@ it("are the public addresses of providers that no body gives one for", () => {
     true
   ])
 })
-it("are whole addresses and paths as they were given", () => {
+it("are used as complete addresses and paths if they are given so", () => {
   const url = "https://shop.openai.azure.com/openai/deployments/d/chat/completions?api-version=1"
   expect(askedBy({ model_name: "azure/a", api_key: "k", url })).toEqual([url, "k", "a", true])
   const own = { model_name: "openai/a", api_key: "k", openai_url: "https://own.example/" }

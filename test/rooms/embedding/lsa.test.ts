@@ -1,4 +1,4 @@
-/** Models that are trained on a collection: what they are made of, what they know, and their bytes. */
+/** Models that are trained on a collection: their training texts, what they know, and their size. */
 import { describe, expect, it } from "vitest"
 import { featuresOf } from "../../../src/ports/text-embedder/lsa/features.ts"
 import { encodeModel, hashOf, LsaModel } from "../../../src/ports/text-embedder/lsa/model.ts"
@@ -17,9 +17,9 @@ const cosine = (model: LsaModel, a: string, b: string) => {
   const [x, y] = [model.embed(a).vector, model.embed(b).vector]
   return x.reduce((sum, value, k) => sum + value * y[k]!, 0)
 }
-/** A word of its own: letters of a number. */
+/** A distinct word, made of the letters of a number. */
 const wordOf = (n: number): string => ((n * 104_729 + 1_679_616) % 60_466_176).toString(36)
-/** Of forty kinds: some of twelve words of its own, and one of two names, which never stand in one text. */
+/** A text of one of forty kinds: some of twelve words of its kind, and one of two names that never occur together. */
 const textOf = (i: number): string => {
   const kind = i % 40
   const name = wordOf(5_000 + 2 * kind + (Math.floor(i / 40) % 2))
@@ -29,7 +29,7 @@ const texts = Array.from({ length: 2_000 }, (_, i) => textOf(i))
 const nameOf = (kind: number, which: 0 | 1): string => wordOf(5_000 + 2 * kind + which)
 
 describe("features", () => {
-  it("are four characters in a row, short words whole, and characters where words are not set apart", () => {
+  it("are four consecutive characters, short words whole, and single characters in scripts without spaces", () => {
     expect(featuresOf("Öl-Lampe")).toEqual(["_ol_", "_lam", "lamp", "ampe", "mpe_"])
     expect(featuresOf("tea")).toEqual(["_tea_"])
     expect(featuresOf("台灯")).toEqual(["台", "台灯", "灯"])
@@ -39,7 +39,7 @@ describe("features", () => {
 })
 
 describe("a trained model", () => {
-  it("puts together what stands beside the same words, and gives the same bytes for the same texts", () => {
+  it("relates words that occur beside the same words, and has the same bytes for the same texts", () => {
     const model = modelOf(texts)
     for (const kind of [0, 7, 39]) {
       expect(cosine(model, nameOf(kind, 0), nameOf(kind, 1))).toBeGreaterThan(0.8)
@@ -49,7 +49,7 @@ describe("a trained model", () => {
     expect(hashOf(encodeModel(trainedOn(texts)))).toBe(hashOf(encodeModel(trainedOn(texts))))
     expect(hashOf(encodeModel(trainedOn(texts)))).not.toBe(hashOf(encodeModel(trainedOn(texts.slice(1)))))
   })
-  it("knows nothing of what it never read, and can be made of few texts, or of none", () => {
+  it("knows nothing that it never read, and can be trained on few texts, or none", () => {
     const model = modelOf(texts)
     expect(model.embed("диван")).toEqual({ vector: new Float32Array(64), known: 0 })
     expect(model.embed("").known).toBe(0)
@@ -58,7 +58,7 @@ describe("a trained model", () => {
     const one = modelOf(["a blue lamp"])
     expect(cosine(one, "lamp", "a blue lamp")).toBeGreaterThan(0.9)
   })
-  it("takes no more than it says, of hostile texts too", () => {
+  it("takes no more memory than declared, for hostile texts too", () => {
     const hostile = Array.from({ length: 300 }, (_, i) =>
       Array.from({ length: 3_000 }, (_, w) => ((i * 7_919 + w * 104_729) % 1_679_616).toString(36)).join(" ")
     )
@@ -66,7 +66,7 @@ describe("a trained model", () => {
     expect(trained.features.length).toBeLessThanOrEqual(20_000)
     expect(encodeModel(trained).length).toBeLessThan(2_000_000)
   })
-  it("cuts no character in two, which would make features of others when it is stored", () => {
+  it("splits no character, which would give other features when it is stored", () => {
     const adlam = ["𞤀𞤣𞤤𞤢𞤥", "𞤀𞤣𞤤𞤢𞤲", "𞤆𞤵𞤤𞤢𞤪"]
     expect(featuresOf("𞤀𞤣𞤤𞤢𞤥").every((feature) => feature.isWellFormed())).toBe(true)
     const model = modelOf(Array.from({ length: 60 }, (_, i) => `${adlam[i % 3]} ${textOf(i % 3)}`))
@@ -75,7 +75,7 @@ describe("a trained model", () => {
       expect(own).toBeGreaterThan(next!)
     }
   })
-  it("is not made of damaged bytes", () => {
+  it("is not loaded from damaged bytes", () => {
     const bytes = encodeModel(trainedOn(texts))
     expect(() => new LsaModel(bytes.slice(0, -1))).toThrow()
     expect(() => new LsaModel(Buffer.from("no model"))).toThrow()
@@ -84,7 +84,7 @@ describe("a trained model", () => {
 
 describe("the model of a collection whose organization names none", () => {
   const model = { languages: ["en"] } as unknown as EmbeddingModel
-  it("is the installed one where that reads the language, or is about to be there", () => {
+  it("is the installed one if that covers the language, or is about to be available", () => {
     const first = (state: "ready" | "installing" | "absent", language?: string) =>
       firstChoice({ model, state }, language)
     expect([first("ready", "en"), first("ready"), first("installing", "en"), first("installing")]).toEqual(
@@ -95,7 +95,7 @@ describe("the model of a collection whose organization names none", () => {
     )
     expect(firstChoice({ model: { ...model, languages: [] }, state: "ready" }, "de")).toBe("installed")
   })
-  it("stays the trained one until the other is there", () => {
+  it("stays the trained one until the other is available", () => {
     const next = (state: "ready" | "installing" | "absent", language?: string) => nextChoice({ model, state }, language)
     expect([next("ready", "en"), next("ready")]).toEqual(["installed", "installed"])
     expect([next("installing", "en"), next("absent", "en"), next("ready", "de")]).toEqual(Array(3).fill("trained"))
@@ -103,7 +103,7 @@ describe("the model of a collection whose organization names none", () => {
 })
 
 describe("the language of a collection", () => {
-  it("is the one that most documents are in, where enough of them tell", () => {
+  it("is the one of most documents, if enough of them show it", () => {
     expect(mostSaid(["de", "de", "de", "en", "de", undefined])).toBe("de")
     expect(mostSaid(["de", "de", "de", "de", undefined])).toBeUndefined()
     expect(mostSaid(["de", "de", "de", "en", "en", "fr"])).toBeUndefined()

@@ -1,4 +1,4 @@
-/** When a collection's model is trained, and what is answered meanwhile, by a set clock. */
+/** When a collection's model is trained, and how searches are answered meanwhile, by a set clock. */
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -9,7 +9,7 @@ import { EmbeddingFills, type Training } from "../../../src/embedding/fills.ts"
 import type { Job } from "../../../src/jobs/schema.ts"
 import { hasGrown, makeTrainedField } from "../../../src/semantic-search/trained-field.ts"
 
-/** The newest job of the one collection, and what was asked for. */
+/** The newest job of the single collection, and the jobs that were requested. */
 const makeJobs = () => {
   const asked: Array<Training | "filled"> = []
   const jobs: { newest: Job | undefined } = { newest: undefined }
@@ -45,7 +45,7 @@ const fieldOf = (pin: string, documents: number) =>
 const reasonOf = (effect: Effect.Effect<unknown, { readonly _tag: string }>) =>
   Effect.match(effect, { onFailure: ({ _tag }) => _tag, onSuccess: () => "answered" })
 
-it("a tenth more or fewer is another collection", () => {
+it("a tenth more or fewer documents count as another collection", () => {
   expect([hasGrown(100, 110), hasGrown(100, 111), hasGrown(100, 90), hasGrown(100, 89)]).toEqual([
     false,
     true,
@@ -55,7 +55,7 @@ it("a tenth more or fewer is another collection", () => {
   expect([hasGrown(0, 0), hasGrown(0, 1), hasGrown(undefined, 5)]).toEqual([false, true, true])
 })
 
-it.effect("the first is trained once, and again a minute after it failed", () =>
+it.effect("the first model is trained once, and again a minute after a failure", () =>
   Effect.gen(function* () {
     const { asked, end, fills } = makeJobs()
     const of = yield* Effect.provideService(makeTrainedField, EmbeddingFills, fills)
@@ -72,7 +72,7 @@ it.effect("the first is trained once, and again a minute after it failed", () =>
 )
 
 it.effect(
-  "one that has grown is trained anew, answers by the old one until then, and by words until all is filled",
+  "a grown collection trains anew, answers with the old model until then, and by words until all vectors are filled",
   () =>
     Effect.gen(function* () {
       const { asked, end, fills } = makeJobs()
@@ -84,7 +84,7 @@ it.effect(
       yield* of("org_a", collection(0), undefined).pipe(Effect.ignore)
       end("ready", 0)
       asked.length = 0
-      // 10 s and 10 ms a document between two.
+      // At least 10 s, plus 10 ms for each document, between two trainings.
       yield* TestClock.adjust("20 seconds")
       expect([yield* filled(1_100), asked]).toEqual([true, []])
       expect([yield* filled(1_101), asked]).toEqual([true, []])

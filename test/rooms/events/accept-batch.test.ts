@@ -1,6 +1,6 @@
 /**
- * The judge of event batches: every rule of `docs/contract/events.md#events`, and the property that each entry has
- * exactly one fate.
+ * Validation of event batches: every rule of `docs/contract/events.md#events`, and the property that each entry has
+ * exactly one outcome.
  */
 import { describe, expect, it } from "vitest"
 import { acceptBatch } from "../../../src/events/intake/accept-batch.ts"
@@ -61,7 +61,7 @@ describe("an entry", () => {
     ).toMatchObject({ items: [{ document_id: "7", price: 2, quantity: 0.5 }] })
     expect(fate({ type: "conversion", collection: "c" })).toMatchObject({ type: "conversion" })
   })
-  it("keeps unknown keys under metadata, which the sender's own metadata overrides, and takes null for absent", () => {
+  it("keeps unknown keys under metadata, which the sender's own metadata overrides, and treats null as absent", () => {
     const { accepted, unknownKeys } = acceptBatch(
       [view({ colour: "red", size: 3, metadata: { size: 4 }, user_id: null })],
       NOW
@@ -120,7 +120,7 @@ describe("a batch of anything", () => {
     "constructor",
     "odd key"
   ]
-  it("gives every entry one fate, never throws, and what it accepts survives the log unchanged", () => {
+  it("gives every entry one outcome, never throws, and what it accepts survives the log unchanged", () => {
     for (let round = 0; round < 400; round++) {
       const entries = Array.from({ length: 20 }, () =>
         random() < 0.1
@@ -150,7 +150,7 @@ describe("a batch of anything", () => {
   })
 })
 
-describe("an entry that is the event already", () => {
+describe("an entry that already has the form of an event", () => {
   const random = seeded(78)
   const pick = <A>(from: ReadonlyArray<A>): A => from[Math.floor(random() * from.length)]!
   const long = "x".repeat(86),
@@ -221,7 +221,7 @@ describe("an entry that is the event already", () => {
     other: () => 1,
     ["__proto__"]: () => 1
   }
-  it("has the fate, to the letter, that it has where another object is made of it, and is not changed", () => {
+  it("has the same outcome as if a new object were made from it, and is not changed", () => {
     let same = 0
     for (let round = 0; round < 20_000; round++) {
       const entry: Record<string, unknown> = Object.fromEntries([
@@ -243,14 +243,14 @@ describe("an entry that is the event already", () => {
       const before = JSON.stringify(entry)
       const now = acceptBatch([entry], NOW)
       expect(JSON.stringify(entry)).toBe(before)
-      // A key without a value counts for nothing, and yet such an entry is none that can be taken as it is.
+      // A key without a value does not count, but such an entry cannot be used as it is.
       const other = acceptBatch([{ ...entry, nothing: null }], NOW)
       expect(now).toStrictEqual(other)
       if ((now.accepted[0] as unknown) === entry) same++
     }
     expect(same).toBeGreaterThan(1_000)
   })
-  it("is taken as it is: nothing more is kept until the commit", () => {
+  it("is used as it is: no copy is kept until the commit", () => {
     const entry = {
       type: "purchase",
       collection: "c",
@@ -265,8 +265,8 @@ describe("an entry that is the event already", () => {
   })
 })
 
-describe("what is kept of refused entries", () => {
-  it("is bounded by organization: a burst, then a slow refill, and nobody pays for another", () => {
+describe("what is stored of refused entries", () => {
+  it("is bounded by organization: a burst, then a slow refill, each organization separately", () => {
     const budget = new RejectionBudget()
     expect(budget.take("a", 9_000, NOW)).toBe(9_000)
     expect(budget.take("a", 9_000, NOW)).toBe(1_000)
@@ -274,10 +274,10 @@ describe("what is kept of refused entries", () => {
     expect(budget.take("b", 5, NOW)).toBe(5)
     expect(budget.take("a", 9_000, NOW + 3_600_000)).toBe(2_000)
     expect(budget.take("a", 20_000, NOW + 86_400_000)).toBe(10_000)
-    // A clock that is put back gives nothing.
+    // A clock that is set back gives nothing.
     expect(budget.take("a", 1, NOW)).toBe(0)
   })
-  it("is text that Postgres holds, cut where it is long, readable where it is whole", () => {
+  it("is text that Postgres can store, cut if it is long, readable if it is complete", () => {
     expect(keptEntry({ collection: "c", q: "a\u0000b\ud800" }, "why")).toMatchObject({
       collection: "c",
       isUnreadable: false,

@@ -1,6 +1,5 @@
 /**
- * How much long requests of events may store: tokens of their key's minute and bytes of the plan's day, on a clock that
- * is set.
+ * How much long requests of events may store: tokens of their key's minute and bytes of the plan's day, by a set clock.
  */
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
@@ -30,8 +29,8 @@ const MINUTE_MS = 60_000
 const noBound: Spending = { take: () => Effect.void, giveBack: () => {}, used: () => Effect.succeed(0) }
 
 /**
- * A key with `limit` tokens a minute, a clock whose sleeps are over at once and put it forward, and what was stored
- * when.
+ * A key with `limit` tokens a minute, a clock whose sleeps end at once and move it forward, and what was stored at
+ * which time.
  */
 const bench = (limit: number, startedAt = START) => {
   let at = startedAt,
@@ -138,7 +137,7 @@ describe("tokens of a stream", () => {
     )
   })
   it.effect(
-    "are taken by every thousand lines: an endless stream stores no more a minute than its key's batches would",
+    "are taken by every thousand lines: an endless stream stores no more each minute than its key's batches would",
     () =>
       Effect.gen(function* () {
         const { elapsed, send, slept, stored } = bench(600)
@@ -154,7 +153,7 @@ describe("tokens of a stream", () => {
         assert.isAtMost(Math.max(...slept), 10_000)
       })
   )
-  it.effect("that others took end it, with what was stored and when to come back", () =>
+  it.effect("that others took end it, with the totals so far and the time to retry", () =>
     Effect.gen(function* () {
       const { send, take } = bench(3)
       yield* take()
@@ -173,7 +172,7 @@ describe("tokens of a stream", () => {
       })
     })
   )
-  it.effect("that come back within ten seconds are waited for", () =>
+  it.effect("that are available again within ten seconds are waited for", () =>
     Effect.gen(function* () {
       const { send, slept } = bench(2, START + 55_000)
       const answer = yield* send(3_000)
@@ -181,7 +180,7 @@ describe("tokens of a stream", () => {
       assert.isTrue(slept.includes(5_000) || slept.some((ms) => ms > 0 && ms <= 5_000))
     })
   )
-  it.effect("are of a key that still holds: one that is revoked meanwhile ends its stream", () =>
+  it.effect("require a valid key: revoking it meanwhile ends its stream", () =>
     Effect.gen(function* () {
       const { send, stored } = bench(600)
       const answer = yield* send(5_000, {
@@ -194,7 +193,7 @@ describe("tokens of a stream", () => {
       assert.strictEqual(stored.length, 1)
     })
   )
-  it.effect("leave what the plan has for a day: over it the stream ends with its feature and the totals so far", () =>
+  it.effect("respect the plan's day: beyond it, the stream ends with the feature's name and the totals so far", () =>
     Effect.gen(function* () {
       let left = 2_500
       const spending: Spending = {
@@ -258,7 +257,7 @@ const member = (address: {
   return Effect.map(Layer.build(Layer.fresh(layer)), (context) => Context.get(context, WindowedCaps))
 }
 it.live(
-  "a hundred storefront keys at full rate bring no more to the disk in a day than the plan has, over three processes",
+  "a hundred storefront keys at full rate store no more in a day than the plan allows, over three processes",
   () =>
     Effect.scoped(
       Effect.gen(function* () {
@@ -269,7 +268,7 @@ it.live(
           for (const id of ["org_a", "org_b"])
             yield* sql`INSERT INTO organizations (id, name, status, plan, created_at, has_overage) VALUES (${id}, ${id}, 'active', 'free', 0, false)`
           const processes = yield* Effect.forEach([1, 2, 3], () => member(server))
-          /** Batches of a megabyte, as many as a hundred keys may send in a minute; told in bytes that passed. */
+          /** Batches of a megabyte, as many as a hundred keys may send in a minute; returns the bytes that passed. */
           const minute = (organizationId: string, batches: number) =>
             Effect.map(
               Effect.forEach(
@@ -280,7 +279,7 @@ it.live(
               (passed) => 1_000_000 * passed.filter((each) => each).length
             )
           assert.strictEqual(yield* minute("org_a", 900), 500_000_000)
-          // The rest of the minute, and of the day, brings nothing.
+          // The rest of the minute, and of the day, adds nothing.
           assert.strictEqual(yield* minute("org_a", 900), 0)
           forward(3 * MINUTE_MS)
           assert.strictEqual(yield* minute("org_a", 300), 0)
@@ -292,13 +291,13 @@ it.live(
             plan: "free",
             limit: 500_000_000
           })
-          // Of what is not stored after all the next one has the use.
+          // Bytes that are not stored after all are available to the next request.
           processes[1]!.event_bytes_per_day.giveBack("org_a", 1_000_000)
           assert.isTrue(yield* Effect.isSuccess(processes[1]!.event_bytes_per_day.take("org_a", 1_000_000)))
           assert.isFalse(yield* Effect.isSuccess(processes[1]!.event_bytes_per_day.take("org_a", 1)))
           forward(24 * 60 * MINUTE_MS)
           assert.strictEqual(yield* minute("org_a", 600), 500_000_000)
-          // Many small ones are counted to the byte, not to the block.
+          // Many small requests are counted to the byte, not to the block.
           const small = yield* Effect.forEach(Array.from({ length: 1_000 }), () =>
             Effect.isSuccess(processes[0]!.event_bytes_per_day.take("org_b", 700))
           )
@@ -314,7 +313,7 @@ it.live(
     )
 )
 
-it.live("browser keys of an hour are as many as the plan has, over three processes; the next hour has its own", () =>
+it.live("browser keys are as many each hour as the plan allows, over three processes", () =>
   Effect.scoped(
     Effect.gen(function* () {
       const { clock, forward } = yield* makeSetClock(START)
@@ -354,9 +353,9 @@ it.live("browser keys of an hour are as many as the plan has, over three process
   )
 )
 
-describe("what one event may become", () => {
+describe("the size of one event", () => {
   const view = (more: object) => ({ type: "view", collection: "c", document_id: "d", timestamp: START, ...more })
-  it("metadata has a bound, also deep inside", () => {
+  it("bounds metadata, also in its depth", () => {
     const at = (metadata: object) => acceptBatch([view({ metadata })], START)
     const text = (characters: number) => ({ a: "x".repeat(characters) })
     assert.strictEqual(at(text(METADATA_CHARACTERS_MAX - 20)).accepted.length, 1)
@@ -371,7 +370,7 @@ describe("what one event may become", () => {
       ])
     }
   })
-  it("stray keys beyond it are not kept, and are no reason to refuse the event", () => {
+  it("drops stray keys beyond the bound, without refusing the event", () => {
     const { accepted, rejected, unknownKeys } = acceptBatch(
       [view({ stray: "x".repeat(20_000), metadata: { own: 1 } }), view({ stray: "y" })],
       START

@@ -1,13 +1,13 @@
 /**
- * Shares of what is counted a second: the level, and a run of the controller over simulated tenants and a simulated
- * worker.
+ * Shares of the events that can be counted each second: the level, and a run of the controller over simulated tenants
+ * and a simulated worker.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { AdmissionControl, fairLevel, type Offer, SHARE_FROM_MS } from "../../../src/events/intake/admission.ts"
 import { Draws } from "../../support/simulation/random.ts"
 
 describe("the fair level", () => {
-  it("uses the capacity, refuses nobody below it, and lowers nobody for the sake of one that has more", () => {
+  it("uses the capacity, refuses nobody below it, and takes from nobody for the benefit of a larger one", () => {
     const draws = new Draws(1)
     for (let round = 0; round < 2_000; round++) {
       const offers = Array.from({ length: draws.whole(1, 8) }, (): Offer => ({
@@ -29,10 +29,13 @@ interface Tenant {
   readonly batch: number
   readonly from_ms: number
   readonly until_ms: number
-  /** Events a second. */ readonly rate: number
+  /** Events sent each second. */ readonly rate: number
 }
 
-/** Tenants over one log that is counted in order at `drain` events a second; who is refused comes back when told to. */
+/**
+ * Simulates tenants with one log that is counted in order at `drain` events a second; refused senders return when they
+ * are told to.
+ */
 const simulate = (
   tenants: ReadonlyArray<Tenant>,
   options: {
@@ -90,18 +93,18 @@ describe("admission", () => {
   const burst: Tenant = { name: "a", batch: 1_000, from_ms: 5_000, until_ms: 60_000, rate: 150_000 }
   const steady: Tenant = { name: "b", batch: 10, from_ms: 0, until_ms: 60_000, rate: 100 }
 
-  it("holds a burst back so that the others wait for seconds, and refuses none of theirs", () => {
+  it("limits a burst so that the others wait only seconds, and refuses none of theirs", () => {
     const without = simulate([burst, steady], { drain: 40_000, for_ms: 60_000, isOff: true })
     const held = simulate([burst, steady], { drain: 40_000, for_ms: 60_000 })
     assert.isAbove(without.of("b").waitMax_ms, 15_000)
     assert.isBelow(held.of("b").waitMax_ms, 2 * SHARE_FROM_MS)
     assert.strictEqual(held.of("b").refused, 0)
     assert.isAbove(held.of("a").refused, 0)
-    // And the worker is not idle for it.
+    // The worker must not be idle because of it.
     assert.isAbove(held.of("a").counted, 0.75 * 40_000 * 55)
   })
 
-  it("gives what remains by weight", () => {
+  it("divides the rest by weight", () => {
     const tenants = ["a", "b", "c"].map((name): Tenant => ({
       name,
       batch: 500,
@@ -114,12 +117,12 @@ describe("admission", () => {
     assert.closeTo(of("b").stored / of("c").stored, 2, 0.6)
   })
 
-  it("lets one that is alone store all it has", () => {
+  it("lets a single sender store everything", () => {
     const { of } = simulate([burst], { drain: 10_000, for_ms: 60_000 })
     assert.strictEqual(of("a").refused, 0)
   })
 
-  it("through a standstill, small senders go on and a large one is held to what could be counted; after it everyone is free again", () => {
+  it("during a standstill only a large sender is limited, to what could be counted; afterwards nobody is", () => {
     const { behindMax_ms, control, of } = simulate(
       [
         { ...burst, from_ms: 0, until_ms: 40_000 },

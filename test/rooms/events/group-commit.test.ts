@@ -10,7 +10,7 @@ interface Work extends PendingRequest<string, never> {
 const work = (name: string, size: number): Work => ({ name, size, cameAt: 0, done: Deferred.makeUnsafe() })
 const bounds = { requestsMax: 3, sizeMax: 100, groupSizeMax: 10 }
 
-/** Commits that wait for `gate`, and the names of the groups that were committed. */
+/** Commits that wait for `gate`, and the names in each committed group. */
 const committing = Effect.gen(function* () {
   const groups: Array<ReadonlyArray<string>> = []
   const gate = yield* Latch.make()
@@ -27,7 +27,7 @@ const committing = Effect.gen(function* () {
 })
 
 describe("a group", () => {
-  plain("has requests up to about its size, and at least one", () => {
+  plain("contains requests up to about its size, and at least one", () => {
     const sizes = [4, 4, 4, 50, 1].map((size) => ({ size }))
     expect(requestsWithin(sizes, 0, 10)).toBe(3)
     expect(requestsWithin(sizes, 3, 10)).toBe(1)
@@ -36,7 +36,7 @@ describe("a group", () => {
   })
 })
 
-it.live("what comes while a commit is on its way goes together into the next ones, in order", () =>
+it.live("requests that come during a commit share the next ones, in order", () =>
   Effect.scoped(
     Effect.gen(function* () {
       const { commits, gate, groups } = yield* committing
@@ -54,7 +54,7 @@ it.live("what comes while a commit is on its way goes together into the next one
   )
 )
 
-it.live("there is room for three requests and a hundred in size, and always for one", () =>
+it.live("a group has room for three requests and a size of a hundred, and always for one request", () =>
   Effect.gen(function* () {
     const { commits, gate, groups } = yield* committing
     expect(commits.hasRoom(1_000)).toBe(true)
@@ -70,7 +70,7 @@ it.live("there is room for three requests and a hundred in size, and always for 
   })
 )
 
-it.live("a group that was taken is finished though the loop is interrupted", () =>
+it.live("a group that was taken is finished although the loop is interrupted", () =>
   Effect.gen(function* () {
     const { commits, gate, groups } = yield* committing
     const loop = yield* Effect.forkChild(commits.loop)

@@ -37,7 +37,7 @@ const read = async (text: string, memory: RequestMemory, between: (lines: number
 }
 const lines = Array.from({ length: 500 }, (_, i) => `{"n":${i},"x":"${"é".repeat(200)}"}`).join("\n")
 
-it("lines of events are handed on as they come where nothing more may be held, and none is lost", async () => {
+it("lines of events are passed on as they come when no more memory is available, and none is lost", async () => {
   const whole = await read(lines, new RequestMemory())
   expect(whole).toEqual({ chunks: [500], failure: undefined })
   const little = await read(lines, new RequestMemory({ bytesMax: 10_000, wait_ms: 10 }))
@@ -47,7 +47,7 @@ it("lines of events are handed on as they come where nothing more may be held, a
     true
   ])
 })
-it("a line that is too much at this moment is answered 429, after what came before it was handed on, and passes when there is room", async () => {
+it("a line without room is answered 429 after earlier ones were passed on, and passes when there is room", async () => {
   const text = `${lines}\n"${"x".repeat(FREE_BYTES + 50_000)}"\n${lines}`
   const memory = new RequestMemory({ bytesMax: 100_000, wait_ms: 50 })
   const other = memory.open("a")

@@ -1,4 +1,4 @@
-/** How accepted events of a commit become records: nothing lost, nothing mixed, bounds kept, and few of them. */
+/** How the accepted events of a commit become records: none lost or mixed up, within bounds, and few records. */
 import { describe, expect, it } from "vitest"
 import {
   packEvents,
@@ -42,7 +42,7 @@ const read = (records: ReturnType<typeof packEvents>) =>
   })
 
 describe("packing accepted events", () => {
-  it("puts what several requests of an organization send to a partition into one record, in the order of the requests", () => {
+  it("puts the events of several requests of an organization for a partition into one record, in order", () => {
     const requests = [request("a", 0, 30), request("b", 0, 30), request("a", 30, 30), request("a", 60, 30)]
     const records = read(packEvents(requests, 4, 7))
     expect(records.length).toBeLessThanOrEqual(8)
@@ -64,7 +64,7 @@ describe("packing accepted events", () => {
     const records = read(packEvents([request("a", 0, 2 * RECORD_EVENTS_MAX - 10), request("a", 5_000, 30)], 1, 7))
     expect(records.map(({ events }) => events.length)).toEqual([RECORD_EVENTS_MAX, RECORD_EVENTS_MAX, 20])
   })
-  it("halves what is larger than its bound of bytes, down to one event, which is never cut", () => {
+  it("halves what exceeds its bound of bytes, down to one event, which is never split", () => {
     const long = { metadata: { text: "x".repeat(RECORD_BYTES_MAX / 4) } }
     const records = read(
       packEvents(
@@ -82,5 +82,6 @@ describe("packing accepted events", () => {
     ])
     for (const { bytes, events } of records) expect(events.length === 1 || bytes <= RECORD_BYTES_MAX).toBe(true)
   })
-  it("makes nothing of nothing", () => expect(packEvents([{ organizationId: "a", events: [] }], 4, 7)).toEqual([]))
+  it("makes no record without events", () =>
+    expect(packEvents([{ organizationId: "a", events: [] }], 4, 7)).toEqual([]))
 })

@@ -1,13 +1,13 @@
-/** When the gateway turns requests away: a thread that was held for too long, until its timers are on time again. */
+/** When the gateway refuses requests: after its thread was blocked for too long, until timers are on time again. */
 import { Effect } from "effect"
 import { expect, it } from "vitest"
 import { isOverloaded, makeShedding } from "../../../src/gateway/shedding.ts"
 
-it("is by how late a timer is", () => {
+it("depends on how late a timer is", () => {
   expect([0, 250, 1_249, 1_250].map((elapsed) => isOverloaded(elapsed))).toEqual([false, false, false, false])
   expect([1_251, 60_000].map((elapsed) => isOverloaded(elapsed))).toEqual([true, true])
 })
-it("begins when this thread was held for more than a second, and ends by itself", () =>
+it("begins when this thread was blocked for more than a second, and ends by itself", () =>
   Effect.runPromise(
     Effect.scoped(
       Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** The step of a search that an experiment is, and what is kept in memory for it. Pure. */
+/** The step of a search that applies an experiment, and what is kept in memory for it. Pure. */
 import { describe, expect, it } from "vitest"
 import { answerKeyOf } from "../../../src/experiments/answer-key.ts"
 import { definitionOf } from "../../../src/experiments/definition.ts"
@@ -46,7 +46,7 @@ const asked = (over: object = {}) => ({
 })
 
 describe("a search", () => {
-  it("is in the experiment whose target it names, else in the one of the whole collection, and in one alone", () => {
+  it("is in the experiment whose target it names, else in the one of the whole collection, and in only one", () => {
     const { table } = tableOf(
       stored("exp_all"),
       stored("exp_preset", { target: { preset: "p" } }),
@@ -65,7 +65,7 @@ describe("a search", () => {
     ])
     expect([table.of("org_1", "others"), table.of("org_2", "goods")]).toEqual([undefined, undefined])
   })
-  it("is drawn by its session, else its anonymous id, or its user, and by nobody not at all", () => {
+  it("is assigned by its session, else its anonymous id or its user, and without any of them not at all", () => {
     const unit = (kind: "session" | "user", over: object) => unitOf({ unit: kind }, asked(over))
     const parameters = { x_anonymous_id: "a", x_user_id: "u" }
     expect(unit("session", { parameters })).toEqual({ kind: "session", id: "s1" })
@@ -74,7 +74,7 @@ describe("a search", () => {
     expect(unit("user", { parameters })).toEqual({ kind: "user", id: "u" })
     expect(unit("user", { parameters: { x_anonymous_id: "a" } })).toBeUndefined()
   })
-  it("reports what was drawn, and nothing of what was forced", () => {
+  it("reports assignments, and nothing that was forced", () => {
     const running = tableOf(stored("exp_1")).table.of("org_1", "goods")!
     const drawn = shownBy(running, asked())
     expect(drawn.ok && drawn.value?.exposure).toMatchObject({ id: "exp_1", run: 2, unit: "session" })
@@ -95,7 +95,7 @@ describe("a search", () => {
 })
 
 describe("an interleaved search", () => {
-  it("is of everybody who takes part, by one of 64 drafts of the run, and answers are kept for each apart", () => {
+  it("applies to every participant, by one of the run's 64 drafts, and answers are cached for each separately", () => {
     const variants = [{ id: "a" }, { id: "b", profile: "p" }]
     const { table } = tableOf(stored("exp_1", { variants, mode: "interleave", traffic: 0.5 }))
     const seeds = new Set<string>()
@@ -130,7 +130,7 @@ describe("an interleaved search", () => {
 })
 
 describe("what is kept in memory", () => {
-  it("leaves a damaged row out, and keys answers by what each visitor is shown", () => {
+  it("omits a damaged row, and caches answers by what each visitor is shown", () => {
     const broken = { ...stored("exp_broken"), definition: JSON.parse('{"variants":[{"weight":0}]}') }
     const { damaged, table } = tableOf(stored("exp_1"), broken)
     expect([damaged, table.size]).toEqual([["exp_broken"], 1])

@@ -1,4 +1,4 @@
-/** When a winner is told of: the figures alone, and the looks of three processes by a set clock. */
+/** When a winner is reported: the figures alone, and the checks of three processes by a set clock. */
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -44,7 +44,7 @@ const run: StoredRun = {
   split_p: 1,
   winner_variant_id: null
 }
-/** Units of one search each, of which so many clicked and so many found nothing. */
+/** Units of one search each, of which `clicked` clicked and `none` found nothing. */
 const rows = (variant: number, n: number, clicked: number, none = 0): ReadonlyArray<SumsRow> =>
   (
     [
@@ -64,7 +64,7 @@ const counted = (...parts: ReadonlyArray<ReadonlyArray<SumsRow>>): Parameters<ty
 const late = START + 7 * DAY
 
 describe("the figures of a run", () => {
-  it("have a winner when everything is there: sure, enough units and days, a right split, no guardrail worse", () => {
+  it("have a winner if all holds: certainty, enough units and days, a right split, no worse guardrail", () => {
     const better = counted(rows(0, 5_000, 500), rows(1, 5_000, 700))
     expect(winnerOf(run, better, late)?.variant_id).toBe("b")
     expect(winnerOf(run, better, late - 1)).toBeNull()
@@ -73,11 +73,11 @@ describe("the figures of a run", () => {
     expect(winnerOf(run, counted(rows(0, 5_000, 500), rows(1, 5_000, 700, 400)), late)).toBeNull()
     expect(winnerOf(run, counted(rows(0, 5_000, 500), rows(1, 5_000, 520)), late)).toBeNull()
     expect(winnerOf(run, counted(rows(0, 5_000, 500), rows(1, 5_000, 350)), late)?.variant_id).toBe("a")
-    // One unit in a hundred that two variants answered, and a split that an earlier look found wrong.
+    // One unit in a hundred that two variants answered, and a split that an earlier check found wrong.
     expect(winnerOf(run, counted(rows(0, 5_000, 500), rows(1, 5_000, 700), rows(-1, 102, 9)), late)).toBeNull()
     expect(winnerOf({ ...run, split_p: 0.0009 }, better, late)).toBeNull()
   })
-  it("are told with what they mean, and change by no later look", () => {
+  it("are reported with their meaning, and do not change by a later check", () => {
     const better = counted(rows(0, 5_000, 500), rows(1, 5_000, 700))
     const early = resultsOf(run, better, START + DAY)
     expect(early).toMatchObject({
@@ -99,7 +99,7 @@ describe("the figures of a run", () => {
         ]
       }
     ])
-    // The least p there was stays, though the difference is gone now.
+    // The smallest p found so far is kept, though the difference is gone now.
     const equal = counted(rows(0, 5_000, 500), rows(1, 5_000, 500))
     expect(resultsOf({ ...run, least_p: { b: 0.01 } }, equal, late).variants[1]!.p_value).toBe(0.01)
     const state = (of: Partial<StoredRun>, what: typeof equal) => resultsOf({ ...run, ...of }, what, late).state
@@ -113,7 +113,7 @@ describe("the figures of a run", () => {
       days_to_min_effect: null
     })
   })
-  it("are no winner's that answers more slowly, within what the sketch can tell", () => {
+  it("give no win to a variant that answers more slowly, within the sketch's precision", () => {
     const random = randomOf(5)
     const took = (variant: number, slower: number) => {
       const buckets = new Map<number, number>()
@@ -135,13 +135,13 @@ describe("the figures of a run", () => {
     ])
     expect([winnerOf(run, slower, late), railOf(slower).ok]).toEqual([null, false])
     expect(railOf(same, { least_p: lookedAt(run, slower).least_p }).ok).toBe(false)
-    // 20 ms times e^(0.5 * 1.645).
+    // The 95th percentile is 20 ms times e^(0.5 * 1.645).
     const [a, b] = resultsOf(run, slower, late).variants
     expect(a!.latency_p95_ms! / 45.5).toBeCloseTo(1, 1)
     expect(b!.latency_p95_ms! / 59.2).toBeCloseTo(1, 1)
     expect(resultsOf(run, better, late).variants[0]!.latency_p95_ms).toBeNull()
   })
-  it("say where a wrong split comes from: what alarms, or the first five", () => {
+  it("show the source of a wrong split: what is significant, or the first five", () => {
     const of = (dimension: "device" | "country", value: string, a: number, b: number) =>
       [a, b].map((units, variant) => ({ dimension, value, variant, units }))
     const fine = Array.from({ length: 8 }, (_, i) => of("country", `c${i}`, 500, 500)).flat()
@@ -155,7 +155,7 @@ describe("the figures of a run", () => {
     expect([many.length, many.every(({ ok }) => !ok)]).toEqual([20, true])
     expect(by([])).toEqual([])
   })
-  it("of an interleaved run are wins, losses and ties, a vote for each unit that took something", () => {
+  it("of an interleaved run are wins, losses and ties, one vote for each unit with a click", () => {
     const merged = { ...run, definition: { ...definition, mode: "interleave" as const } }
     const votes = (wins: number, losses: number, ties: number) => {
       const vote = { ...NO_UNITS, variant: 0, day: START, x: wins - losses, xx: wins + losses }
@@ -180,7 +180,7 @@ describe("the figures of a run", () => {
       undefined,
       undefined
     ])
-    // An earlier look found it; one that has fewer units than are wanted says nothing yet.
+    // An earlier check found it; with fewer units than required, there is no result yet.
     expect(
       winnerOf({ ...merged, least_p: lookedAt(merged, votes(180, 120, 0)).least_p }, votes(151, 149, 0), late)
         ?.variant_id
@@ -191,8 +191,8 @@ describe("the figures of a run", () => {
     const purchases = { ...merged, definition: { ...merged.definition, metric: "conversion_rate" as const } }
     expect(resultsOf(purchases, votes(1, 1, 1), late).interleaving).toMatchObject({ wins: 0, losses: 9, ties: 0 })
   })
-  it("are adjusted by what units were like before, where that explains something; raw they are as counted", () => {
-    // Of 5,000 units each one in ten clicked; of those that did, most had clicked before.
+  it("are adjusted by earlier figures of units, if these explain something; raw ones are as counted", () => {
+    // One in ten of 5,000 units clicked, and most of these had clicked before.
     const known = (variant: number, clicked: number, both: number, before = 500): ReadonlyArray<SumsRow> =>
       rows(variant, 5_000, clicked).map((row) =>
         row.metric !== "ctr" ? row : { ...row, c: before, cc: before, xc: both, yc: before, known: 5_000 }
@@ -207,15 +207,15 @@ describe("the figures of a run", () => {
     expect(variant!.interval![0]).toBeGreaterThan(0)
     expect(variant!.p_value).toBeLessThan(0.05)
     expect(found.daily[0]!.variants[1]!.interval).toEqual(variant!.interval)
-    // The variant's units clicked more before: that is taken off its mean.
+    // The variant's units clicked more before, which is subtracted from its mean.
     const luckier = told(known(0, 500, 400), known(1, 560, 450, 560)).variants[1]!
     expect(luckier.mean).toBeLessThan(luckier.raw.mean!)
     expect(luckier.lift).toBeLessThan(0.03)
-    // Before and now have nothing to do with each other: a tenth of a tenth did both.
+    // Earlier and later clicks are independent: a tenth of a tenth did both.
     const chance = told(known(0, 500, 50), known(1, 560, 56)).variants[1]!
     expect([chance.cuped, chance.mean]).toEqual([null, 0.112])
   })
-  it("of several variants are held to what all may find by chance, and lower is better where nothing is found", () => {
+  it("of several variants share the allowed rate of false findings, and lower is better for empty searches", () => {
     const three = {
       ...run,
       definition: { ...definition, variants: ["a", "b", "c"].map((id) => ({ id, name: id, weight: 1 })) }
@@ -245,8 +245,8 @@ const environment = Configuration.layerEmbedded.pipe(
   Layer.provideMerge(layerTestSql)
 )
 
-describe("looks at runs", () => {
-  it.live("are made each 30 seconds, once over processes; a winner is told once a run, a cap fixed once", () =>
+describe("checks of runs", () => {
+  it.live("are made every 30 seconds, once over all processes; a winner is reported once a run, a cap fixed once", () =>
     Effect.gen(function* () {
       const { clock, forward, now } = yield* makeSetClock(late)
       const sql = yield* SqlClient.SqlClient
@@ -263,7 +263,7 @@ describe("looks at runs", () => {
       for (const { metric, n, variant, x, xx, xy, y, yy } of [...rows(0, 5_000, 500), ...rows(1, 5_000, 700)])
         yield* sql`INSERT INTO experiment_sums (organization_id, experiment_id, run, variant, day, metric, n, x, xx, y, yy, xy)
           VALUES ('org_1', 'exp_ctr', 1, ${variant}::int4, ${START}, ${metric}, ${n}::int4, ${x}::int4, ${xx}::int4, ${y}::int4, ${yy}::int4, ${xy}::int4)`
-      // Of 2,000 units ten bought, one of them for a hundred times as much.
+      // Ten of 2,000 units made a purchase, one of them for a hundred times as much.
       yield* sql`INSERT INTO experiment_units (organization_id, experiment_id, run, unit, variants, first_day, searches, no_results, clicked, purchased, revenue)
         SELECT 'org_1', 'exp_money', 1, u, 1 + u % 2, ${START}, 1, 0, 0, (u <= 10)::int4, CASE WHEN u = 1 THEN 1000000000 WHEN u <= 10 THEN 10000000 ELSE 0 END FROM generate_series(1, 2000) u`
       yield* sql`INSERT INTO experiment_sums (organization_id, experiment_id, run, variant, day, metric, n, x, xx, y, yy, xy) VALUES ('org_1', 'exp_money', 1, 0, ${START}, 'ctr', 2000, 0, 0, 2000, 2000, 0)`

@@ -1,4 +1,4 @@
-/** Graphs of documents, made purely: what is an entity, what belongs together, and that the order says nothing. */
+/** Graphs of documents as pure functions: what an entity is, what belongs together, and that order does not matter. */
 import { describe, expect, it } from "vitest"
 import { generateCatalog } from "../../../fixtures/catalog/generate.ts"
 import { type Built, type BuildOptions, buildGraph, changedShare } from "../../../src/graph/building/build.ts"
@@ -34,7 +34,7 @@ const made = (
 const named = ({ entities }: Built) => entities.map(({ name }) => name).sort()
 
 describe("keys", () => {
-  it("are the same for what names the same thing", () => {
+  it("are equal for names of the same thing", () => {
     expect(["Café Lamps", "cafe lamp", "CAFÉ-LAMP", " Cafe  lamps! "].map(keyOf)).toEqual(Array(4).fill("cafe lamp"))
     expect(["Batteries", "glasses", "boxes", "bus", "glass", "Alm & Acker"].map(keyOf)).toEqual([
       "battery",
@@ -45,7 +45,7 @@ describe("keys", () => {
       "alm acker"
     ])
   })
-  it("are refused to numbers with units, to what says nothing, and to sentences", () => {
+  it("are refused for numbers with units, for meaningless words, and for sentences", () => {
     for (const text of [
       "12V",
       "0 - 40",
@@ -66,20 +66,20 @@ describe("keys", () => {
   })
 })
 describe("what a document names", () => {
-  it("is at a path, through lists, and never what an object inherits", () => {
+  it("is at a path, through lists, and never an inherited property", () => {
     const document = { a: [{ b: "x" }, { b: ["y", 1, ""] }], "c.d": "z" }
     expect(textsAt(document, "a.b")).toEqual(["x", "y"])
     expect(textsAt(document, "c.d")).toEqual(["z"])
     expect(textsAt(document, "constructor.name")).toEqual([])
     expect(textsAt({ a: Array.from({ length: 500 }, (_, i) => `v${i}`) }, "a")).toHaveLength(50)
   })
-  it("is in a long text what is capitalised inside a sentence", () => {
+  it("is, in a long text, whatever is capitalised inside a sentence", () => {
     expect(
       capitalisedRuns("We like the Harbour Pine table. Made by Alm here, and the Norvik Sofa Bed Set Deluxe.")
     ).toEqual(["Harbour Pine", "Alm", "Norvik Sofa Bed Set", "Deluxe"])
     expect(capitalisedRuns("EVERY WORD OF THIS IS SHOUTED AT YOU")).toEqual([])
   })
-  it("knows pairs by their likelihood", () => {
+  it("finds pairs by their likelihood", () => {
     expect(logLikelihoodRatio(20, 20, 20, 10_000)).toBeGreaterThan(200)
     expect(logLikelihoodRatio(1, 100, 100, 10_000)).toBeCloseTo(0, 5)
     expect(npmiOf(10, 10, 10, 100)).toBeCloseTo(1)
@@ -87,7 +87,7 @@ describe("what a document names", () => {
   })
 })
 
-/** Two worlds that have nothing to do with each other, and a value that both have. */
+/** Two unrelated groups of documents, and one value that occurs in both. */
 const worlds = Array.from({ length: 60 }, (_, i) => ({
   id: `d${i}`,
   brand: i % 2 === 0 ? ["Acme", "ACME", "acme"][(i / 2) % 3]! : "Bolt & Sons",
@@ -97,7 +97,7 @@ const worlds = Array.from({ length: 60 }, (_, i) => ({
   text: ""
 }))
 describe("a graph", () => {
-  it("has entities with their ways of writing, without quantities and what everybody has", () => {
+  it("has entities with their spellings, without quantities and values that occur everywhere", () => {
     const graph = made(worlds)
     expect(named(graph)).toEqual([])
     const more = made(
@@ -123,7 +123,7 @@ describe("a graph", () => {
     expect(acme.source_doc_ids).toHaveLength(20)
     expect(acme.source_doc_ids).toEqual([...acme.source_doc_ids].sort())
   })
-  it("takes the collection's synonyms for one thing, those without a root alone", () => {
+  it("merges the collection's synonyms, only those without a root", () => {
     const { sameAs, synonyms } = sameWords([
       {
         name: "s",
@@ -152,7 +152,7 @@ describe("a graph", () => {
     texts: ["description"]
   } as unknown as typeof fields
   const first = made(products, { of })
-  it("is the same for the same documents in any order, and its ids stay", () => {
+  it("is the same for the same documents in any order, and its ids are stable", () => {
     const bytes = JSON.stringify(first)
     expect(JSON.stringify(made([...products].reverse(), { of }))).toBe(bytes)
     const known = { communities: first.communities!, edges: first.edges }
@@ -160,7 +160,7 @@ describe("a graph", () => {
     expect({ ...again, edgesChanged: 1 }).toEqual({ ...first, edgesChanged: 1 })
     expect(again.edgesChanged).toBe(0)
   })
-  it("keeps communities while little changes, and makes them anew when much does", () => {
+  it("keeps communities while little changes, and rebuilds them when much does", () => {
     const known = { communities: first.communities!, edges: first.edges }
     const little = made(products.slice(0, 2_990), { of, known, communities: false })
     expect([little.communities, little.edgesChanged < 0.1]).toEqual([undefined, true])
@@ -171,7 +171,7 @@ describe("a graph", () => {
     expect(carried.length).toBeGreaterThan(much.communities!.length / 2)
     expect(made(products, { of, communities: false }).communities).toBeUndefined()
   })
-  it("has communities of at most fifty, parts of their parents, none of one", () => {
+  it("has communities of at most fifty, parts of their parents, and none of a single entity", () => {
     const { communities = [], entities } = first
     expect(communities.length).toBeGreaterThan(4)
     const parents = new Set(communities.map(({ parent_id }) => parent_id))
@@ -181,12 +181,12 @@ describe("a graph", () => {
       const parent = communities.find((community) => community.id === parent_id)
       if (parent !== undefined) expect(parent.members).toEqual(expect.arrayContaining([...members]))
     }
-    // The smallest that an entity is in.
+    // The smallest community that contains the entity.
     for (const { community_id, id } of entities)
       if (community_id !== "")
         expect(communities.findLast(({ members }) => members.includes(id))!.id).toBe(community_id)
   })
-  it("says nothing without documents that bear it out", () => {
+  it("makes no statement without documents that support it", () => {
     const byId = new Map(products.map((product) => [product.id as string, product]))
     const names = (id: string, text: string) =>
       ` ${foldedWords(JSON.stringify(byId.get(id))).join(" ")} `.includes(` ${keyOf(text)} `)
@@ -200,7 +200,7 @@ describe("a graph", () => {
       }
     }
   })
-  it("tells of revenue and of queries where they are known", () => {
+  it("includes revenue and queries if they are known", () => {
     const [community] = first.communities!
     const [document] = community!.report.documents
     const member = first.entities.find(({ id }) => community!.members.includes(id))!
@@ -218,7 +218,7 @@ describe("a graph", () => {
     )
     expect(facts.find(({ text }) => text.startsWith("Searched"))!.document_ids[0]).toBe(member.source_doc_ids[0])
   })
-  it("has no more entities than there is room for, those of most documents", () => {
+  it("has a bounded number of entities, those of most documents", () => {
     const few = made(products, { of, entitiesMax: 10 })
     expect(few.entities).toHaveLength(10)
     expect(few.entities.map(({ id }) => id)).toEqual(first.entities.slice(0, 10).map(({ id }) => id))
@@ -236,7 +236,7 @@ describe("communities", () => {
         weight: 1
       }))
     ).flat()
-  it("are what hangs together", () => {
+  it("are connected groups", () => {
     const groups = communitiesOf([
       ...clique(0, 5),
       ...clique(10, 4),
@@ -248,7 +248,7 @@ describe("communities", () => {
     ])
     expect(communitiesOf([])).toEqual([])
   })
-  it("go on under their ids by greatest overlap, each once", () => {
+  it("keep their ids by greatest overlap, each once", () => {
     const known = [
       { id: "com_a", members: ["1", "2", "3"] },
       { id: "com_b", members: ["4", "5", "6"] }

@@ -1,4 +1,4 @@
-/** What waits of webhooks, as the operator sees it. */
+/** Webhook backlogs as the operator sees them. */
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -6,7 +6,7 @@ import { countWebhooks } from "../../../src/health/webhook-figures.ts"
 import { FIGURES_MAX } from "../../../src/health/verdict.ts"
 import { layerTestSql } from "../../support/postgres.ts"
 
-it.live("deliveries and events that wait are counted, up to the bound", () =>
+it.live("waiting deliveries and events are counted, up to the bound", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     expect(yield* countWebhooks).toEqual({ deliveries_pending: 0, deliveries_failed: 0, outbox_waiting: 0 })

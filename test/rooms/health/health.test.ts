@@ -1,6 +1,6 @@
 /**
- * What the health room finds when real parts fail: Postgres stopped, a disk that refuses a sync, a stuck stream, a
- * closed engine.
+ * What the health room finds when real parts fail: Postgres is stopped, a disk refuses a sync, a stream is stuck, an
+ * engine is closed.
  */
 import { it } from "@effect/vitest"
 import { Effect, Layer, References } from "effect"
@@ -30,14 +30,14 @@ import { promised } from "../../support/patience.ts"
 
 describe("the verdict", () => {
   const finding = (part: Finding["part"], ok: boolean): Finding => ({ part, ok, detail: "" })
-  plain("is down without the engine, degraded without anything else", () => {
+  plain("is down without the engine, degraded without any other part", () => {
     const all = (["engine", "event_log", "streams", "postgres"] as const).map((part) => finding(part, true))
     expect(verdictOf(all)).toBe("ok")
     for (const part of ["event_log", "streams", "postgres", "health"] as const)
       expect(verdictOf([...all, finding(part, false)]), part).toBe("degraded")
     expect(verdictOf([...all, finding("postgres", false), finding("engine", false)])).toBe("down")
   })
-  plain("is told when a part changes, not again and again", () => {
+  plain("is logged when a part changes, and not repeatedly", () => {
     const was = [finding("engine", true), finding("postgres", false), finding("streams", false)]
     expect(
       changesOf(was, [finding("engine", false), finding("postgres", false), finding("streams", true)]).map(
@@ -51,7 +51,7 @@ describe("the verdict", () => {
       "postgres"
     ])
   })
-  plain("is written for a person, figures that were cut off as such", () => {
+  plain("is written for a person, and marks figures that were cut off", () => {
     const partition = {
       group: "attribution",
       partition: 3,
@@ -87,7 +87,7 @@ describe("the verdict", () => {
     expect(lines).toContain("  webhooks: 10000 or more deliveries wait, 3 failed, 0 events to be spread")
   })
 
-  plain("tells losses when they grow, also when a new thread counts from zero", () => {
+  plain("reports losses when they grow, also when a new thread counts from zero", () => {
     const none = { worker_restarts: 0, processor_restarts: 0, dead_letters: 0, records_lost: 0, reports_dropped: 0 }
     expect(growthOf(none, none)).toBeUndefined()
     expect(growthOf({ ...none, dead_letters: 2 }, { ...none, dead_letters: 5, reports_dropped: 7 })).toMatch(
@@ -132,7 +132,7 @@ const partsOver = (
   )
 }
 
-it.live("health does not wait for a database that neither answers nor ends", () =>
+it.live("health does not wait for a database that neither answers nor fails", () =>
   Effect.gen(function* () {
     const server = yield* acquireTestPostgres
     const parts = partsOver(server, yield* temporaryFolder("frozen"), { engine: createEngine() })
@@ -150,7 +150,7 @@ it.live("health does not wait for a database that neither answers nor ends", () 
       }>`SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'`).map(({ pid }) => pid)
       for (const pid of pids) process.kill(pid, "SIGSTOP")
       const looks = new Set<number>()
-      // The looks go on, each with the same finding, while the first probe still hangs.
+      // Checks continue with the same finding while the first probe still hangs.
       for (
         const until = performance.now() + 1_500;
         performance.now() < until || looks.size < 5;
@@ -167,7 +167,7 @@ it.live("health does not wait for a database that neither answers nor ends", () 
   }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "Fatal"))
 )
 
-it.live("health finds every part that fails, in bounded time, and answers at once meanwhile", () =>
+it.live("health finds every failed part in bounded time, and answers at once meanwhile", () =>
   Effect.gen(function* () {
     const server = yield* acquireTestPostgres
     const folder = yield* temporaryFolder("health")
@@ -215,7 +215,7 @@ it.live("health finds every part that fails, in bounded time, and answers at onc
         0
       ])
 
-      // Everything is counted before the database goes away, and one record comes after.
+      // Everything is counted before the database stops, and one record is appended afterwards.
       while ((yield* health.latest).lag_ms !== 0) yield* Effect.sleep(20)
       yield* Effect.promise(() => server.stop())
       yield* log.append([{ topic: BEHAVIOUR_EVENTS.name, partition: 0, value: new Uint8Array([1]) }])
@@ -239,7 +239,7 @@ it.live("health finds every part that fails, in bounded time, and answers at onc
   }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "Fatal"))
 )
 
-it.live("a lag that cannot be read is told as unknown, not as none", () =>
+it.live("a lag that cannot be read is reported as unknown, not as none", () =>
   Effect.gen(function* () {
     const server = yield* acquireTestPostgres
     const parts = partsOver(server, yield* temporaryFolder("unread"), { engine: createEngine() })

@@ -1,4 +1,4 @@
-/** Rows that nothing uses any more leave in bounded statements; what may still be asked for stays. */
+/** Rows that are no longer used are removed in bounded statements; rows that may still be requested stay. */
 import { it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -24,7 +24,7 @@ const organization = (id: string) =>
   )
 
 describe("the ends of a range", () => {
-  plain("before the kept instants move outwards to whole minutes, others stay", () => {
+  plain("before the kept instants are moved outwards to whole minutes, later ones stay", () => {
     const kept = instantsKeptFrom(NOW)
     expect(kept).toBe(Date.UTC(2026, 5, 10) - 400 * DAY_MS)
     expect(withoutOldInstants({ from: kept - 1, before: kept + 1 }, kept)).toEqual({
@@ -39,12 +39,12 @@ describe("the ends of a range", () => {
   })
 })
 
-it.live("instants leave once no range can need them, and figures of old and new ranges stay right", () =>
+it.live("instants are removed once no range can need them, and figures of old and new ranges stay right", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const kept = instantsKeptFrom(NOW)
     for (const id of ["org_a", "org_b", "org_c"]) yield* organization(id)
-    /** One event at each of the two ends of a minute, as a flush writes it. */
+    /** One event at each of the two ends of a minute, written as by a flush. */
     const minute = (organizationId: string, minute_at: number) =>
       Effect.gen(function* () {
         const packer = new MinutePacker()
@@ -60,7 +60,7 @@ it.live("instants leave once no range can need them, and figures of old and new 
     yield* minute("org_a", kept - DAY_MS)
     yield* minute("org_c", kept + DAY_MS)
 
-    // A statement removes no more than it may.
+    // A statement removes no more than its bound.
     expect(yield* atTime(NOW)(expireInstants(25))).toBe(25)
     expect(yield* atTime(NOW)(sweep(25))).toBe(36)
     expect(yield* atTime(NOW)(expireInstants(25))).toBe(0)
@@ -76,13 +76,13 @@ it.live("instants leave once no range can need them, and figures of old and new 
     const rollups = yield* atTime(NOW)(Effect.provide(Rollups, Layer.fresh(Rollups.layerSql)))
     const events = (organizationId: string, from: number, before: number) =>
       rollups.events({ organizationId, range: { from, before }, collection: undefined })
-    // Within the kept time to the millisecond; before it to the minute, never to nothing.
+    // Exact to the millisecond within the kept time; before it to the minute, and never empty.
     expect(yield* events("org_c", kept + DAY_MS + 11, kept + DAY_MS + 50_001)).toBe(1)
     expect(yield* events("org_b", old + 11, old + 3 * MINUTE_MS + 1)).toBe(8)
   }).pipe(Effect.provide(layerTestSql), Effect.scoped)
 )
 
-it.live("jobs leave 400 days after they finished, and never before", () =>
+it.live("jobs are removed 400 days after they finished, and never before", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* organization("org_j")
@@ -106,7 +106,7 @@ it.live("jobs leave 400 days after they finished, and never before", () =>
   }).pipe(Effect.provide(layerTestSql), Effect.scoped)
 )
 
-it.live("outbound events leave a week after they were settled, or after thirty days that nothing settled them", () =>
+it.live("outbound events are removed a week after they were settled, or unsettled after thirty days", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* organization("org_o")
@@ -119,7 +119,7 @@ it.live("outbound events leave a week after they were settled, or after thirty d
     yield* put("settled of late", 35, 6)
     yield* put("new", 0)
     expect(yield* atTime(NOW)(expireOutbox(3))).toBe(6)
-    // As the program does it: by itself, in statements of three.
+    // The program's own housekeeping does it as well, in statements of three.
     yield* Effect.scoped(
       Effect.gen(function* () {
         yield* Layer.build(layerHousekeeping({ rowsMax: 3, firstAfter_ms: 0 }))
@@ -135,27 +135,25 @@ it.live("outbound events leave a week after they were settled, or after thirty d
   }).pipe(Effect.provide(layerTestSql), Effect.scoped)
 )
 
-it.live(
-  "queries leave when their use has faded or was taken back, and beyond a collection's bound the least used first",
-  () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const put = (organizationId: string, collection: string, q: string, searches: number, daysAgo: number) =>
-        Effect.gen(function* () {
-          yield* sql`INSERT INTO query_popularity (organization_id, collection, q, searches, weight, zero_weight, click_weight, changed)
+it.live("queries are removed when their use has faded or was taken back, and beyond a bound the least used first", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const put = (organizationId: string, collection: string, q: string, searches: number, daysAgo: number) =>
+      Effect.gen(function* () {
+        yield* sql`INSERT INTO query_popularity (organization_id, collection, q, searches, weight, zero_weight, click_weight, changed)
           VALUES (${organizationId}, ${collection}, ${q}, ${searches}, ${String(searches * weightOf(NOW - daysAgo * DAY_MS))}::text::float8, 0, 0, 1)`
-          yield* sql`INSERT INTO query_makers (organization_id, collection, q, person, anonymous, session, searches) VALUES (${organizationId}, ${collection}, ${q}, 1, 0, 0, 1)`
-        })
-      yield* put("org_q", "c", "faded", 1, 57)
-      yield* put("org_q", "c", "faded slowly", 50, 100)
-      yield* put("org_q", "c", "old and still used", 50, 80)
-      yield* put("org_q", "c", "taken back", 0, 0)
-      for (let i = 1; i <= 5; i++) yield* put("org_q", "full", `q${i}`, i, 0)
-      expect(yield* atTime(NOW)(expireQueries(2, 3))).toBe(4)
-      while ((yield* atTime(NOW)(expireQueries(2, 3))) > 0);
-      const left = (table: string) =>
-        Effect.map(sql.unsafe<{ q: string }>(`SELECT q FROM ${table} ORDER BY q`), (rows) => rows.map(({ q }) => q))
-      expect(yield* left("query_popularity")).toEqual(["old and still used", "q3", "q4", "q5"])
-      expect(yield* left("query_makers")).toEqual(yield* left("query_popularity"))
-    }).pipe(Effect.provide(layerTestSql), Effect.scoped)
+        yield* sql`INSERT INTO query_makers (organization_id, collection, q, person, anonymous, session, searches) VALUES (${organizationId}, ${collection}, ${q}, 1, 0, 0, 1)`
+      })
+    yield* put("org_q", "c", "faded", 1, 57)
+    yield* put("org_q", "c", "faded slowly", 50, 100)
+    yield* put("org_q", "c", "old and still used", 50, 80)
+    yield* put("org_q", "c", "taken back", 0, 0)
+    for (let i = 1; i <= 5; i++) yield* put("org_q", "full", `q${i}`, i, 0)
+    expect(yield* atTime(NOW)(expireQueries(2, 3))).toBe(4)
+    while ((yield* atTime(NOW)(expireQueries(2, 3))) > 0);
+    const left = (table: string) =>
+      Effect.map(sql.unsafe<{ q: string }>(`SELECT q FROM ${table} ORDER BY q`), (rows) => rows.map(({ q }) => q))
+    expect(yield* left("query_popularity")).toEqual(["old and still used", "q3", "q4", "q5"])
+    expect(yield* left("query_makers")).toEqual(yield* left("query_popularity"))
+  }).pipe(Effect.provide(layerTestSql), Effect.scoped)
 )

@@ -1,4 +1,4 @@
-/** Times that are promised to callers, as literal numbers: a constant that changes is a promise that is broken. */
+/** Times that are promised to callers, as literal numbers: changing a constant breaks a promise. */
 import { expect, it } from "vitest"
 import { AUDIT_KEPT_MS } from "../../../src/audit/audit-repository.ts"
 import { SESSION_MS } from "../../../src/console/schema.ts"
@@ -7,7 +7,7 @@ import { FAILED_KEPT_MS } from "../../../src/webhooks/deliveries-retention.ts"
 import { FAILING_MAX_MS, isDisabledFor } from "../../../src/webhooks/endpoint-failing.ts"
 import { ROTATION_MS } from "../../../src/webhooks/secrets.ts"
 
-it("are what was promised", () => {
+it("equal the promised ones", () => {
   // 14 days, 5 days, 24 hours; 400 days twice; 12 hours.
   expect([FAILED_KEPT_MS, FAILING_MAX_MS, ROTATION_MS]).toEqual([1_209_600_000, 432_000_000, 86_400_000])
   expect([AUDIT_KEPT_MS, JOBS_KEPT_MS]).toEqual([34_560_000_000, 34_560_000_000])

@@ -1,6 +1,6 @@
 /**
- * What a crawler decides, without a network: globs, addresses, robots, pace, directives, charsets, sections. Hostile
- * texts cost time in proportion to their length.
+ * The decisions of a crawler, without a network: globs, addresses, robots, pace, directives, charsets, sections.
+ * Hostile texts take time in proportion to their length.
  */
 import { expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
@@ -24,7 +24,7 @@ const within = (ms: number, work: () => void) => {
 }
 
 describe("a glob", () => {
-  plain("stands for what its stars say, within a segment or across", () => {
+  plain("matches as its stars say, within a segment or across segments", () => {
     const cases: ReadonlyArray<readonly [string, string, boolean]> = [
       ["/a", "/a", true],
       ["/a", "/ab", false],
@@ -50,14 +50,14 @@ describe("a glob", () => {
       )
     ).toEqual([true, true, true, true, false])
   })
-  plain("costs its length times that of the text, whatever stands in it", () => {
+  plain("takes time in proportion to its length times that of the text, whatever it contains", () => {
     within(500, () => {
       for (let i = 0; i < 20; i++) expect(compileGlob(`${"**a*a".repeat(39)}b`)("a".repeat(2_000))).toBe(false)
     })
   })
 })
 
-plain("an address has one form, and none where it is a trap or no page", () => {
+plain("an address has one normal form, and none if it is a trap or not a page", () => {
   for (const [text, form] of [
     ["HTTP://Shop.Example:80/a/../b?utm_source=x&q=1&gclid=2#top", "http://shop.example/b?q=1"],
     ["/c?fbclid=1", "http://base.example/c"],
@@ -75,7 +75,7 @@ plain("an address has one form, and none where it is a trap or no page", () => {
 
 describe("robots.txt", () => {
   const of = (text: string) => robotsOf("http://a.example/robots.txt", { status: 200, text })
-  plain("allows all where it is missing, and nothing where it cannot be had", () => {
+  plain("allows everything if it is missing, and nothing if it is unavailable", () => {
     for (const [status, isAllowed] of [
       [404, true],
       [401, true],
@@ -92,7 +92,7 @@ describe("robots.txt", () => {
       refusal: "robots.txt could not be read: No answer within 10 s"
     })
   })
-  plain("is read for our name before all others, with its delay up to 30 s", () => {
+  plain("applies the rules for our name before all others, with its delay up to 30 s", () => {
     const rules = of(
       "User-agent: *\nDisallow: /\n\nUser-agent: dowserbot\nDisallow: /a*z\nCrawl-delay: 2.5\nSitemap: http://a.example/s.xml"
     )
@@ -105,24 +105,24 @@ describe("robots.txt", () => {
     expect(of("User-agent: *\nCrawl-delay: 31").refusal).toMatch(/asks for 31 s between pages/)
     expect(of("User-agent: *\nCrawl-delay: 30").delay_ms).toBe(30_000)
   })
-  plain("of any length and with any rules costs little", () => {
+  plain("of any length and with any rules takes little time", () => {
     within(1_000, () => {
       const long = of(`User-agent: *\n${"Disallow: /a\n".repeat(100_000)}Disallow: /late`)
-      // What lies behind 500 KiB is not read.
+      // Nothing beyond 500 KiB is read.
       expect(long.isAllowed("http://a.example/late")).toBe(true)
     })
     expect(of(`User-agent: *\n${`Disallow: ${"*a".repeat(500)}\n`.repeat(100)}`).refusal).toMatch(
       /rules with wildcards/
     )
     const wild = of(`User-agent: *\n${`Disallow: /${"*a".repeat(480)}\n`.repeat(20)}`)
-    // A look that would cost too much is none, and the page is not asked for.
+    // A check that would cost too much is not made, and the page is not fetched.
     within(100, () => expect(wild.isAllowed(`http://a.example/${"b".repeat(2_000)}`)).toBe(false))
     within(500, () => expect(wild.isAllowed("http://a.example/bbb")).toBe(true))
   })
 })
 
 describe("a pace", () => {
-  plain("follows the answers, never below its floor, and an error makes it no faster", () => {
+  plain("follows the answers, never goes below its minimum, and does not get faster after an error", () => {
     expect([
       throttled(1_000, 100, false),
       throttled(1_000, 3_000, false),
@@ -144,7 +144,7 @@ describe("a pace", () => {
       retryAfterSeconds(undefined, 0)
     ]).toEqual([120, 30, undefined, undefined])
   })
-  it.effect("lets one ask at a time, organizations in turn", () =>
+  it.effect("lets one request pass at a time, organizations in turn", () =>
     Effect.gen(function* () {
       const line = new HostLine()
       const order: Array<string> = []
@@ -166,7 +166,7 @@ describe("a pace", () => {
       expect(line.isIdle).toBe(true)
     })
   )
-  plain("who gives up in the line keeps nobody waiting", () => {
+  plain("a request that is cancelled in the line delays nobody", () => {
     const line = new HostLine()
     const got: Array<string> = []
     line.enter("a", () => got.push("a"))
@@ -179,7 +179,7 @@ describe("a pace", () => {
   })
 })
 
-plain("directives are those of our name and of all", () => {
+plain("directives are those for our name and those for all", () => {
   for (const [header, metas, said] of [
     [undefined, [], [true, true]],
     ["noindex", [], [false, true]],
@@ -194,7 +194,7 @@ plain("directives are those of our name and of all", () => {
   }
 })
 
-plain("bytes are read by their mark, their header, their own word, and UTF-8 wherever they are that", () => {
+plain("bytes are decoded by their mark, their header, their own declaration, or as UTF-8 if they are valid", () => {
   const utf16 = (text: string) => Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, "utf16le")])
   const cp1251 = Buffer.from([0xcf, 0xf0, 0xe8, 0xe2, 0xe5, 0xf2])
   for (const [bytes, type, text] of [
@@ -219,7 +219,7 @@ describe("a page", () => {
     rules: { include: [], exclude: [] }
   }
   const read = (html: string) => readPage(Buffer.from(html), asked)
-  plain("says nothing that is hidden by its element, its attributes or its own style", () => {
+  plain("contains nothing that is hidden by its element, its attributes or its own style", () => {
     const hidden = [
       '<div style="DISPLAY :none">',
       '<div style="visibility:hidden">',
@@ -276,7 +276,7 @@ describe("a page", () => {
       image: "http://a.example/i.png"
     })
   })
-  plain("made to be slow is read in time", () => {
+  plain("that is made to be slow is read in time", () => {
     for (const html of [
       "<div>".repeat(900_000),
       "&".repeat(4_000_000),
@@ -286,7 +286,7 @@ describe("a page", () => {
     ])
       within(5_000, () => void read(html))
   })
-  plain("that is long is cut where its headings are, and each piece keeps its way", () => {
+  plain("that is long is split at its headings, and each piece keeps its path", () => {
     const words = "Some words of a sentence. ".repeat(20).trim()
     const sections = sectionsOf([
       { level: 1, text: "Top" },
@@ -305,7 +305,7 @@ describe("a page", () => {
   })
 })
 
-plain("captions that never end cost what their length is", () => {
+plain("captions that never end take time in proportion to their length", () => {
   within(
     1_000,
     () =>

@@ -1,4 +1,4 @@
-/** Feeds by their address: what a shop may answer, and what is kept of it. */
+/** Feeds from an address: what a shop may answer, and what is kept of it. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { tmpdir } from "node:os"
@@ -74,7 +74,7 @@ const fetching = (state: Record<string, unknown> = {}, path = "") =>
   })
 
 layer(everything, { excludeTestServices: true })("a feed by its address", (it) => {
-  it.effect("is kept whole, with what its server says of its age, which is asked with the next time", () =>
+  it.effect("is stored completely, with its server's validators, which are sent the next time", () =>
     Effect.gen(function* () {
       const shop = yield* Shop
       const asked: Array<unknown> = []
@@ -101,7 +101,7 @@ layer(everything, { excludeTestServices: true })("a feed by its address", (it) =
       ])
     })
   )
-  it.effect("is asked for later where its server is away, and fails where it will never be there", () =>
+  it.effect("is retried later if its server is unavailable, and fails if it will never be available", () =>
     Effect.gen(function* () {
       const shop = yield* Shop
       for (const [status, tag] of [
@@ -117,7 +117,7 @@ layer(everything, { excludeTestServices: true })("a feed by its address", (it) =
       }
     })
   )
-  it.effect("that breaks off is asked for later, and nothing of it is read or left", () =>
+  it.effect("that breaks off is retried later, and nothing of it is read or left behind", () =>
     Effect.gen(function* () {
       const shop = yield* Shop
       const folder = yield* Folder
@@ -130,7 +130,7 @@ layer(everything, { excludeTestServices: true })("a feed by its address", (it) =
       expect(readdirSync(join(folder, "feeds"))).toEqual([])
     })
   )
-  it.effect("is followed to where it moved", () =>
+  it.effect("is followed to its new address", () =>
     Effect.gen(function* () {
       const shop = yield* Shop
       shop.answer = ({ url }, response) =>

@@ -1,4 +1,4 @@
-/** Hosts over two processes of one database: one request at a time over both, and what one learns of robots. */
+/** Hosts shared by two processes of one database: one request at a time over both, and one copy of robots.txt. */
 import { expect, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,7 +12,7 @@ const process = Layer.fresh(Hosts.layer.pipe(Layer.provide(layerHttp({ allowPriv
 const hosts = Effect.map(Layer.build(process), (context) => context.pipe((all) => Effect.provideContext(Hosts, all)))
 
 layer(layerProcesses, { excludeTestServices: true })("hosts", (it) => {
-  it.effect("are asked by one process at a time, and both have their turns", () =>
+  it.effect("are called by one process at a time, and both get their turns", () =>
     Effect.gen(function* () {
       const both = [yield* yield* hosts, yield* yield* hosts]
       let atOnce = 0,
@@ -35,7 +35,7 @@ layer(layerProcesses, { excludeTestServices: true })("hosts", (it) => {
       yield* Effect.all(runs, { concurrency: 2 })
       expect(most).toBe(1)
       expect([...order].sort()).toEqual([0, 0, 0, 0, 1, 1, 1, 1])
-      // A claim of a process that is gone ends by itself, and housekeeping takes its row.
+      // The claim of a dead process expires by itself, and housekeeping removes its row.
       const sql = yield* SqlClient.SqlClient
       yield* sql`UPDATE crawl_hosts SET claimed_by = 'gone', claimed_until = clock_timestamp() + interval '300 ms'`
       const began = performance.now()
@@ -45,7 +45,7 @@ layer(layerProcesses, { excludeTestServices: true })("hosts", (it) => {
       expect(yield* crawlExpiries(0, 100)).toBe(1)
     }).pipe(Effect.scoped)
   )
-  it.effect("are asked for their robots.txt once a day by a process", () =>
+  it.effect("are asked once a day by a process for their robots.txt", () =>
     Effect.gen(function* () {
       const site = yield* Effect.acquireRelease(
         Effect.promise(() => startSite({ "/robots.txt": "User-agent: *\nDisallow: /private" })),

@@ -1,7 +1,4 @@
-/**
- * Readers of feeds: however the bytes are cut, whatever their encoding, what is broken in them, and what is made to
- * break their reader.
- */
+/** Readers of feeds: any split of the bytes, any encoding, broken parts, and feeds made to break their reader. */
 import { gzipSync } from "node:zlib"
 import { describe, expect, it } from "vitest"
 import { Stream } from "effect"
@@ -29,7 +26,7 @@ const faults = (items: ReadonlyArray<FeedItem>) =>
   items.flatMap((item) => (item.kind === "fault" ? [[item.id, item.error]] : []))
 const yml = (offers: string, categories = "") =>
   `<yml_catalog><shop><categories>${categories}</categories><offers>${offers}</offers></shop></yml_catalog>`
-/** Cyrillic letters as windows-1251 has them. */
+/** Cyrillic letters encoded as windows-1251. */
 const windows1251 = (text: string) =>
   Buffer.from(
     [...text].map((letter) => {
@@ -39,7 +36,7 @@ const windows1251 = (text: string) =>
   )
 
 describe("a feed", () => {
-  it("is read the same however its bytes are cut", async () => {
+  it("is read the same however its bytes are split", async () => {
     const feeds: ReadonlyArray<readonly [string, string]> = [
       ["yml", [...generateYml({ seed: 7, offers: 40 })].join("")],
       ["csv", 'id;title\n1;"Лампа; с ""кавычками""\nи строкой"\n2;x\n3\n4;ё\n'],
@@ -56,7 +53,7 @@ describe("a feed", () => {
         expect(await read(format, feed, size), `${format} ${size}`).toEqual(whole)
     }
   })
-  it("gives the same batches again, and those behind a cursor alone", async () => {
+  it("gives the same batches again, and only later ones after a cursor", async () => {
     const feed = Buffer.from([...generateYml({ seed: 3, offers: 2_300 })].join(""))
     const batches = async (from: number, size: number) => {
       const all = []
@@ -75,7 +72,7 @@ describe("a feed", () => {
       whole.slice(2).map(({ changes }) => changes)
     )
   })
-  it("in windows-1251, UTF-16 and others is decoded as it says, or as it looks", async () => {
+  it("in windows-1251, UTF-16 and others is decoded as declared, or as detected", async () => {
     const text = "Настольная лампа ё"
     const xml = Buffer.concat([
       Buffer.from('<?xml version="1.0" encoding="windows-1251"?><yml_catalog><shop><offers><offer id="1"><name>'),
@@ -90,7 +87,7 @@ describe("a feed", () => {
     expect(charsetOf(Buffer.from("Größe;Café", "latin1"))).toBe("windows-1252")
     await expect(read("yml", '<?xml version="1.0" encoding="klingon"?><yml_catalog/>')).rejects.toThrow("klingon")
   })
-  it("that is packed is unpacked within its bounds", async () => {
+  it("that is compressed is decompressed within its bounds", async () => {
     const pieces = (bytes: Uint8Array) =>
       decoded(
         Stream.fromAsyncIterable(cut(bytes, 1_000), () => undefined as never),
@@ -107,7 +104,7 @@ describe("a feed", () => {
 })
 
 describe("YML", () => {
-  it("goes on behind what is broken, and says where it was", async () => {
+  it("continues after broken parts, and says where they were", async () => {
     const items = await read(
       "yml",
       `<yml_catalog>\n<shop>\n<offers>
@@ -132,7 +129,7 @@ describe("YML", () => {
       ["8", expect.stringContaining("Line 11 is no XML")]
     ])
   })
-  it("keeps what a feed says and nobody can use where somebody sees it", async () => {
+  it("shows unusable parts of a feed where its owner sees them", async () => {
     const [first, second] = documents(
       await read(
         "yml",
@@ -149,7 +146,7 @@ describe("YML", () => {
       price: 5,
       extra: { oldprice: "5", categoryId: "77", country_of_origin: "DE" }
     })
-    // Categories that lead in a circle end where they began.
+    // Categories that form a circle end where they began.
     expect(second).toEqual({
       id: "2",
       title: "b",
@@ -159,7 +156,7 @@ describe("YML", () => {
       categories: ["A", "B", "C"]
     })
   })
-  it("gives an attribute one type, by all of the sample", async () => {
+  it("gives an attribute one type, from the whole sample", async () => {
     const offer = (id: number, size: string) =>
       `<offer id="${id}"><name>x</name><param name="Size">${size}</param><param name="W.t" unit="kg">1.5</param></offer>`
     const all = documents(
@@ -170,7 +167,7 @@ describe("YML", () => {
     const mixed = documents(await read("yml", yml(offer(1, "42") + offer(2, "42-44"))))
     expect(mixed.map(({ attributes }) => attributes.Size)).toEqual(["42", "42-44"])
   })
-  it("that is made to break its reader is refused with little held", async () => {
+  it("that is made to break its reader is refused with little memory", async () => {
     const entities = `<!DOCTYPE y [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>`
     const items = await read("yml", `${entities}${yml('<offer id="1"><name>&b;</name></offer>')}`)
     expect(JSON.stringify(items)).not.toContain("aaaaaaaaaa")
@@ -196,7 +193,7 @@ describe("YML", () => {
 })
 
 describe("CSV", () => {
-  it("finds its delimiter, and passes over rows that are broken", async () => {
+  it("detects its delimiter, and skips broken rows", async () => {
     expect(["a,b,c\n1,2,3", "a;b\n1,5;2", "a\tb\n1\t2", 'id|"x,y,z,w"\n1|"a,b,c,d"'].map(delimiterOf)).toEqual([
       ",",
       ";",
@@ -212,7 +209,7 @@ describe("CSV", () => {
     ])
     expect(faults(items).length).toBeGreaterThanOrEqual(4)
   })
-  it("takes another column as its id", async () => {
+  it("can use another column as its id", async () => {
     expect(documents(await read("csv", "sku,title\nA,x\n", 10, { idField: "sku" }))).toEqual([
       { sku: "A", title: "x", id: "A" }
     ])
@@ -222,7 +219,7 @@ describe("CSV", () => {
 })
 
 describe("JSON Lines", () => {
-  it("passes over lines that are too long, no JSON, no UTF-8 or no object", async () => {
+  it("skips lines that are too long, not JSON, not UTF-8 or not an object", async () => {
     const feed = Buffer.concat([
       Buffer.from(`{"id":"1"}\n{"id":"${"x".repeat(1_000_001)}"}\n{"id":\n`),
       Buffer.from([0x22, 0xff, 0x22, 0x0a]),
@@ -239,7 +236,7 @@ describe("JSON Lines", () => {
       ["line 7", "It has no id, which is a text or a number"]
     ])
   })
-  it("deletes what an extractor says was deleted, and keeps its state", async () => {
+  it("deletes what an extractor marks as deleted, and keeps the extractor's state", async () => {
     const items = await read(
       "jsonl",
       '{"type":"RECORD","record":{"stream":"s","data":{"id":5,"_ab_cdc_deleted_at":"2026-01-01"},"emitted_at":1}}\n{"type":"STATE","value":{"at":9}}'
@@ -251,8 +248,8 @@ describe("JSON Lines", () => {
   })
 })
 
-describe("ids that were seen", () => {
-  it("take at most 16 bytes each, are all found again, and no others", () => {
+describe("the set of seen ids", () => {
+  it("takes at most 16 bytes for each, finds all of them, and no others", () => {
     const seen = new SeenIds()
     for (let i = 0; i < 200_000; i++) seen.add(`product-${i}`)
     for (let i = 0; i < 200_000; i += 7) seen.add(`product-${i}`)

@@ -1,6 +1,6 @@
 /**
- * Ingest jobs at work in several processes: whose turn it is, what a process that dies leaves behind, what is counted,
- * what is deleted, and how a job ends.
+ * Ingest jobs run by several processes: whose turn is next, what a dead process leaves behind, what is counted, what is
+ * deleted, and how a job ends.
  */
 import { expect, layer } from "@effect/vitest"
 import { Clock, Effect, Stream } from "effect"
@@ -26,48 +26,46 @@ const allOver = Effect.flatMap(
 )
 
 layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
-  it.effect(
-    "of an organization that comes last is done next, however many of five others wait; one of each at a time",
-    () =>
-      Effect.gen(function* () {
-        yield* noJobs
-        const order: Array<string> = []
-        const atWork = new Map<string, number>()
-        let most = 0
-        const source = counting(1, {
-          before: ({ organizationId }) =>
-            Effect.gen(function* () {
-              const now = (atWork.get(organizationId) ?? 0) + 1
-              atWork.set(organizationId, now)
-              most = Math.max(most, now)
-              yield* Effect.sleep(5)
-              atWork.set(organizationId, atWork.get(organizationId)! - 1)
-              order.push(organizationId)
-            })
-        })
-        const sql = yield* SqlClient.SqlClient
-        for (const id of ["org_a", "org_b", "org_c", "org_d", "org_e", "org_f"]) yield* putOrganization(id)
-        // Thousands, older than the one that comes last, of more organizations than there are places.
-        yield* sql`INSERT INTO ingest_jobs (id, organization_id, name, collection, source, status, config, stats, created_at, updated_at)
+  it.effect("of the last organization is next, however many of five others wait; one of each at a time", () =>
+    Effect.gen(function* () {
+      yield* noJobs
+      const order: Array<string> = []
+      const atWork = new Map<string, number>()
+      let most = 0
+      const source = counting(1, {
+        before: ({ organizationId }) =>
+          Effect.gen(function* () {
+            const now = (atWork.get(organizationId) ?? 0) + 1
+            atWork.set(organizationId, now)
+            most = Math.max(most, now)
+            yield* Effect.sleep(5)
+            atWork.set(organizationId, atWork.get(organizationId)! - 1)
+            order.push(organizationId)
+          })
+      })
+      const sql = yield* SqlClient.SqlClient
+      for (const id of ["org_a", "org_b", "org_c", "org_d", "org_e", "org_f"]) yield* putOrganization(id)
+      // Thousands of older jobs, of more organizations than there are places.
+      yield* sql`INSERT INTO ingest_jobs (id, organization_id, name, collection, source, status, config, stats, created_at, updated_at)
           SELECT 'job_' || o || i, o, 'x', 'goods', 'test', 'queued', '{}', '{"fetched":0,"imported":0,"failed":0,"cursor":0,"passes":0,"errors":[]}', i, 0
           FROM generate_series(1, 1000) AS i, unnest(ARRAY['org_a', 'org_b', 'org_d', 'org_e', 'org_f']) AS o`
-        const stops = [yield* startWorker(new MapEngine(), [source]), yield* startWorker(new MapEngine(), [source])]
-        yield* until(
-          Effect.sync(() => order.length),
-          (n) => n > 10
-        )
-        const before = order.length
-        yield* putJob("org_c", "job_c", "test", { created_at: 1_000_000 })
-        yield* until(jobRow("job_c"), ({ status }) => status === "ready")
-        yield* Effect.all(stops)
-        // Those at work, and one of each of the others.
-        const position = order.slice(before).indexOf("org_c")
-        expect(position).toBeGreaterThanOrEqual(0)
-        expect(position).toBeLessThanOrEqual(8)
-        expect(most).toBe(1)
-      })
+      const stops = [yield* startWorker(new MapEngine(), [source]), yield* startWorker(new MapEngine(), [source])]
+      yield* until(
+        Effect.sync(() => order.length),
+        (n) => n > 10
+      )
+      const before = order.length
+      yield* putJob("org_c", "job_c", "test", { created_at: 1_000_000 })
+      yield* until(jobRow("job_c"), ({ status }) => status === "ready")
+      yield* Effect.all(stops)
+      // The running jobs, and one of each of the other organizations.
+      const position = order.slice(before).indexOf("org_c")
+      expect(position).toBeGreaterThanOrEqual(0)
+      expect(position).toBeLessThanOrEqual(8)
+      expect(most).toBe(1)
+    })
   )
-  it.effect("that has had its turn gives its place to one that waits, and goes on from its cursor", () =>
+  it.effect("that has had its turn makes room for a waiting one, and resumes at its cursor", () =>
     Effect.gen(function* () {
       yield* noJobs
       const { clock, forward } = yield* makeShiftedClock
@@ -94,7 +92,7 @@ layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
         rows.every(({ status }) => status !== "importing")
       )
       yield* stop
-      // Not one of them was written or counted a second time.
+      // Neither of them was written or counted a second time.
       for (const id of ["job_a", "job_b"]) {
         const { stats } = yield* jobRow(id)
         expect(stats.imported).toBe(stats.cursor)
@@ -102,12 +100,12 @@ layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
       expect(engine.writes).toBe(engine.of("org_a").size + engine.of("org_b").size + 10)
     })
   )
-  it.effect("cut off anywhere, twenty times, ends as one that was not, and counts each document once", () =>
+  it.effect("interrupted anywhere, twenty times, ends like an uninterrupted one, and counts each document once", () =>
     Effect.gen(function* () {
       yield* noJobs
       const engine = new MapEngine()
       const source = counting(60, { before: () => Effect.sleep(3) })
-      // The engine has it, and the process does not live to hear of it.
+      // The engine has stored the batch, but the process dies before it gets the answer.
       engine.wrote = () => new Promise((settle) => setTimeout(settle, 4))
       yield* putJob("org_a", "job_1")
       yield* putJob("org_b", "job_2")
@@ -124,11 +122,11 @@ layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
         expect([status, stats.imported, stats.fetched, stats.cursor, stats.passes]).toEqual(["ready", 600, 600, 600, 1])
       }
       expect([engine.of("org_a").size, engine.of("org_b").size]).toEqual([600, 600])
-      // At most one batch of each life was done twice.
+      // At most one batch of each run was written twice.
       expect(engine.writes).toBeLessThanOrEqual(1_200 + 21 * 20)
     })
   )
-  it.effect("of an organization that is paused waits until it is resumed, and holds up nobody", () =>
+  it.effect("of a paused organization waits until it is resumed, and delays nobody", () =>
     Effect.gen(function* () {
       yield* noJobs
       const sql = yield* SqlClient.SqlClient
@@ -144,7 +142,7 @@ layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
       yield* stop
     })
   )
-  it.effect("is interrupted within two seconds of being cancelled, whoever cancels", () =>
+  it.effect("is interrupted within two seconds of being cancelled, at whichever process", () =>
     Effect.gen(function* () {
       yield* noJobs
       const sql = yield* SqlClient.SqlClient
@@ -167,7 +165,7 @@ layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
     })
   )
   it.effect(
-    "is put off five times by its source and then fails with its words; what breaks it says nothing of the inside",
+    "is deferred five times by its source and then fails with its message; a defect reveals nothing internal",
     () =>
       Effect.gen(function* () {
         yield* noJobs
@@ -203,7 +201,7 @@ layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
         ])
       })
   )
-  it.effect("with `full`, cut off in its middle, knows all that it brought before it deletes", () =>
+  it.effect("with `full`, interrupted in the middle, knows all that it imported before it deletes", () =>
     Effect.gen(function* () {
       yield* noJobs
       const engine = new MapEngine()
@@ -222,7 +220,7 @@ layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
       expect([engine.of("org_a").size, engine.of("org_b").size]).toEqual([600, 1])
     })
   )
-  it.effect("with `full` that found its source unchanged deletes nothing", () =>
+  it.effect("with `full` that finds its source unchanged deletes nothing", () =>
     Effect.gen(function* () {
       yield* noJobs
       const engine = new MapEngine()
@@ -240,7 +238,7 @@ layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
       expect([status, stats.passes, stats.deleted, engine.of("org_a").size]).toEqual(["ready", 4, undefined, 10])
     })
   )
-  it.effect("whose engine refuses a batch lists what was refused, and whose collection is gone says so", () =>
+  it.effect("lists what the engine refused of a batch, and says so when its collection is gone", () =>
     Effect.gen(function* () {
       yield* noJobs
       const engine = new MapEngine()
@@ -265,7 +263,7 @@ layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
       yield* stop
       const first = yield* jobRow("job_1"),
         second = yield* jobRow("job_2")
-      // All are counted, a hundred are listed.
+      // All failures are counted, a hundred are listed.
       expect([first.status, first.stats.imported, first.stats.failed, first.stats.errors.length]).toEqual([
         "ready",
         480,
@@ -277,7 +275,7 @@ layer(layerProcesses, { excludeTestServices: true })("an ingest job", (it) => {
       expect(second.stats.errors).toEqual([{ id: "records 1 to 10", error: "Collection not found" }])
     })
   )
-  it.effect("may delete 30 % and not one more", () =>
+  it.effect("may delete 30 % and no more", () =>
     Effect.sync(() => {
       expect(guardOf(30, 100)).toBeUndefined()
       expect(guardOf(31, 100)).toContain("31 of 100")

@@ -1,5 +1,6 @@
 /**
- * Schedules of ingest jobs by a set clock: by one of two processes, not while one is at work, with what a pass kept.
+ * Schedules of ingest jobs by a set clock: one of two processes starts each, none while another one runs, with the
+ * state of the previous pass.
  */
 import { expect, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -59,7 +60,7 @@ const schedule = Effect.fnUntraced(function* (organizationId: string, id: string
 layer(Layer.provideMerge(Layer.succeed(RowReaders, new Map()), layerProcesses), { excludeTestServices: true })(
   "a schedule",
   (it) => {
-    it.effect("queues one job at its minute, whichever process looks, and the next at the next", () =>
+    it.effect("queues one job at its minute, whichever process looks, and the next one at the next time", () =>
       Effect.gen(function* () {
         yield* noJobs
         yield* schedule("org_a", "job_a", "30 4 * * *", at("04:30:00"))
@@ -77,14 +78,14 @@ layer(Layer.provideMerge(Layer.succeed(RowReaders, new Map()), layerProcesses), 
           state: {}
         })
         yield* finish
-        // What the pass left, for the one that follows.
+        // The state that the pass leaves for the next one.
         yield* here.passed("job_a", 1, stateForNext({ etag: '"x"', n: 5, next_feed: 1 }))
         expect(yield* atTime(at("23:59:00"))(here.next)).toBe(false)
         expect(yield* atTime(at("04:30:00") + 86_400_000)(there.next)).toBe(true)
         expect((yield* jobs)[1]).toMatchObject({ pass: 2, state: { etag: '"x"', next_feed: 1 } })
       })
     )
-    it.effect("leaves out a time at which its job is still at work, and ends with its latest job", () =>
+    it.effect("skips a time at which its job is still running, and ends with its latest job", () =>
       Effect.gen(function* () {
         yield* noJobs
         const sql = yield* SqlClient.SqlClient
@@ -96,7 +97,7 @@ layer(Layer.provideMerge(Layer.succeed(RowReaders, new Map()), layerProcesses), 
         expect((yield* jobs).length).toBe(1)
         yield* finish
         expect(yield* atTime(at("06:30:00"))(next)).toBe(false)
-        // Nor is a time made up for at which its organization was paused.
+        // A time at which its organization was paused is not made up for either.
         yield* sql`UPDATE organizations SET status = 'paused', paused_reason = 'manual' WHERE id = 'org_a'`
         expect(yield* atTime(at("06:59:00") + 60_000)(next)).toBe(true)
         expect((yield* jobs).length).toBe(1)
@@ -105,7 +106,7 @@ layer(Layer.provideMerge(Layer.succeed(RowReaders, new Map()), layerProcesses), 
         expect(yield* atTime(at("08:00:00"))(next)).toBe(true)
         const all = yield* jobs
         expect(all.length).toBe(2)
-        // Neither an earlier job's nor another organization's word ends it.
+        // Neither an earlier job nor another organization's job can end it.
         expect(yield* end("org_a", all[0]!.id)).toBe(false)
         expect(yield* end("org_b", all[1]!.id)).toBe(false)
         expect(yield* end("org_a", all[1]!.id)).toBe(true)

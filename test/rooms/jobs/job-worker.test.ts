@@ -1,4 +1,4 @@
-/** Jobs at work in several processes: one of an organization at a time, cancelled, cut off, begun again, ended once. */
+/** Jobs run by several processes: one of an organization at a time, cancelled, interrupted, restarted, ended once. */
 import { expect, layer } from "@effect/vitest"
 import { Deferred, Effect, Exit, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -54,7 +54,7 @@ const start = Effect.fnUntraced(function* (run: Run) {
 })
 
 layer(processes, { excludeTestServices: true })("a job", (it) => {
-  it.effect("is done once by three processes, one of an organization at a time, and ends with what belongs to it", () =>
+  it.effect("is done once by three processes, one of an organization at a time, and ends with its result", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* none
@@ -84,7 +84,7 @@ layer(processes, { excludeTestServices: true })("a job", (it) => {
       expect(yield* rowOf("job_3")).toMatchObject({ status: "ready", progress: 1, result: { id: "job_3" } })
     })
   )
-  it.effect("that fails says why, and one that breaks says that it broke", () =>
+  it.effect("that fails says why, and a defect is reported as such", () =>
     Effect.gen(function* () {
       yield* none
       yield* put("org_a", "job_1")
@@ -101,7 +101,7 @@ layer(processes, { excludeTestServices: true })("a job", (it) => {
       yield* stop
     })
   )
-  it.effect("that is cancelled is interrupted, and one whose process stops is begun again by another", () =>
+  it.effect("that is cancelled is interrupted, and one whose process stops is restarted by another", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* none
@@ -133,14 +133,14 @@ layer(processes, { excludeTestServices: true })("a job", (it) => {
       expect(yield* rowOf("job_1")).toMatchObject({ status: "cancelled", result: null })
     })
   )
-  it.effect("that was claimed and not begun when its process was told to stop is given back at once", () =>
+  it.effect("that was claimed but not started when its process was stopped is given back at once", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* none
       yield* put("org_a", "job_1")
       const stop = yield* start(() => Effect.never)
       yield* until(rowOf("job_1"), ({ status }) => status === "running")
-      // As the claim's transaction leaves it in the moment before the work is begun; and another process's.
+      // Rows as a claim's transaction leaves them just before the work starts; one belongs to another process.
       for (const [id, owner] of [
         ["job_2", sql`(SELECT claimed_by FROM jobs WHERE id = 'job_1')`],
         ["job_3", sql`'prc_other'`]
@@ -161,7 +161,7 @@ layer(processes, { excludeTestServices: true })("a job", (it) => {
       const sql = yield* SqlClient.SqlClient
       yield* none
       yield* put("org_a", "job_1")
-      // As five processes left it that were killed: each had claimed it, and its claim has ended.
+      // Rows as five killed processes leave them: each had claimed the job, and the claim has expired.
       yield* sql`UPDATE jobs SET status = 'running', attempts = 5, claimed_by = 'prc_dead', claimed_until = now() - interval '1 second'`
       const stop = yield* start(() => Effect.succeed({ result: {} }))
       expect(yield* until(rowOf("job_1"), ({ status }) => status !== "running")).toMatchObject({

@@ -1,11 +1,11 @@
-/** Which bytes a request asks for, and what browsers may do with them. */
+/** Which bytes a request selects, and what browsers may do with them. */
 import { expect, it } from "vitest"
 import { isKnown, rangeOf } from "../../../src/media/content-range.ts"
 import type { StoredAsset } from "../../../src/media/assets-repository.ts"
 import { servedHeaders } from "../../../src/media/served-content.ts"
 
 const content = { etag: '"a"', size: 100 }
-it("a range is one part of what there is, none of it, or is not understood", () => {
+it("a range selects one part of the content or nothing, or is not understood", () => {
   const asked = (range: string | undefined, ifRange?: string) => rangeOf(range, ifRange, content)
   expect(asked("bytes=0-0")).toEqual({ start: 0, end: 0 })
   expect(asked("bytes=10-")).toEqual({ start: 10, end: 99 })
@@ -20,11 +20,11 @@ it("a range is one part of what there is, none of it, or is not understood", () 
     expect(asked("bytes=0-9", other)).toBeUndefined()
   expect(rangeOf("bytes=0-", undefined, { etag: '"e"', size: 0 })).toBe("none")
 })
-it("who has it is told so", () => {
+it("a client that has the content is answered so", () => {
   expect(['"a"', 'W/"a"', '"b", "a"', "*"].map((text) => isKnown(text, '"a"'))).toEqual([true, true, true, true])
   expect([undefined, '"b"', "a"].map((text) => isKnown(text, '"a"'))).toEqual([false, false, false])
 })
-it("browsers show what they only decode, and download all else, under a name that ends the header nowhere", () => {
+it("browsers display only what they decode, and download all else, under a name that cannot break the header", () => {
   const headers = (content_type: string | null, filename: string | null = null) =>
     servedHeaders({ content_type, filename, sha256: "x" } as StoredAsset)["content-disposition"]
   for (const type of ["image/png", "image/jpeg", "audio/mpeg", "video/mp4"]) expect(headers(type), type).toBe("inline")

@@ -1,6 +1,6 @@
 /**
- * Media in one process with a set clock: caps under concurrency, what is over, what a killed process left, and an
- * organization that is gone.
+ * Media in one process with a set clock: limits under concurrency, expiry, leftovers of a killed process, and a deleted
+ * organization.
  */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -63,7 +63,7 @@ const ground = Layer.provideMerge(
   Layer.fresh(layerTestSql)
 )
 const whole = Layer.provideMerge(Outbox.layer, ground)
-/** The service begins in each test, under the test's clock. */
+/** The service is started in each test, under the test's clock. */
 const within = <A, E>(body: Effect.Effect<A, E, Media | BlobStore | SqlClient.SqlClient>) =>
   Effect.provide(body, Media.layer)
 
@@ -81,7 +81,7 @@ const content = (bytes: number) => ({
   contentType: undefined,
   isAllowed: Effect.void
 })
-/** What is counted is what is there. */
+/** The stored counts must equal the actual ones. */
 const counted = (id: string) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     Effect.map(
@@ -108,7 +108,7 @@ const names = (id: string) => {
 const blobs = (id: string) => Effect.flatMap(BlobStore, (store) => store.ids(id, ""))
 
 layer(whole, { excludeTestServices: true })("media", (it) => {
-  it.effect("of two organizations at once are exactly as many, and as large, as their plans have room for", () =>
+  it.effect("of two organizations at once are exactly as many, and as large, as their plans allow", () =>
     within(
       Effect.gen(function* () {
         const media = yield* Media
@@ -140,7 +140,7 @@ layer(whole, { excludeTestServices: true })("media", (it) => {
       })
     )
   )
-  it.effect("that fail on their way give back what they took", () =>
+  it.effect("that fail in progress return what they took", () =>
     within(
       Effect.gen(function* () {
         const media = yield* Media
@@ -166,7 +166,7 @@ layer(whole, { excludeTestServices: true })("media", (it) => {
       })
     )
   )
-  it.effect("of a killed process are taken back by the next one: its claims, its room and its bytes", () =>
+  it.effect("of a killed process are cleaned up by the next one: its claims, its room and its bytes", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const store = yield* BlobStore
@@ -178,7 +178,7 @@ layer(whole, { excludeTestServices: true })("media", (it) => {
           return (yield* media.put(asset, content(100))).id
         })
       )
-      // As a kill leaves it: a claim that has its time, room that is taken, bytes without a row.
+      // Leftovers of a kill: an unexpired claim, reserved room, bytes without a row.
       const { id: half } = yield* within(
         Effect.flatMap(Media, (media) => media.create("org_d", { filename: undefined, contentType: undefined }))
       )
@@ -198,7 +198,7 @@ layer(whole, { excludeTestServices: true })("media", (it) => {
           expect((yield* media.put(yield* media.get("org_d", half), content(200))).size).toBe(200)
         })
       )
-      // Of an organization that is gone nothing is left.
+      // Nothing is left of a deleted organization.
       yield* sql`DELETE FROM audit_log WHERE organization_id = 'org_d'`
       yield* sql`DELETE FROM outbox WHERE organization_id = 'org_d'`
       yield* sql`DELETE FROM organizations WHERE id = 'org_d'`
@@ -212,7 +212,7 @@ layer(whole, { excludeTestServices: true })("media", (it) => {
       )
     })
   )
-  it.effect("that are over go at their time, with the next sweep", () =>
+  it.effect("that expire are removed with the next sweep", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* organization("org_e")

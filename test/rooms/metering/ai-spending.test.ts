@@ -1,4 +1,6 @@
-/** What AI operations cost: who pays, who is refused with what, and what a spender that died had reserved. */
+/**
+ * What AI operations cost: who pays, which refusals there are, and what happens to the reservations of a dead process.
+ */
 import { assert, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -40,7 +42,7 @@ const scenario = (title: string, body: (forward: (ms: number) => void) => Effect
   )
 type Needs = AiSpending | Wallet | SqlClient.SqlClient
 
-scenario("64 visitors spend the last five searches: five answers, 59 times 402, and the neighbour pays nothing", () =>
+scenario("64 visitors spend the last five searches: five answers, 59 times 402, and another tenant pays nothing", () =>
   Effect.gen(function* () {
     const spending = yield* AiSpending
     const wallet = yield* Wallet
@@ -69,7 +71,7 @@ scenario("64 visitors spend the last five searches: five answers, 59 times 402, 
   })
 )
 
-scenario("a session's units come before credits; a full key has none; what fails costs nothing", (forward) =>
+scenario("a session's units come before credits; a full key has none; failures cost nothing", (forward) =>
   Effect.gen(function* () {
     const spending = yield* AiSpending
     const wallet = yield* Wallet
@@ -91,13 +93,13 @@ scenario("a session's units come before credits; a full key has none; what fails
     const failed = spending.spend(owner("org_b"), "embeddings", 5_000, Effect.fail("down"))
     assert.strictEqual((yield* Effect.exit(failed))._tag, "Failure")
     assert.deepStrictEqual(yield* wallet.balance("org_b"), before)
-    // Reserved for 5,000 characters, 1,001 were used: two started thousands.
+    // Of 5,000 reserved characters, 1,001 were used: two started thousands.
     yield* spending.spend(owner("org_b"), "embeddings", 5_000, Effect.succeed(["", 1_001] as const))
     assert.strictEqual((yield* wallet.balance("org_b")).balance, before.balance - 100_000)
   })
 )
 
-scenario("a job reserves where it is asked for, lives longer than a reservation, and pays with its end", (forward) =>
+scenario("a job reserves when it is requested, lives longer than a reservation, and pays at its end", (forward) =>
   Effect.gen(function* () {
     const spending = yield* AiSpending
     const wallet = yield* Wallet
@@ -105,7 +107,7 @@ scenario("a job reserves where it is asked for, lives longer than a reservation,
     yield* wallet.topUp("org_a", 5 * CREDIT, "")
     const reservation = yield* spending.reserveForJob(owner("org_a"), "graph", 2_500)
     assert.deepStrictEqual(yield* wallet.balance("org_a"), { balance: 5 * CREDIT, reserved: 3 * CREDIT })
-    // It waited for longer than reservations live.
+    // It waited for longer than reservations last.
     forward(16 * 60_000)
     yield* expireReservations(10)
     assert.strictEqual((yield* wallet.balance("org_a")).reserved, 0)
@@ -117,7 +119,7 @@ scenario("a job reserves where it is asked for, lives longer than a reservation,
     assert.strictEqual((yield* wallet.balance("org_a")).reserved, 3 * CREDIT)
     yield* Deferred.succeed(working, undefined)
     const settle = yield* Fiber.join(job)
-    // The transaction that ends the job fails: nothing is paid; made again, it pays once.
+    // The transaction that ends the job fails, so nothing is paid; repeated, it pays once.
     yield* Effect.exit(sql.withTransaction(Effect.andThen(settle, Effect.fail("the job's row"))))
     assert.strictEqual((yield* wallet.balance("org_a")).balance, 5 * CREDIT)
     yield* sql.withTransaction(Effect.andThen(settle, settle))
@@ -141,7 +143,7 @@ scenario("a job reserves where it is asked for, lives longer than a reservation,
   })
 )
 
-it("prices as the operator writes them", () => {
+it("prices are read in the operator's notation", () => {
   const prices = parseAiPrices("semantic_search=0.25, graph=0")
   assert.isTrue(typeof prices !== "string")
   if (typeof prices === "string") return

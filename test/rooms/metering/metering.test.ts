@@ -1,6 +1,6 @@
 /**
  * Quota and AI allowance over several processes of one installation, through kills and without Postgres. Each member
- * has layers of its own over one database, as processes have.
+ * has its own layers over one database, as processes do.
  */
 import type { RowReaders } from "../../../src/identity/row-readers.ts"
 import { PgClient } from "@effect/sql-pg"
@@ -30,7 +30,7 @@ interface Address {
   readonly password: string
   readonly database: string
 }
-/** In the middle of a month and of an hour. */
+/** A time in the middle of a month and of an hour. */
 const START = Date.UTC(2031, 4, 15, 12, 30)
 
 const member = (address: Address, isAlone = false) =>
@@ -100,7 +100,7 @@ const every = (sql: SqlClient.SqlClient) =>
   )
 
 scenario(
-  "three processes share a month's quota to the unit, tell its events once, and begin anew with the month",
+  "three processes share a month's quota to the unit, send its events once, and start again with the month",
   (address, { forward, now }) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -125,7 +125,7 @@ scenario(
             : Effect.fail(events)
         )
       )
-      // Units of failed searches pass elsewhere.
+      // Units of failed searches can be used elsewhere.
       for (const unit of answered[0]!.slice(0, 5)) {
         unit.giveBack()
         unit.giveBack()
@@ -148,7 +148,7 @@ scenario(
     })
 )
 
-scenario("used units survive a kill, and what the dead held counts as used", (address) =>
+scenario("used units survive a kill, and units held by a killed process count as used", (address) =>
   Effect.gen(function* () {
     yield* organization("org_a", "standard", 2_000)
     let passed = 0
@@ -159,13 +159,13 @@ scenario("used units survive a kill, and what the dead held counts as used", (ad
       const { used } = yield* one.quota.state("org_a")
       assert.isAtLeast(used, passed)
       assert.isAtMost(used, passed + HELD_MAX)
-      // The second life ends in order, the others are cut off.
+      // The second run ends in order, the others are killed.
       if (life === 2) yield* Scope.close(scope, Exit.void)
     }
   })
 )
 
-scenario("overage of three processes spends the wallet to the last unit and leaves nothing reserved", (address) =>
+scenario("overage in three processes spends the wallet to the last unit and leaves nothing reserved", (address) =>
   Effect.gen(function* () {
     yield* organization("org_a", "standard", 10, true)
     yield* organization("org_b", "standard", 0, false)
@@ -178,7 +178,7 @@ scenario("overage of three processes spends the wallet to the last unit and leav
       })
     }
     const { quota, wallet } = all[0]!.member
-    // 250 units and a bit that buys none.
+    // Enough for 250 units, and a rest that buys none.
     yield* wallet.topUp("org_a", 250 * 10_000 + 9_999, "")
     const answered = yield* Effect.forEach(all, ({ member: each }) => searches(each, "org_a", 40), {
       concurrency: "unbounded"
@@ -193,7 +193,7 @@ scenario("overage of three processes spends the wallet to the last unit and leav
     for (const { stop } of all) yield* stop
     const late = yield* member(address)
     const { balance, reserved } = yield* late.wallet.balance("org_a")
-    // The unit that came back was one of the quota or one that was paid.
+    // The returned unit came either from the quota or from the paid ones.
     assert.include(
       [250 - 109, 250 - 110].map((units) => units * 10_000 + 9_999),
       balance
@@ -204,7 +204,7 @@ scenario("overage of three processes spends the wallet to the last unit and leav
 )
 
 scenario(
-  "without Postgres units in hand and a bounded credit pass, then 503, and what was used is counted afterwards",
+  "without Postgres held units and a bounded credit pass, then 503, and what was used is counted afterwards",
   (address) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -239,7 +239,7 @@ scenario(
 )
 
 scenario(
-  "a session's allowance holds over processes, for search keys only, and ends with the hour",
+  "a session's allowance applies across processes, only to search keys, and ends with the hour",
   (address, { forward, now }) =>
     Effect.gen(function* () {
       yield* organization("org_a", "free", null)

@@ -1,5 +1,6 @@
 /**
- * The wallet under many spenders, crashes and a Postgres that is away: never below zero, every movement in the ledger.
+ * The wallet under many spenders, crashes and an unavailable Postgres: it is never below zero, and every movement is in
+ * the ledger.
  */
 import { PgClient } from "@effect/sql-pg"
 import { assert, it } from "@effect/vitest"
@@ -23,7 +24,7 @@ const organization = (id: string) =>
       sql`INSERT INTO organizations (id, name, status, plan, created_at) VALUES (${id}, ${id}, 'active', 'standard', 0)`
   )
 
-/** The ledger tells the whole history: each line follows from the one before, and the last is the wallet. */
+/** The ledger has the whole history: each line follows from the one before, and the last one equals the wallet. */
 const checkLedger = (id: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -41,8 +42,8 @@ const checkLedger = (id: string) =>
         JSON.stringify(line)
       )
     }
-    // Ids are drawn before rows are locked, so lines of one moment may stand in another order: the sums hold, and the
-    // end is among them.
+    // Ids are drawn before rows are locked, so lines of the same moment may be in a different order: the sums are
+    // right, and the final state is among them.
     const now = yield* (yield* Wallet).balance(id)
     assert.deepStrictEqual(now, { balance, reserved })
     if (lines.length > 0) assert.include(balances, `${now.balance}/${now.reserved}`)
@@ -50,7 +51,7 @@ const checkLedger = (id: string) =>
   })
 
 it.live(
-  "64 spenders at once: never negative, never more than there is, and two organizations do not touch each other",
+  "64 spenders at once: never negative, never more than there is, and two organizations do not affect each other",
   () =>
     Effect.gen(function* () {
       const wallet = yield* Wallet
@@ -80,7 +81,7 @@ it.live(
                 yield* Effect.yieldNow
                 if (how === 0) yield* wallet.release(outcome.success)
                 else {
-                  // Settled twice, also at once, and released afterwards: once counts.
+                  // Settled twice, also concurrently, and released afterwards: it counts once.
                   const settled = yield* Effect.forEach(
                     Array.from({ length: how }),
                     () => wallet.settle(outcome.success, used),
@@ -102,13 +103,13 @@ it.live(
         yield* checkLedger("org_a")
         assert.strictEqual((yield* checkLedger("org_b")).lines, round + 1)
       }
-      // What no statement of ours does, the table refuses.
+      // The table refuses what none of our statements does.
       assert.isTrue((yield* Effect.exit(sql`UPDATE wallets SET balance = -1`))._tag === "Failure")
       assert.isTrue((yield* Effect.exit(sql`UPDATE wallets SET reserved = balance + 1`))._tag === "Failure")
     }).pipe(Effect.provide(layer))
 )
 
-it.live("the last credit is spent by one of 64", () =>
+it.live("the last credit is spent by only one of 64", () =>
   Effect.gen(function* () {
     const wallet = yield* Wallet
     yield* organization("org_a")
@@ -124,52 +125,50 @@ it.live("the last credit is spent by one of 64", () =>
   }).pipe(Effect.provide(layer))
 )
 
-it.live(
-  "what fails or is interrupted releases, and what a spender that died had reserved comes back with its time",
-  () =>
-    Effect.gen(function* () {
-      const { clock, forward } = yield* makeShiftedClock
-      yield* Effect.gen(function* () {
-        const wallet = yield* Wallet
-        const sql = yield* SqlClient.SqlClient
-        yield* organization("org_a")
-        yield* wallet.topUp("org_a", 1_000, "")
-        assert.strictEqual(
-          yield* wallet.spending("org_a", 600, "a model", Effect.succeed(["answer", 250] as const)),
-          "answer"
-        )
-        assert.deepStrictEqual(yield* wallet.balance("org_a"), { balance: 750, reserved: 0 })
-        assert.strictEqual(
-          (yield* Effect.exit(wallet.spending("org_a", 600, "a model", Effect.fail("down"))))._tag,
-          "Failure"
-        )
-        const started = yield* Deferred.make<void>()
-        const fiber = yield* Effect.forkChild(
-          wallet.spending("org_a", 600, "a model", Effect.andThen(Deferred.succeed(started, undefined), Effect.never))
-        )
-        yield* Deferred.await(started)
-        assert.deepStrictEqual(yield* wallet.balance("org_a"), { balance: 750, reserved: 600 })
-        yield* Fiber.interrupt(fiber)
-        assert.deepStrictEqual(yield* wallet.balance("org_a"), { balance: 750, reserved: 0 })
+it.live("failed or interrupted spending releases its reservation, and that of a dead spender expires", () =>
+  Effect.gen(function* () {
+    const { clock, forward } = yield* makeShiftedClock
+    yield* Effect.gen(function* () {
+      const wallet = yield* Wallet
+      const sql = yield* SqlClient.SqlClient
+      yield* organization("org_a")
+      yield* wallet.topUp("org_a", 1_000, "")
+      assert.strictEqual(
+        yield* wallet.spending("org_a", 600, "a model", Effect.succeed(["answer", 250] as const)),
+        "answer"
+      )
+      assert.deepStrictEqual(yield* wallet.balance("org_a"), { balance: 750, reserved: 0 })
+      assert.strictEqual(
+        (yield* Effect.exit(wallet.spending("org_a", 600, "a model", Effect.fail("down"))))._tag,
+        "Failure"
+      )
+      const started = yield* Deferred.make<void>()
+      const fiber = yield* Effect.forkChild(
+        wallet.spending("org_a", 600, "a model", Effect.andThen(Deferred.succeed(started, undefined), Effect.never))
+      )
+      yield* Deferred.await(started)
+      assert.deepStrictEqual(yield* wallet.balance("org_a"), { balance: 750, reserved: 600 })
+      yield* Fiber.interrupt(fiber)
+      assert.deepStrictEqual(yield* wallet.balance("org_a"), { balance: 750, reserved: 0 })
 
-        const dead = yield* wallet.reserve("org_a", 700, "died")
-        assert.strictEqual(yield* expireReservations(10), 0)
-        forward(RESERVATION_MS + 1_000)
-        assert.strictEqual(yield* expireReservations(10), 1)
-        assert.deepStrictEqual(yield* wallet.balance("org_a"), { balance: 750, reserved: 0 })
-        // It was not dead, only late: nothing is taken from what others may have reserved since.
-        assert.isFalse(yield* wallet.settle(dead, 700))
-        assert.deepStrictEqual(yield* wallet.balance("org_a"), { balance: 750, reserved: 0 })
-        yield* checkLedger("org_a")
-        forward(31 * 86_400_000)
-        assert.isAbove(yield* expireReservations(10), 0)
-        assert.deepStrictEqual(yield* sql`SELECT id FROM wallet_reservations`, [])
-        yield* checkLedger("org_a")
-      }).pipe(Effect.provide(layer), Effect.provideService(Clock.Clock, clock))
-    })
+      const dead = yield* wallet.reserve("org_a", 700, "died")
+      assert.strictEqual(yield* expireReservations(10), 0)
+      forward(RESERVATION_MS + 1_000)
+      assert.strictEqual(yield* expireReservations(10), 1)
+      assert.deepStrictEqual(yield* wallet.balance("org_a"), { balance: 750, reserved: 0 })
+      // The spender was not dead, only late: nothing is taken from what others may have reserved meanwhile.
+      assert.isFalse(yield* wallet.settle(dead, 700))
+      assert.deepStrictEqual(yield* wallet.balance("org_a"), { balance: 750, reserved: 0 })
+      yield* checkLedger("org_a")
+      forward(31 * 86_400_000)
+      assert.isAbove(yield* expireReservations(10), 0)
+      assert.deepStrictEqual(yield* sql`SELECT id FROM wallet_reservations`, [])
+      yield* checkLedger("org_a")
+    }).pipe(Effect.provide(layer), Effect.provideService(Clock.Clock, clock))
+  })
 )
 
-it.live("a payment that is sent again, also at the same time, is booked once", () =>
+it.live("a payment that is sent again, also concurrently, is booked once", () =>
   Effect.gen(function* () {
     const wallet = yield* Wallet
     yield* organization("org_a")
@@ -186,7 +185,7 @@ it.live("a payment that is sent again, also at the same time, is booked once", (
   }).pipe(Effect.provide(layer))
 )
 
-it.live("a wallet that cannot be reached says so within its time, and works again when it can", () =>
+it.live("an unreachable wallet is reported within its time, and works again afterwards", () =>
   Effect.scoped(
     Effect.gen(function* () {
       const server = yield* acquireTestPostgres

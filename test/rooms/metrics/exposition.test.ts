@@ -1,4 +1,4 @@
-/** What Prometheus reads: every sample under its family, and nothing of what is gone or cannot be read. */
+/** What Prometheus reads: every sample in its family, and nothing that is gone or unreadable. */
 import { Effect } from "effect"
 import { expect, it } from "vitest"
 import { exposition } from "../../../src/metrics/exposition.ts"
@@ -33,7 +33,7 @@ it("writes families with help, type, labels and values", async () => {
     ].join("\n")
   )
 })
-it("writes times as a histogram, each step with all that were quicker", async () => {
+it("writes times as a histogram with cumulative buckets", async () => {
   const times = new Timings()
   for (const seconds of [0.0001, 0.0005, 0.003, 99]) times.note('a "b"', seconds)
   const text = await read({
@@ -58,7 +58,7 @@ it("writes times as a histogram, each step with all that were quicker", async ()
     'dowser_work_seconds_count{task="a \\"b\\""} 4'
   ])
 })
-it("forgets a label that is gone, and counts nothing twice", async () => {
+it("drops a label that is gone, and counts nothing twice", async () => {
   let samples: ReadonlyArray<Sample> = [{ labels: { partition: "1" }, value: 5 }]
   const partitions: Measure = { ...gauge(Effect.sync(() => samples)), type: "counter" }
   await read(partitions)
@@ -67,12 +67,12 @@ it("forgets a label that is gone, and counts nothing twice", async () => {
   expect(text).toContain('dowser_parts{partition="2"} 7')
   expect(text).not.toContain('partition="1"')
 })
-it("answers the others where one cannot be read", async () => {
+it("answers the other metrics if one cannot be read", async () => {
   const text = await read(gauge(Effect.die("gone")), { ...gauge(Effect.succeed([{ value: 1 }])), name: "dowser_well" })
   expect(text).toContain("dowser_well 1")
   expect(text).not.toContain("dowser_parts ")
 })
-it("refuses two rooms that measure the same", async () => {
+it("refuses two rooms with the same metric", async () => {
   const metrics = Effect.succeed([gauge(Effect.succeed([]))])
   const list = RoomList.over<never>()
     .with(defineRoom({ name: "a", metrics }))

@@ -1,4 +1,4 @@
-/** A schema of many rooms: each migration once, also one that landed after another of a later day. */
+/** A schema of many rooms: each migration runs once, also one that was merged after another of a later day. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -7,7 +7,7 @@ import type { Migration } from "../../../src/room.ts"
 import { layerSql } from "../../../src/runtime/embedded.ts"
 import { acquireEmptyPostgres } from "../../support/postgres.ts"
 
-it.live("a migration that was passed over is run once, and one that fails leaves nothing", () =>
+it.live("a migration that was skipped runs once, and one that fails leaves nothing behind", () =>
   Effect.scoped(
     Effect.gen(function* () {
       const server = yield* acquireEmptyPostgres

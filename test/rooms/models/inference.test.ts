@@ -1,6 +1,6 @@
 /**
- * Who is next at the model, and the lives of its thread, beside a thread that stands in for it and does what a test
- * asks. Time passes where the test sets it.
+ * Whose turn is next at the model, and restarts of its thread, with a thread that stands in for it and does what a test
+ * orders. The test sets the time.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -26,7 +26,7 @@ const temporary = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "dowser-embedder-"))),
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
 )
-/** What the thread was asked and did, so far. */
+/** What the thread has received and done so far. */
 const told = (folder: string): ReadonlyArray<string> => {
   try {
     return readFileSync(join(folder, "told"), "utf8").trimEnd().split("\n")
@@ -51,15 +51,15 @@ const make = Effect.fnUntraced(function* (options: Partial<Parameters<typeof lay
   )
   return { folder, embed, figures, told: () => told(folder) }
 })
-/** Until the thread, which lives in real time, has done something. */
+/** Waits until the thread, which runs in real time, has done something. */
 const until = (isTrue: () => boolean) =>
   Effect.promise(async () => {
     while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5))
   })
 
-describe("the line", () => {
+describe("the queue", () => {
   const of = (organizationId: string, name: string, items = 1) => ({ organizationId, name, items, bytes: items * 10 })
-  it("gives organizations turns, and each its own in order", () => {
+  it("gives organizations turns, and keeps each one's own order", () => {
     const line = new Line<ReturnType<typeof of>>({ items: 100, bytes: 1_000 })
     for (const name of ["a1", "a2", "a3", "a4"]) line.put(of("a", name))
     line.put(of("b", "b1"))
@@ -70,7 +70,7 @@ describe("the line", () => {
     expect([first.name, ...rest]).toEqual(["a1", "b1", "a2", "c1", "b2", "a3", "a4"])
     expect([line.take(), line.items, line.bytes]).toEqual([undefined, 0, 0])
   })
-  it("has what is put back first of all, and forgets what is removed", () => {
+  it("serves returned items first, and forgets removed ones", () => {
     const line = new Line<ReturnType<typeof of>>({ items: 100, bytes: 1_000 })
     const gone = of("b", "b1", 4)
     line.put(of("a", "a1"))
@@ -95,13 +95,13 @@ describe("the line", () => {
   })
 })
 describe("runs", () => {
-  it("are texts of nearly one length, no longer than their bound, and none of no length", () => {
+  it("contain texts of similar length, up to their bound, and no empty ones", () => {
     const lengths = [3, 50, 4, 0, 52, 3, 256]
     expect(runsOf(lengths, 110)).toEqual([[0, 5, 2], [1, 4], [6]])
     expect(runsOf(lengths, 0)).toEqual([[0], [5], [2], [1], [4], [6]])
     expect(runsOf([], 10)).toEqual([])
   })
-  it("follow the pace that was measured", () => {
+  it("follow the measured pace", () => {
     const pace = new Pace()
     const before = pace.tokensMax
     for (let i = 0; i < 50; i++) pace.took(100, 100)
@@ -110,8 +110,8 @@ describe("runs", () => {
     expect(pace.tokensMax).toBe(2_048)
   })
 })
-describe("vectors that are kept", () => {
-  it("are of one organization and model, within their bytes, queries beside documents", () => {
+describe("cached vectors", () => {
+  it("belong to one organization and model, within their bytes, queries beside documents", () => {
     const cache = new VectorCache(300_000)
     const request = { model: "m", texts: [], priority: "query", organizationId: "org_a" } as const
     const known = { vector: new Float32Array(384), tokens: 3 }
@@ -130,7 +130,7 @@ describe("vectors that are kept", () => {
 })
 
 describe("the thread of the model", () => {
-  it.effect("begins with the first text, and equal texts are asked once", () =>
+  it.effect("starts with the first text, and equal texts are sent once", () =>
     Effect.gen(function* () {
       const { embed, figures, told } = yield* make()
       expect(told()).toEqual([])
@@ -140,7 +140,7 @@ describe("the thread of the model", () => {
       expect(vectors.map((vector) => vector.indexOf(1))).toEqual([3, 6, 3, -1])
       yield* embed(["coffee", "water"])
       expect(told().slice(3)).toEqual(["water"])
-      // Another organization is not told by the time that it takes that somebody asked before.
+      // The time taken must not reveal to another organization that a text was sent before.
       yield* embed(["coffee"], { organizationId: "org_b" })
       expect(told().slice(4)).toEqual(["coffee"])
       expect(yield* figures).toMatchObject({ texts: 4, known: 2, documentsWaiting: 0, engine: "native" })
@@ -160,13 +160,13 @@ describe("the thread of the model", () => {
       yield* Fiber.join(other)
       const whenOther = told().length
       yield* Fiber.join(importing)
-      // At most the chunk that was in the thread, and for the other the one whose turn was before.
+      // At most the chunk that was in the thread, and for the other organization also the one whose turn was before.
       expect(whenQuery).toBeLessThanOrEqual(1 + 2 * 32 + 1)
       expect(whenOther).toBeLessThanOrEqual(1 + 3 * 32 + 2)
       expect(told().length).toBe(1 + 160 + 2)
     })
   )
-  it.effect("that dies is replaced, and its texts are asked again once", () =>
+  it.effect("that dies is replaced, and its texts are sent once more", () =>
     Effect.gen(function* () {
       const { embed, figures, told } = yield* make()
       expect((yield* embed(["die once"])).vectors.length).toBe(1)
@@ -174,12 +174,12 @@ describe("the thread of the model", () => {
       const error = yield* Effect.flip(embed(["before", "die"]))
       expect(error).toMatchObject({ reason: "failed" })
       expect(told().filter((line) => line === "die").length).toBe(2)
-      // Others are not to suffer from it.
+      // Other texts must not be affected.
       expect((yield* embed(["tea"], { organizationId: "org_b" })).vectors.length).toBe(1)
       expect(yield* figures).toMatchObject({ losses: 3 })
     })
   )
-  it.effect("may refuse texts, and goes on", () =>
+  it.effect("may refuse texts, and continues", () =>
     Effect.gen(function* () {
       const { embed, told } = yield* make()
       const error = yield* Effect.flip(embed(["refuse"]))
@@ -188,7 +188,7 @@ describe("the thread of the model", () => {
       expect(told()).toEqual(["loaded", "refuse", "tea"])
     })
   )
-  it.effect("ends when nobody asks for long, and begins again", () =>
+  it.effect("ends after a long idle time, and starts again", () =>
     Effect.gen(function* () {
       const { embed, figures, told } = yield* make({ idle_ms: 10 * MINUTE })
       yield* embed(["tea"])
@@ -205,7 +205,7 @@ describe("the thread of the model", () => {
       expect((yield* figures).losses).toBe(0)
     })
   )
-  it.effect("that cannot load the model fails all who wait, and is not tried again at once", () =>
+  it.effect("that cannot load the model fails all waiting requests, and is not restarted at once", () =>
     Effect.gen(function* () {
       const { embed, folder, told } = yield* make()
       writeFileSync(join(folder, "broken"), "")
@@ -223,7 +223,7 @@ describe("the thread of the model", () => {
       expect(told()).toEqual(["broken", "loaded", "tea"])
     })
   )
-  it.effect("is asked no more for who went away", () =>
+  it.effect("gets no work for cancelled requests", () =>
     Effect.gen(function* () {
       const { embed, figures, told } = yield* make()
       const gone = yield* Effect.forkChild(embed(Array.from({ length: 320 }, (_, i) => `slow gone ${i}`)))
@@ -234,7 +234,7 @@ describe("the thread of the model", () => {
       expect((yield* figures).documentsWaiting).toBe(0)
     })
   )
-  it.effect("answers busy where too much waits, of one organization at half of it, and queries still pass", () =>
+  it.effect("answers busy when too much waits, for one organization at half of that, and queries still pass", () =>
     Effect.gen(function* () {
       const { embed } = yield* make()
       const many = (name: string, count: number) => Array.from({ length: count }, (_, i) => `slow ${name} ${i}`)
@@ -252,7 +252,7 @@ describe("the thread of the model", () => {
       yield* embed(["tea"])
     })
   )
-  it.effect("ends with its scope, and who waits then is told", () =>
+  it.effect("ends with its scope, and waiting requests fail", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { embed, told } = yield* Scope.provide(make(), scope)
@@ -262,7 +262,7 @@ describe("the thread of the model", () => {
       expect(Exit.isFailure(yield* Fiber.join(waiting))).toBe(true)
     })
   )
-  it.effect("is not begun where there is no model, which is said with what to do", () =>
+  it.effect("is not started without a model, and the failure says what to do", () =>
     Effect.gen(function* () {
       let state: InstalledModel = { state: "absent", message: "It is not installed; do this." }
       const { embed, told } = yield* make({ installed: () => state })
@@ -270,7 +270,7 @@ describe("the thread of the model", () => {
         reason: "not_installed",
         message: "It is not installed; do this."
       })
-      // Needs no model.
+      // A blank text needs no model.
       expect((yield* embed([" "])).inputTokens).toBe(0)
       state = { state: "installing", retry_after_s: 15 }
       expect(yield* Effect.flip(embed(["tea"]))).toMatchObject({ reason: "installing", retry_after_s: 15 })

@@ -1,6 +1,6 @@
 /**
- * Installations: whole or not there, made once by whoever comes first, of the bytes that are pinned. With packages of
- * some bytes; the real ones are the lane of `test/ports/text-embedder.test.ts`.
+ * Installations are complete or absent, made once by whichever process comes first, from the pinned bytes. The packages
+ * here have only some bytes; `test/ports/text-embedder.test.ts` uses the real ones.
  */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -42,7 +42,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A tarball as npm makes them; `kind` 0 is a file, 5 a folder. */
+/** A tarball as npm creates it; `kind` 0 is a file, 5 a folder. */
 const tarball = (entries: ReadonlyArray<readonly [name: string, content: Buffer, kind?: number]>): Buffer => {
   const blocks = entries.flatMap(([name, content, kind = 0]) => {
     const header = Buffer.alloc(512)
@@ -62,7 +62,7 @@ const read = async (file: string, isWanted = (_path: string): boolean => true) =
     found.set(path, Buffer.concat([found.get(path) ?? Buffer.alloc(0), piece]))
   return found
 }
-/** Neither compresses nor repeats. */
+/** Bytes that neither compress nor repeat. */
 const noise = (bytes: number, seed: number): Buffer => {
   let state = seed
   return Buffer.from(
@@ -71,7 +71,7 @@ const noise = (bytes: number, seed: number): Buffer => {
 }
 
 describe("a tarball", () => {
-  it("is read file by file, whatever lies between and however the pieces are cut", async () => {
+  it("is read file by file, whatever is in between and however the pieces are split", async () => {
     const long = `package/${"deep/".repeat(20)}name.js`
     const entries = [
       ["package/a.js", Buffer.from("one")],
@@ -148,7 +148,7 @@ const make = (pinned: Pinned, from: string, more: Partial<Parameters<typeof inst
 }
 
 describe("an installation", () => {
-  it("is what is pinned, and made once", async () => {
+  it("has the pinned content, and is made once", async () => {
     const { from, pinned } = smallPackages()
     const { installed, place } = make(pinned, from)
     const made = await installed
@@ -163,7 +163,7 @@ describe("an installation", () => {
     expect([await again.installed, again.steps]).toEqual([made, []])
     writeFileSync(join(made, "node_modules/two/two.bin"), noise(700, 6))
     expect(await wrongFiles(made, pinned)).toEqual(["node_modules/two/two.bin"])
-    // What is not whole is not there, and is made anew.
+    // An incomplete installation counts as absent, and is made again.
     truncateSync(join(made, "node_modules/one/one.bin"), 100)
     expect(findInstalled([place], pinned)).toBe(undefined)
     await make(pinned, from).installed
@@ -177,7 +177,7 @@ describe("an installation", () => {
     expect(all.flatMap(({ steps }) => steps).filter((step) => step === "graph").length).toBe(1)
     expect(all.flatMap(({ steps }) => steps)).toContain("waiting for another process")
   })
-  it("goes on where a process died in the middle: its lock is not renewed, its files are removed", async () => {
+  it("is resumed after a process died: its lock expires, its files are removed", async () => {
     const { from, pinned } = smallPackages()
     const place = join(folder, "place")
     mkdirSync(join(place, `${pinned.id}.unfinished`, "files"), { recursive: true })
@@ -187,7 +187,7 @@ describe("an installation", () => {
     await installed
     expect(readdirSync(place)).toEqual([pinned.id])
   })
-  it("is not there when a byte is another, a file is missing, a tarball is not there", async () => {
+  it("is absent if a byte differs, a file is missing, or a tarball is missing", async () => {
     const { from, pinned } = smallPackages()
     const [one, two] = pinned.packages
     const place = join(folder, "place")
@@ -217,7 +217,7 @@ describe("an installation", () => {
       })
     ).toBe("no memory")
   })
-  it("is in the program's folder, or where that cannot be written in the data folder, or where somebody wants it", () => {
+  it("is in the program's folder, else in the data folder if that is not writable, or in a configured one", () => {
     const places = placesOf(join(folder, "data"), undefined)
     expect(places).toEqual([join(modelsFolder, "installed"), join(folder, "data", "models")])
     expect(placesOf("data", join(folder, "mine"))).toEqual([join(folder, "mine")])
@@ -225,7 +225,7 @@ describe("an installation", () => {
     expect(writablePlace([join(folder, "file", "below"), join(folder, "here")])).toBe(join(folder, "here"))
     expect(() => writablePlace([join(folder, "file", "below")])).toThrow("No folder for models can be written")
   })
-  it("is removed, older ones too, and nothing else", async () => {
+  it("is removed, with older ones, and nothing else", async () => {
     const { from, pinned } = smallPackages()
     const { installed, place } = make(pinned, from)
     const made = await installed
@@ -239,8 +239,8 @@ describe("an installation", () => {
   })
 })
 
-describe("what is pinned", () => {
-  it("is said once: versions by the package, integrity by its lock, hashes by the list, for each platform", () => {
+describe("the pinned parts", () => {
+  it("are stated once: versions by the package, integrity by its lock, hashes by the list, for each platform", () => {
     const manifest = JSON.parse(readFileSync(join(modelsFolder, "package.json"), "utf8"))
     const pinned = readPinned("linux-x64")
     const versions = pinned.packages.map(({ name, version }) => [name, version])
@@ -258,8 +258,8 @@ describe("what is pinned", () => {
   })
 })
 
-describe("the installation beside serving", () => {
-  /** One that goes as the test says. */
+describe("an installation in the background", () => {
+  /** An installation that the test controls. */
   const staged = () => {
     let end = (_failure: string | undefined): void => {}
     let stopped = 0
@@ -285,10 +285,10 @@ describe("the installation beside serving", () => {
       )
     ) as Effect.Effect<A>
   }
-  /** Its end is a promise's. */
+  /** Waits for the installation's end, which is a promise's. */
   const settled = Effect.promise(() => new Promise<void>((resolve) => setTimeout(resolve, 10)))
 
-  it.effect("says how far it is, fails once with the way out, and begins no second one meanwhile", () => {
+  it.effect("reports its progress, fails once with a remedy, and does not start a second one meanwhile", () => {
     const installer = staged()
     return within(installer.start, (models, lines) =>
       Effect.gen(function* () {
@@ -322,7 +322,7 @@ describe("the installation beside serving", () => {
       Effect.sync(() => expect(installer.count()).toEqual({ started: 1, stopped: 1 }))
     )
   })
-  it.effect("finds what another brought, and notices when it is gone", () => {
+  it.effect("finds what another process installed, and notices when it is gone", () => {
     const installer = staged()
     return within(installer.start, (models) =>
       Effect.gen(function* () {
@@ -347,7 +347,7 @@ describe("the installation beside serving", () => {
 })
 
 describe("dowser models", () => {
-  it("says what is there, and what an offline machine needs", () => {
+  it("shows what is installed, and what an offline machine needs", () => {
     const dowser = (...args: ReadonlyArray<string>) =>
       spawnSync(
         "node",

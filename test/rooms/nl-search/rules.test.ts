@@ -1,4 +1,4 @@
-/** The embedded model `dowser/rules`: requests in words as a query, a filter and an order. */
+/** The embedded model `dowser/rules`: it turns natural-language requests into a query, a filter and an order. */
 import { describe, expect, it } from "vitest"
 import { factsFor, readRequests } from "../../../bench/inputs/requests.ts"
 import { createEngine } from "../../../engine-sdk/src/mod.ts"
@@ -32,7 +32,7 @@ describe("generated requests", () => {
 })
 
 describe("requests written by hand", () => {
-  it("are read exactly but for three, which it does not know", () => {
+  it("are read exactly except for three, which it does not know", () => {
     const inOrder = (filter_by: string) => filter_by.split(" && ").toSorted().join(" && ")
     const missed = writtenRequests.filter(([language, q, filter_by, sort_by]) => {
       const parsed = parseRules(q, factsFor(language))
@@ -48,7 +48,7 @@ describe("requests written by hand", () => {
 })
 
 describe("numbers", () => {
-  it("reads prices, ranges and what may not be", () => {
+  it("reads prices, ranges and exclusions", () => {
     expect(read("a quiet fridge under 600")).toEqual(["quiet fridge", "price:<600", ""])
     expect(read("fridge between $1,200 and $1,500")).toEqual(["fridge", "price:[1200..1500]", ""])
     expect(read("fridge not more than 80.50 euros")).toEqual(["fridge", "price:<=80.5", ""])
@@ -56,7 +56,7 @@ describe("numbers", () => {
     expect(read("Kühlschrank unter 1.500 Euro", factsFor("de"))).toEqual(["Kühlschrank", "price:<1500", ""])
     expect(read("frigo à moins de 1 500,50 €", factsFor("fr"))[1]).toBe("price:<1500.5")
   })
-  it("turns units into those of the field, and whole numbers into what an integer can be", () => {
+  it("converts units to those of the field, and numbers to integers if needed", () => {
     expect(read("laptop lighter than 1500 g")).toEqual(["laptop", "weight_kg:<1.5", ""])
     expect(read("laptop with at least 1 TB storage")).toEqual(["laptop", "storage_gb:>=1000", ""])
     expect(read("more than 99.5 reviews")).toEqual(["*", "reviews:>99", ""])
@@ -69,7 +69,7 @@ describe("numbers", () => {
     expect(read("phone with at least 128 GB", facts)).toEqual(["phone", "options:=[`128 GB`, `1 TB`]", ""])
     expect(read("phone 64-128 GB", facts)).toEqual(["phone", "options:=[`64 GB`, `128 GB`]", ""])
   })
-  it("makes nothing of numbers that are of something else", () => {
+  it("ignores numbers that belong to something else", () => {
     for (const q of [
       "toys for kids under 6",
       "iphone 15",
@@ -99,7 +99,7 @@ describe("values", () => {
     expect(read("mugs not black but white")).toEqual(["mugs", "color:!=`Black` && color:=`White`", ""])
     expect(read("mugs of leather and cotton")).toEqual(["mugs", "material:=`Leather` && material:=`Cotton`", ""])
   })
-  it("takes letters and numbers for values only beside the name of their field, or as they are written", () => {
+  it("takes letters and numbers for values only beside the name of their field, or exactly as written", () => {
     const facts = new RuleFacts({ fields: [field("size", "string", true)] }, [
       { field: "size", values: ["M", "S", "XL", "42", "de"] }
     ])
@@ -109,10 +109,10 @@ describe("values", () => {
     for (const q of ["men s shirt", "shirt m 42", "lampe de table", "the 42 best shoes"])
       expect(read(q, facts)[1]).toBe("")
   })
-  it("leaves what is quoted or excluded", () => {
+  it("leaves quoted and excluded words alone", () => {
     for (const q of ['"not black" mug', "mug -black", '"under 600" poster']) expect(read(q)).toEqual([q, "", ""])
   })
-  it("quotes hostile values so that a filter says that value and nothing else", async () => {
+  it("quotes hostile values so that a filter contains exactly that value", async () => {
     const hostile = [
       "Tea, Coffee",
       "aa) || price:>0 || (b",
@@ -170,7 +170,7 @@ describe("orders and flags", () => {
   })
 })
 
-it("ends soon on any text", () => {
+it("ends quickly on any text", () => {
   for (const q of [
     "",
     "*",

@@ -1,4 +1,4 @@
-/** What is made of a visitor's history, as functions: bytes of a row, tastes, and the order of a search. */
+/** What is computed from a visitor's history, as functions: bytes of a row, tastes, and the order of a search. */
 import { describe, expect, it } from "vitest"
 import type { CollectionInfo, FieldValue } from "../../../engine-sdk/src/mod.ts"
 import type { Candidate, StageContext } from "../../../engine-sdk/src/pipeline/mod.ts"
@@ -20,7 +20,7 @@ const take = (document: string, kind: Take["kind"] = "click", at_s = AT_S): Take
 const pack = (takes: ReadonlyArray<Take>) => Buffer.concat(takes.map(packTake))
 
 describe("a history", () => {
-  it("comes back as it was, in any script; what has no id, or a very long one, is not remembered", () => {
+  it("is restored in any script; entries without an id, or with a very long one, are not stored", () => {
     const takes = [take("p-1", "view"), take("läufer 鞋", "purchase", AT_S + 1), take("3", "add_to_cart", 0)]
     expect(unpackTakes(pack(takes))).toEqual(takes)
     expect(packTake(take("")).length + packTake(take("x".repeat(129))).length).toBe(0)
@@ -31,18 +31,18 @@ describe("a history", () => {
         expect(hexOfTake(one)).toBe(Buffer.from(packTake(one)).toString("hex"))
       }
   })
-  it("loses its oldest whole once it has more than 288 bytes", () => {
+  it("loses its oldest entries once it has more than 288 bytes", () => {
     const takes = Array.from({ length: 18 }, (_, i) => take(`p${String(i).padStart(9, "0")}`))
     const all = pack(takes)
     expect(all.length).toBe(288)
     expect(trimmed(all)).toBe(all)
     const kept = unpackTakes(trimmed(pack([...takes, take("q", "click", AT_S + 1)])))
     expect(kept[kept.length - 1]).toEqual(take("q", "click", AT_S + 1))
-    // What is remembered, and one before it.
+    // The documents kept, and one before them.
     expect(kept.slice(0, -1)).toEqual(takes.slice(-15))
     expect(unpackTakes(remembered(pack(kept))).slice(0, -1)).toEqual(takes.slice(-14))
   })
-  it("takes days that are told again in place of what it had of those, by time", () => {
+  it("replaces days that are reported again, by time", () => {
     const day = Math.floor(AT_S / 86_400) * 86_400
     const isDay = (at_s: number) => at_s >= day && at_s < day + 86_400
     const before = pack([
@@ -78,16 +78,16 @@ const documents = new Map<string, ReadonlyArray<ReadonlyArray<string>>>([
 const affinities = (takes: ReadonlyArray<Take>) => affinitiesOf(takes, fields, (id) => documents.get(id))
 
 describe("affinities", () => {
-  it("are of facets that are texts and of the price, as far as they may be seen", () => {
+  it("use facets that are texts and the price, if they may be seen", () => {
     expect(fields.map(({ name }) => name)).toEqual(["brand", "colors", "sale_price"])
     expect(tasteFieldsOf(collection, (name) => name !== "brand").map(({ name }) => name)).toEqual([
       "colors",
       "sale_price"
     ])
   })
-  it("are shares of what was taken and four more, by kind, halved each two weeks before the newest", () => {
+  it("are shares of all events and four more, weighted by kind, halved every two weeks before the newest", () => {
     const shown = strongest(affinities([take("1", "purchase"), take("3", "purchase", AT_S - 14 * 86_400)]), 10)
-    // 8 and 4, of 16.
+    // Weights of 8 and 4, out of 16.
     expect(shown).toEqual([
       { field: "colors", value: "red", weight: 0.75 },
       { field: "sale_price", value: "32-45", weight: 0.75 },
@@ -106,7 +106,7 @@ const candidateOf = (values: Readonly<Record<string, FieldValue>>, rank: number)
   hit: {} as Candidate["hit"],
   value: (name) => values[name]
 })
-/** A hundred hits of other brands, and two that the visitor likes at 40 and 80. */
+/** A hundred hits of other brands, and two that the visitor likes, at ranks 40 and 80. */
 const candidates = Array.from({ length: 100 }, (_, rank) =>
   candidateOf({ brand: rank === 40 || rank === 80 ? "acme" : `b${rank}`, colors: ["pink"] }, rank)
 )
@@ -117,7 +117,7 @@ const order = (strength: number, takes: ReadonlyArray<Take>, context: Partial<St
 
 describe("the order of a personal search", () => {
   const likes = Array.from({ length: 9 }, () => take("1", "purchase"))
-  it("brings what the visitor likes forward, the more the stronger, and leaves all else as it was", () => {
+  it("moves what the visitor likes forward, further with more strength, and leaves everything else in order", () => {
     const at = (strength: number) => order(strength, likes).indexOf(40)
     expect(at(0.1)).toBeGreaterThan(at(0.3))
     expect(at(0.3)).toBeLessThan(20)
@@ -126,7 +126,7 @@ describe("the order of a personal search", () => {
       candidates.map(({ rank }) => rank).filter((rank) => rank !== 40 && rank !== 80)
     )
   })
-  it("tells what it went by to whoever explains", () => {
+  it("includes its reasons in an explanation", () => {
     const scores = new Map<string, number>()
     let told = ""
     order(0.3, likes, { scored: (id, _name, value) => scores.set(id, value), note: (text) => (told = text) })
@@ -137,12 +137,12 @@ describe("the order of a personal search", () => {
 })
 
 describe("the strength of a search", () => {
-  it("is a number from 0 to 1, and 0 where nothing is said", () => {
+  it("is a number from 0 to 1, and 0 if none is given", () => {
     const of = (x_personalization_strength: string) => strengthOf({ x_personalization_strength })
     expect([of("0.3"), of("1"), of(""), strengthOf({})].map((said) => said.ok && said.value)).toEqual([0.3, 1, 0, 0])
     for (const wrong of ["1.01", "-0.1", "much", "0x1", "1e0", "NaN", "."]) expect(of(wrong).ok, wrong).toBe(false)
   })
-  it("acts on no group, no other sort, and no key that says so", () => {
+  it("does not apply to groups, other sorts, or keys that forbid it", () => {
     const of = (
       parameters: Record<string, string>,
       personalization?: boolean,

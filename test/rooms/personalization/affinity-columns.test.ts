@@ -1,6 +1,6 @@
 /**
- * A personal order from columns of a window is the one that reading each hit gives: the plain way of saying it stands
- * here as the oracle, and an engine's own columns are held against its values.
+ * A personal order from the columns of a window equals the one from reading each hit: a plain implementation is the
+ * oracle, and an engine's own columns are compared with the hits' values.
  */
 import { describe, expect, it } from "vitest"
 import { createEngine } from "../../../engine-sdk/src/mod.ts"
@@ -11,7 +11,7 @@ import { makeRandom } from "../../../fixtures/random.ts"
 import { type FieldAffinity, tastesOf } from "../../../src/personalization/affinities.ts"
 import { affinityStage } from "../../../src/personalization/affinity-stage.ts"
 
-/** Each hit by itself: its best value of each field, then all of them sorted by score. */
+/** Scores each hit by its best value of each field, then sorts all of them. */
 const plainly = (
   affinities: ReadonlyArray<FieldAffinity>,
   strength: number,
@@ -71,7 +71,7 @@ const affinities = (): ReadonlyArray<FieldAffinity> =>
     return { field, shares, says: Math.max(0, ...shares.values()), rest: 0.2 + random.next() / 2 }
   })
 
-/** Windows of one collection that is in several segments, as an engine has them. */
+/** Windows of one collection in several segments, as an engine has them. */
 const withWindows = async (test: (windows: ReadonlyArray<HitWindow>) => void) => {
   const engine = createEngine()
   try {
@@ -93,7 +93,7 @@ const candidatesOf = (window: HitWindow): ReadonlyArray<Candidate> =>
   window.organic.map((hit, rank) => ({ id: window.ids[rank]!, rank, hit, value: (name) => window.value(rank, name) }))
 
 describe("columns of a window", () => {
-  it("say of every hit what it says by itself, in several segments, and leave what they do not hold to it", async () => {
+  it("have every hit's own values, in several segments, and leave missing ones to the hit", async () => {
     await withWindows(([window]) => {
       const told: Array<string> = []
       for (const { name } of FIELDS) {
@@ -108,7 +108,7 @@ describe("columns of a window", () => {
       expect(window!.column!("title")).toBeUndefined()
     })
   })
-  it("give the order that each hit by itself gives, also of hits that were moved before", async () => {
+  it("give the same order as each hit, also for hits that were moved before", async () => {
     await withWindows(([window]) => {
       for (let round = 0; round < 40; round++) {
         const given = [...candidatesOf(window!)]

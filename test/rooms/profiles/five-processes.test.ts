@@ -1,4 +1,4 @@
-/** Profiles over five processes: whatever one of them writes, the next search of every other one has. */
+/** Profiles over five processes: the next search in every process sees whatever one of them wrote. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
@@ -51,7 +51,7 @@ const member = (address: Address) =>
   )
 
 it.live(
-  "a draft, a publication and its release are seen by the next read of all five; of two publications one is made",
+  "a draft, a publication and its release are seen by the next read of all five; one of two publications succeeds",
   () =>
     Effect.scoped(
       Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
- * Nothing that a client sends gets around a profile: 200 seeds of hostile parameters, presets, joins and unions against
- * a slow and obvious definition of what may be seen. A seed that fails is named by its number.
+ * Nothing that a client sends bypasses a profile: 200 seeds of hostile parameters, presets, joins and unions, compared
+ * with a slow and obvious definition of what may be seen. A failing seed is named by its number.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { createEngine } from "../../../engine-sdk/src/memory/create-engine.ts"
@@ -22,7 +22,7 @@ import { routerOver } from "../../support/operation-router.ts"
 const SEEDS = 200
 const context: OperationContext = { engine: createEngine(), resources: memoryResources(), namespace: "n", now_s: 1 }
 
-/** Small numbers that look like chance (mulberry32). */
+/** Small pseudorandom numbers (mulberry32). */
 const chance = (seed: number) => {
   let state = seed
   const next = (): number => {
@@ -118,7 +118,7 @@ const known: ReadonlyArray<Known> = [
   },
   { text: "id:[1,2,3,4,5,6]", fields: ["id"], lets: ({ id }) => Number(id) >= 1 && Number(id) <= 6 }
 ]
-/** What may be answered with a refusal alone, whatever the profile lists. */
+/** Filters that may only be answered with a refusal, whatever the profile lists. */
 const hostile = [
   "shop:=a) || (id:*",
   "shop:=a || blurb:secret1",
@@ -159,7 +159,7 @@ const meddling: ReadonlyArray<readonly [string, string]> = [
   ["max_facet_values", "250"],
   ["search_cutoff_ms", "1"]
 ]
-/** Every word as it stands, all of them: what is found can be said without an engine. */
+/** Every word exactly, and all of them, so that the expected hits can be computed without an engine. */
 const exact = { num_typos: "0", prefix: "false", drop_tokens_threshold: "0", typo_tokens_threshold: "0" }
 
 const manifestFor = ({
@@ -215,7 +215,7 @@ const partsOf = (profile: StoredProfile): ProfileStepParts => {
 }
 
 describe("a profile", () => {
-  it(`holds against ${SEEDS} seeds of what clients may send`, async () => {
+  it(`resists ${SEEDS} seeds of what clients may send`, async () => {
     let answered = 0,
       refused = 0
     for (let seed = 1; seed <= SEEDS; seed++) {
@@ -303,12 +303,12 @@ describe("a profile", () => {
         for (const { count: n, value } of counts)
           expect(n, what).toBe(visible.filter((thing) => thing[field_name as "shop"] === value).length)
     }
-    // Neither side is empty, or nothing was tried.
+    // Both outcomes must occur; otherwise the test would have tried nothing.
     expect(answered).toBeGreaterThan(40)
     expect(refused).toBeGreaterThan(40)
   })
 
-  it("is the same parameters and filter that anybody else may search with", () => {
+  it("equals parameters and a filter that anybody could search with", () => {
     const manifest = manifestOf({
       searchable_fields: ["title", "blurb"],
       facet_fields: [{ field: "shop" }],
@@ -328,7 +328,7 @@ describe("a profile", () => {
       fixedFilter: "shop:=a"
     })
     expect(manifestParameters(manifestOf({ searchable_fields: ["title"] })).fixedFilter).toBeUndefined()
-    // Lists for another number of fields would refuse every search.
+    // Lists for a different number of fields would refuse every search.
     const lists = { query_by_weights: "3,1", num_typos: "1,1,0", prefix: "false", infix: "off,always" }
     expect(manifestParameters(manifest, lists).parameters).toMatchObject({
       query_by_weights: "3,1",

@@ -1,4 +1,4 @@
-/** Scheduled runs by a set clock, as two processes look for them at the same time. */
+/** Scheduled runs by a set clock, with two processes that check for them at the same time. */
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -26,7 +26,7 @@ const suiteOf = (organization_id: string, id: string, schedule_cron: string): St
 })
 
 describe("schedules of quality suites", () => {
-  it.live("are started once at their time, by whichever process looks first, and what was missed once", () =>
+  it.live("are started once at their time, by whichever process looks first, and missed ones once", () =>
     Effect.gen(function* () {
       const { clock, forward } = yield* makeSetClock(START)
       const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,4 @@
-/** What a suite may be, and what a gate says: the decisions, without a program. */
+/** Valid suites and the decisions of a gate, without a program. */
 import { describe, expect, it } from "vitest"
 import { nextRunAt } from "../../../src/job-rows/cron.ts"
 import { verdictOf } from "../../../src/quality/publish-gate.ts"
@@ -11,7 +11,7 @@ const issuesOf = (body: unknown) => {
 }
 
 describe("the body of a suite", () => {
-  it("is read whole, with what is left out", () => {
+  it("is read completely, with defaults for what is omitted", () => {
     expect(suiteFieldsOf(suite)).toEqual({
       ...suite,
       params: {},
@@ -55,7 +55,7 @@ describe("the body of a suite", () => {
     expect(issuesOf({ ...suite, judgments: judged(100_001, 10_000) })).toEqual(["judgments"])
     expect(issuesOf({ ...suite, judgments: judged(10_001, 10_001) })).toEqual(["judgments"])
   })
-  it("is not broken by names of an object's own", () => {
+  it("is not broken by names of object members", () => {
     expect(issuesOf(JSON.parse('{"__proto__": {"a": 1}, "name": "s", "collection": "c", "judgments": []}'))).toEqual([
       "__proto__"
     ])
@@ -70,7 +70,7 @@ describe("a schedule", () => {
     expect(nextRunAt("0 0 3 * * *", monday)).toBeUndefined()
     expect(nextRunAt(undefined, monday)).toBeUndefined()
   })
-  it("that never comes is refused", () => {
+  it("that never fires is refused", () => {
     expect(issuesOf({ ...suite, schedule_cron: "0 0 30 2 *" })).toEqual(["schedule_cron"])
   })
 })
@@ -83,12 +83,12 @@ describe("the publish gate", () => {
     judged_at_10: 0,
     queries: ndcg.map((ndcg_at_10, i) => ({ q: `q${i}`, ndcg_at_10 }))
   })
-  it("lets a drop of as much as it may pass, and none beyond", () => {
+  it("passes a drop up to its limit, and none beyond", () => {
     expect(verdictOf(evaluated(0.9, 0.9), evaluated(0.9, 0.86), 0.02).passes).toBe(true)
     expect(verdictOf(evaluated(0.9, 0.9), evaluated(0.9, 0.85), 0.02).passes).toBe(false)
     expect(verdictOf(undefined, evaluated(0), 0)).toMatchObject({ before: null, after: 0, passes: true })
   })
-  it("names the ten queries that fell most", () => {
+  it("names the ten queries that dropped most", () => {
     const { worst } = verdictOf(
       evaluated(...Array.from({ length: 12 }, () => 1)),
       evaluated(...Array.from({ length: 12 }, (_, i) => i / 12)),

@@ -1,4 +1,4 @@
-/** What a search that found nothing waits for: a moment, and no longer than once a second where nobody answers. */
+/** How long an empty search waits for recommendations: a moment, and at most once a second if nobody answers. */
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect, it } from "vitest"
@@ -15,7 +15,7 @@ const models = new Map([
   ["org_a/rec_1", { id: "rec_1", organization_id: "org_a", collection: "goods", type: "also_viewed", params: {} }],
   ["org_b/rec_1", { id: "rec_1", organization_id: "org_b", collection: "spare", type: "popular", params: {} }]
 ])
-/** Everything around it, and the questions that reached the state with how long each may take. */
+/** Everything around the model, and the requests that reached its state, each with its time limit. */
 const surroundings = (answers: { ids: ReadonlyArray<string> | undefined }) => {
   const asked: Array<readonly [ask: Ask, within_ms: number | undefined]> = []
   const nothing = {
@@ -52,8 +52,8 @@ const recommended = (organizationId: string, more: object = {}) =>
     Effect.promise(() => fallbacks.recommended(organizationId, { ...question, ...more }))
   )
 
-describe("the model behind a search that found nothing", () => {
-  it("is asked for the visitor, without seeds, for 25 ms", async () => {
+describe("the model behind an empty search", () => {
+  it("is called for the visitor, without seeds, for 25 ms", async () => {
     const { asked, layer } = surroundings({ ids: ["a", "b", "c"] })
     expect(await run(recommended("org_a"), layer)).toEqual(["a", "b"])
     expect(asked).toMatchObject([
@@ -71,7 +71,7 @@ describe("the model behind a search that found nothing", () => {
       ]
     ])
   })
-  it("is not asked where it is unknown, of another organization, or of another collection", async () => {
+  it("is not called if it is unknown, of another organization, or of another collection", async () => {
     const { asked, layer } = surroundings({ ids: ["a"] })
     const all = Effect.all([
       recommended("org_a", { model: "rec_2" }),
@@ -92,7 +92,7 @@ describe("the model behind a search that found nothing", () => {
       "there is no such recommendation model"
     ])
   })
-  it("is left alone for a second by everybody once it did not answer", async () => {
+  it("gets no calls from anybody for a second once it did not answer", async () => {
     const answers: { ids: ReadonlyArray<string> | undefined } = { ids: undefined }
     const { asked, layer } = surroundings(answers)
     const story = Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** The live state of recommendations: what the thread does, and several processes that follow one log. */
+/** The live state of recommendations: the work of its thread, and several processes that follow one log. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -71,7 +71,7 @@ describe("the state of a process", () => {
       models.passed({ partition: 0, next: ++offset, appendedAt })
     }
   }
-  it("keeps organizations with the same ids apart, and what is behind others is not theirs", () => {
+  it("separates organizations with the same ids, and returns nothing of others", () => {
     const models = new LiveModels(GB)
     const take = taking(models)
     take("org_a", [
@@ -86,7 +86,7 @@ describe("the state of a process", () => {
     expect(found(models, { organizationId: "org_b" })).toEqual(["rug"])
     expect(found(models, { organizationId: "org_c" })).toEqual([])
   })
-  it("says which document and how many visits a hit is for, and follows the visit", () => {
+  it("names the document and the number of visits behind a hit, and follows the visit", () => {
     const models = new LiveModels(GB)
     const take = taking(models)
     take("org_a", [
@@ -100,7 +100,7 @@ describe("the state of a process", () => {
       { id: "bulb", kind: "also_viewed", source: "lamp", support: 2 }
     ])
   })
-  it("reads visits by what a training found for the model", () => {
+  it("reads visits with the parameters that a training found for the model", () => {
     const models = new LiveModels(GB)
     const take = taking(models)
     for (let i = 0; i < 9; i++)
@@ -118,12 +118,12 @@ describe("the state of a process", () => {
     const lastAlone = { transition_decay: 0.1, similar_decay: 0.2 }
     const tuned = (type: "also_viewed" | "personalized") => ({ seeds, parameters: listParameters(lastAlone, type) })
     expect(found(models, tuned("also_viewed"))[0]).toBe("rug")
-    // Of a person's model they say nothing of a visit.
+    // For a personalized model, they do not apply to a visit.
     expect(found(models, tuned("personalized"))[0]).toBe("bulb")
     expect(found(models, { ...tuned("personalized"), chain: ["personalized"] })[0]).toBe("rug")
     expect(found(models, { ...tuned("also_viewed"), chain: ["personalized"] })[0]).toBe("bulb")
   })
-  it("is the same after a kill: from a snapshot and what came since, or from the log alone", () => {
+  it("is the same after a kill: from a snapshot and later records, or from the log alone", () => {
     const path = folder()
     const live = new LiveModels(GB)
     const take = taking(live)
@@ -149,7 +149,7 @@ describe("the state of a process", () => {
       expect(fresh.answer(ask)).toEqual(live.answer(ask))
     }
   })
-  it("starts empty where the snapshot is damaged", () => {
+  it("starts empty if the snapshot is damaged", () => {
     const path = folder()
     const live = new LiveModels(GB)
     taking(live)("org_a", [
@@ -162,7 +162,7 @@ describe("the state of a process", () => {
     expect(loadSnapshot(path, restored)).toEqual([])
     expect(found(restored)).toEqual([])
   })
-  it("knows nothing of a collection of the same name that was there before", () => {
+  it("ignores events of an earlier collection of the same name", () => {
     const models = new LiveModels(GB)
     const take = taking(models)
     take(
@@ -175,7 +175,7 @@ describe("the state of a process", () => {
     )
     const since = NOON + 60_000
     expect(models.answer(asked({ since }))).toEqual({ candidates: [], isStale: true })
-    // What is sent again then is passed over, what came since counts.
+    // Events that are sent again are then skipped, and later ones count.
     take(
       "org_a",
       [
@@ -195,7 +195,7 @@ describe("the state of a process", () => {
     expect(models.answer(asked({ since })).isStale).toBe(false)
     expect(found(models, { since })).toEqual(["rug"])
   })
-  it("reads past who was erased, in what carries the user and in the visits that are his", () => {
+  it("skips erased persons, in records with the user and in the user's visits", () => {
     const models = new LiveModels(GB)
     const own = narrowKey(key, "org_a")
     const tombstone: Tombstone = {
@@ -223,7 +223,7 @@ describe("the state of a process", () => {
     ])
     expect(found(models).sort()).toEqual(["chair", "rug"])
   })
-  it("lets the collection go that was used longest ago when there is no room", () => {
+  it("evicts the least recently used collection when there is no room", () => {
     const models = new LiveModels(40_000)
     const take = taking(models)
     for (let i = 0; i < 512; i++)
@@ -238,7 +238,7 @@ describe("the state of a process", () => {
   })
 })
 
-/** The thread may have to wait for a processor; what a search does without an answer has a test of its own. */
+/** The thread may have to wait for a processor; another test covers a search without an answer. */
 const ANSWERED_MS = 10_000
 const until = async (look: () => Promise<boolean>, within_ms = 60_000) => {
   const last = performance.now() + within_ms
@@ -247,7 +247,7 @@ const until = async (look: () => Promise<boolean>, within_ms = 60_000) => {
     await new Promise((settle) => setTimeout(settle, 10))
   }
 }
-/** One log, processes over it, and how they end. */
+/** One log, the processes over it, and how to stop them. */
 const overOneLog = async (partitions: number) => {
   const scope = Effect.runSync(Scope.make())
   const built = await Effect.runPromise(Layer.buildWithScope(EventLog.layerMemory, scope))
@@ -284,7 +284,7 @@ const overOneLog = async (partitions: number) => {
 }
 
 describe("a process", () => {
-  it("makes an organization's models again when somebody asks, and those of no other", async () => {
+  it("rebuilds an organization's models on request, and those of no other", async () => {
     const world = await overOneLog(2)
     const { append, rewrite } = world.log
     const [one, other] = [await world.start(undefined), await world.start(undefined)]
@@ -306,7 +306,7 @@ describe("a process", () => {
         await until(
           async () => (await known(process, "org_b"))?.length === 1 && (await known(process, "org_a"))?.length === 2
         )
-      // What the log has is another thing by now.
+      // The log's content has changed meanwhile.
       for (const [offset, organization] of ["org_a", "org_b"].entries())
         await Effect.runPromise(rewrite(topic, 0, [{ offset, value: record(organization, []) }]))
       const told: Array<number> = []
@@ -318,7 +318,7 @@ describe("a process", () => {
         await until(async () => (await known(process, "org_a"))?.join() === "rug")
         expect(await known(process, "org_b")).toEqual(["bulb"])
       }
-      // The same job is done once; the next one is another.
+      // The same job is done once; the next one is different.
       await Effect.runPromise(rewrite(topic, 1, [{ offset: 0, value: record("org_a", []) }]))
       await new Promise((settle) => setTimeout(settle, 100))
       expect(await known(other, "org_a")).toEqual(["rug"])
@@ -329,7 +329,7 @@ describe("a process", () => {
       await world.end()
     }
   })
-  it("knows the same after kills at random points as who never stopped, and as who reads the log anew", async () => {
+  it("has the same state after random kills as without a stop, and as after reading the log again", async () => {
     const world = await overOneLog(3)
     const random = seeded(11)
     const below = (n: number) => Math.floor(random() * n)
@@ -341,10 +341,10 @@ describe("a process", () => {
         `p${below(25)}`,
         { user_id: `u${session % 7}`, type: below(2) === 0 ? "purchase" : "view", timestamp: NOON + below(1_000) }
       ])
-      // Of one person: between partitions the order of a moment is nobody's.
+      // Each record has one person's events, because the order of events in one moment is undefined across partitions.
       return { topic, partition: (session % 7) % 3, value: record(organization, views) }
     })
-    /** By id, since documents that score the same stand in the order in which they came. */
+    /** Sorted by id, because documents with equal scores are in the order in which they came. */
     const all = async ({ models }: { readonly models: RecommendModels["Service"] }) => {
       const answers: Array<unknown> = []
       for (const organizationId of ["org_a", "org_b"])
@@ -366,7 +366,7 @@ describe("a process", () => {
         const next = from + 1 + below(25)
         for (const one of written.slice(from, next)) await Effect.runPromise(world.log.append([one]))
         from = next
-        // A stop stores the state; what is killed later is left with what was stored here.
+        // A stop stores the state; a later kill leaves what was stored here.
         await mortal.stop()
         const left = folder()
         cpSync(path, left, { recursive: true })
@@ -374,7 +374,7 @@ describe("a process", () => {
         mortal = await world.start(path)
       }
       await world.caughtUp(live.models)
-      // Lists of what everybody takes are a second old at most.
+      // Lists of popular documents are at most a second old.
       await new Promise((settle) => setTimeout(settle, 1_100))
       const expected = await all(live)
       expect(await all(mortal)).toEqual(expected)
@@ -391,7 +391,7 @@ describe("a process", () => {
 })
 
 describe("five processes over one log", () => {
-  it("know a click within two seconds, forget who is erased, and go on where they stopped", async () => {
+  it("know a click within two seconds, forget erased persons, and resume where they stopped", async () => {
     const scope = Effect.runSync(Scope.make())
     const log = await Effect.runPromise(Layer.buildWithScope(EventLog.layerMemory, scope))
     const { append } = Context.get(log, EventLog)
@@ -425,7 +425,7 @@ describe("five processes over one log", () => {
         ["v1", "bulb"]
       ])
       for (const models of all) await until(async () => (await first(models)) === "bulb")
-      // The first stops and comes again, with what came meanwhile.
+      // The first one stops and returns, and has what came meanwhile.
       await Effect.runPromise(Scope.close(scopes[0]!, Exit.void))
       for (let i = 0; i < 3; i++)
         await send([

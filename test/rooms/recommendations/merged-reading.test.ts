@@ -1,11 +1,11 @@
-/** Partitions read as one: in the order of the log's time, all of it once, up to where each ends. */
+/** Partitions read as one: in the order of the log's time, every record once, up to the end of each. */
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import type { EventLog, LogRecord, ReadRequest } from "../../../log/event-log/event-log.ts"
 import { readMerged } from "../../../src/recommendation-models/live/merged-reading.ts"
 
 const HOUR_MS = 3_600_000
-/** Records of each partition by the hours at which they came; a read brings three. */
+/** Records of each partition, by the hours at which they were appended; a read returns three. */
 const logOf = (partitions: ReadonlyArray<ReadonlyArray<number>>, startOffset = 0) => {
   const records = partitions.map((hours) =>
     hours.map((hour, offset): LogRecord => ({
@@ -43,7 +43,7 @@ describe("partitions read as one", () => {
     expect(taken.map(([, hour]) => hour)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 50, 51, 52, 53, 55, 60])
     expect(next).toEqual([7, 7, 0, 1])
   })
-  it("end where each ends, begin where each begins, and pass over what retention took", async () => {
+  it("end where each ends, begin where each begins, and skip what retention removed", async () => {
     const log = logOf(
       [
         [1, 3, 5, 7, 9],

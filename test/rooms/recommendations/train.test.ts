@@ -1,4 +1,4 @@
-/** What a training says of a model: figures on visits that it has not learned from. */
+/** What a training reports about a model: figures on visits from which it has not learned. */
 import { describe, expect, it } from "vitest"
 import { listParameters } from "../../../src/recommendation-models/params.ts"
 import { NewestEvents } from "../../../src/recommendations/newest-events.ts"
@@ -6,7 +6,7 @@ import { measured } from "../../../src/recommendations/trial.ts"
 import { candidatesFor } from "../../../src/recommendations/tuning.ts"
 
 const NOON = Date.UTC(2026, 10, 2, 12)
-/** Visits of three documents that always follow each other, out of ten such rows. */
+/** Visits of three documents that always follow each other, from ten such groups. */
 const events = (visits: number) =>
   Array.from({ length: visits }, (_, v) =>
     ["a", "b", "c"].map((letter, i) => ({
@@ -18,7 +18,7 @@ const events = (visits: number) =>
     }))
   ).flat()
 
-/** Twenty days of visits, on each of which other documents are wanted: what was popular last week is no help. */
+/** Twenty days of visits, each with different documents in demand, so that last week's popularity does not help. */
 const fashions = Array.from({ length: 20 * 100 }, (_, v) =>
   [0, 1].map((i) => ({
     kind: 0,
@@ -28,7 +28,7 @@ const fashions = Array.from({ length: 20 * 100 }, (_, v) =>
     at: NOON + v * 864_000 + i
   }))
 ).flat()
-/** Baskets of three that belong together, and a bag that is in each second one. */
+/** Baskets of three documents that belong together, and a bag that is in every second one. */
 const baskets = Array.from({ length: 2_500 }, (_, b) => ({
   kind: 3,
   documents: [...["x", "y", "z"].map((letter) => `${letter}${(b * 7) % 30}`), ...(b % 2 === 0 ? ["bag"] : [])],
@@ -46,15 +46,15 @@ const PARAMS = {
 } as const
 
 describe("a training", () => {
-  it("finds what follows, and more than the popular do", async () => {
+  it("finds what follows, with better figures than popularity", async () => {
     const metrics = await measured(events(600), "also_viewed", {})
     expect(metrics).toMatchObject({ test_cases: 240, confidence: "ok", hr_at_20: 1 })
     expect(metrics.mrr_at_20).toBeGreaterThan(0.5)
     expect(metrics.baseline.popular.mrr_at_20).toBeLessThan(0.25)
-    // What visits begin with is never recommended to them.
+    // The first documents of visits are never recommended in them.
     expect(metrics.coverage).toBe(0.667)
   })
-  it("says that few cases prove little, tunes nothing by them, and measures nothing where there is nothing", async () => {
+  it("says that few cases prove little, does not tune by them, and measures nothing without cases", async () => {
     const few = await measured(events(60), "personalized", { neighbours: 3 })
     expect(few).toMatchObject({ confidence: "low", test_cases: 24, parameters: { neighbours: 3 } })
     expect(await measured([], "trending", PARAMS.trending)).toMatchObject({
@@ -64,12 +64,12 @@ describe("a training", () => {
       parameters: PARAMS.trending
     })
   })
-  it("answers by the parameters that served best on the days before, and says what that is worth", async () => {
+  it("uses the parameters that worked best on earlier days, and reports the gain", async () => {
     const metrics = await measured(fashions, "popular", PARAMS.popular)
     expect(metrics.parameters).toEqual({ half_life_days: 1, event: "any" })
     expect(metrics.hr_at_20).toBeGreaterThan(1.2 * metrics.untuned!.hr_at_20)
     expect(metrics.baseline.popular).toEqual(metrics.untuned)
-    // Of one visit in five there are 76 cases: too few to go by, however clear they seem.
+    // One visit in five gives 76 cases: too few to decide, however clear they seem.
     const few = await measured(
       fashions.filter((_, i) => Math.floor(i / 2) % 5 === 0),
       "popular",
@@ -80,14 +80,14 @@ describe("a training", () => {
     expect(listParameters(metrics.parameters!, "popular")).toMatchObject({ half_life_days: 1 })
     expect(listParameters({ event, half_life_days }, "popular")).toMatchObject({ half_life_days: 7 })
   })
-  it("keeps baskets apart from visits: what lies in one is asked for the rest of it", async () => {
+  it("separates baskets from visits: a document of a basket is used to predict the rest of it", async () => {
     const metrics = await measured(baskets, "frequently_bought_together", PARAMS.frequently_bought_together)
     expect(metrics).toMatchObject({ hr_at_20: 1, confidence: "ok" })
     expect(metrics.mrr_at_20).toBeGreaterThan(0.7)
     const viewed = await measured(events(600), "frequently_bought_together", PARAMS.frequently_bought_together)
     expect(viewed.test_cases).toBe(0)
   })
-  it("is never worse than the model was where it chose, and the same each time", async () => {
+  it("is never worse than the model was before, and the same each time", async () => {
     for (const [type, params] of Object.entries(PARAMS)) {
       const [one, other] = [
         await measured(fashions, type as keyof typeof PARAMS, params),
@@ -97,7 +97,7 @@ describe("a training", () => {
       expect(one.validation!.mrr_at_20).toBeGreaterThanOrEqual(one.validation!.untuned_mrr_at_20)
     }
   })
-  it("tries some dozen of each type at most, the model's own first and no other twice", () => {
+  it("tries at most some dozen of each type, the model's own first and none twice", () => {
     for (const [type, params] of Object.entries(PARAMS)) {
       const tried = candidatesFor(type as keyof typeof PARAMS, params)
       expect(tried[0]).toBe(params)
@@ -109,11 +109,11 @@ describe("a training", () => {
   })
 })
 
-describe("more events than a training looks at", () => {
+describe("more events than a training uses", () => {
   const event = (at: number) => ({ kind: 0, documents: [`d${at}`], visitor: "v", person: "", at })
-  it("leave the newest, in their order, whatever the order in which they came", async () => {
+  it("leave the newest, in order, whatever the order in which they came", async () => {
     const kept = new NewestEvents(100)
-    // Two partitions, each in its order; ten minutes between two events.
+    // Two partitions, each in order, with ten minutes between two events.
     for (const first of [0, 1]) for (let i = first; i < 400; i += 2) kept.add(event(i * 600_000))
     expect((await kept.inOrder()).map(({ at }) => at / 600_000)).toEqual(Array.from({ length: 100 }, (_, i) => 300 + i))
   })

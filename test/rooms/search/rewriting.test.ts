@@ -1,4 +1,4 @@
-/** Which query is answered in place of one that finds too little: what is tried, when it is given up, what is kept. */
+/** Which query replaces one that finds too little: what is tried, when it is abandoned, and what is kept. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Lab, openLab } from "../../../bench/inputs/understanding.ts"
 import { createEngine, type SearchEngine } from "../../../engine-sdk/src/mod.ts"
@@ -11,7 +11,7 @@ const all = { query_by: "title", query_rewrite: "layout,translit,split" }
 let lab: Lab, mute: Lab
 beforeAll(async () => {
   lab = await openLab(schema, documents)
-  // An engine that cannot say how it knows words.
+  // An engine that cannot say which words it knows.
   const engine: SearchEngine = createEngine()
   Object.defineProperty(engine, "words", { value: undefined })
   mute = await openLab(schema, documents, engine)
@@ -29,13 +29,13 @@ const trying = (own: Lab, more: object = {}) => ({
 })
 
 describe("a rewrite", () => {
-  it("is guessed where the engine cannot say what it knows", async () => {
+  it("is guessed if the engine cannot say what it knows", async () => {
     const { found, tried, used } = await mute.rewrite({ ...all, q: "ghbdtn" })
     expect([used, found.answer.found]).toEqual([{ kind: "layout", q: "привет" }, 1])
     expect(tried).toEqual([{ kind: "layout", q: "привет" }])
     expect((await mute.rewrite({ ...all, q: "kruzhka" })).used).toEqual({ kind: "translit", q: "кружка" })
   })
-  it("is not tried for what finds enough, asks for none, or is no words", async () => {
+  it("is not tried for a query that finds enough, forbids it, or has no words", async () => {
     const tried = async (parameters: Record<string, string>) => (await lab.rewrite(parameters)).tried
     expect(await tried({ ...all, q: "привет" })).toEqual([])
     expect(await tried({ ...all, q: "*" })).toEqual([])
@@ -43,20 +43,20 @@ describe("a rewrite", () => {
     expect(await tried({ ...all, q: "ghbdtn", query_rewrite_min_found: "0" })).toEqual([])
     expect(await tried({ ...all, q: "" })).toEqual([])
   })
-  it("spends what the request has left, and nothing beyond", async () => {
+  it("uses the rest of the request's budget, and nothing beyond", async () => {
     const account = { left: 1 }
     const first = await rewritten(trying(mute, { account }), await mute.ask({ ...all, q: "zzqqxw" }))
     expect([first.tried.length, account.left]).toEqual([1, 0])
     const second = await rewritten(trying(mute, { account }), await mute.ask({ ...all, q: "ghbdtn" }))
     expect([second.tried, second.used]).toEqual([[], undefined])
   })
-  it("is given up where the engine does not answer any more: what was found stays the answer", async () => {
+  it("is abandoned if the engine stops answering: the first result stays the answer", async () => {
     const asked = await lab.ask({ ...all, q: "ghbdtn" })
     const again = async () => ({ ok: false as const, error: { kind: "TimedOut", message: "late" } })
     const answered = await rewritten(trying(lab, { again }), asked)
     expect([answered.found === asked.found, answered.used, answered.tried.length]).toEqual([true, undefined, 1])
   })
-  it("leaves no trace in the account of bytes where it found nothing", async () => {
+  it("leaves no trace in the account of bytes if it found nothing", async () => {
     const budget = new AnswerBudget(1_000_000)
     budget.hold(10, "documents")
     const again = async (q: string) => {
@@ -69,7 +69,7 @@ describe("a rewrite", () => {
   })
 })
 
-it("orders are read from parameters, and refused where they name what there is not", () => {
+it("orders are read from parameters, and refused if they name something unknown", () => {
   expect(rewriteOrderOf({})).toEqual({ ok: true, value: { kinds: [], minFound: 1 } })
   expect(rewriteOrderOf({ query_rewrite: "translit", query_rewrite_min_found: "5" })).toEqual({
     ok: true,

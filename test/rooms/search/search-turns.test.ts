@@ -1,4 +1,4 @@
-/** Turns of searches on one thread, under a clock and an event loop of the test's own. */
+/** Turns of searches on one thread, under the test's own clock and event loop. */
 import { expect, it } from "vitest"
 import { createEngine, type SearchBudget, type SearchEngine, type SearchPlan } from "@dowser/engine-sdk"
 import { makeFairQueue } from "../../../src/fair-queue.ts"
@@ -41,7 +41,7 @@ const stage = (options: { readonly waitingMax?: number; readonly weightOf?: (id:
   }
 }
 
-it("runs at once while a slice is not used up, then gives way once", async () => {
+it("runs at once while a slice is not used up, then yields once", async () => {
   const { isYielding, ran, search, turn } = stage()
   for (let i = 0; i < 5; i++) expect(search("a", 1)).toBe("ran")
   expect(isYielding()).toBe(true)
@@ -51,7 +51,7 @@ it("runs at once while a slice is not used up, then gives way once", async () =>
   expect(await Promise.all(waiting)).toEqual(["ran", "ran"])
   expect([isYielding(), search("a", 1)]).toEqual([false, "ran"])
 })
-it("lets a slow search stand alone in its turn, and who has used least goes next", async () => {
+it("runs a slow search alone in its turn, and then the organization that used least", async () => {
   const { ran, search, turn } = stage()
   void search("a", 100)
   const waiting = [
@@ -64,10 +64,10 @@ it("lets a slow search stand alone in its turn, and who has used least goes next
   ]
   for (let i = 0; i < 7; i++) turn()
   await Promise.all(waiting)
-  // Of equal use, who came first; c's two and then a's fit one slice after another.
+  // With equal use, the first one comes first; then the two of c and one of a fit, one slice after another.
   expect(ran).toEqual(["a", "a", "b", "c", "c", "a", "a"])
 })
-it("does not run what is late or nobody's, and refuses what does not fit", async () => {
+it("does not run late or cancelled searches, and refuses what does not fit", async () => {
   const { pass, ran, search, turn, turns } = stage({ waitingMax: 2 })
   expect(search("a", 1, 0)).toBe("late")
   void search("a", 10)
@@ -95,7 +95,7 @@ const seeded = (seed: number) => {
   return (max: number): number => ((state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0) % 65_536) % max
 }
 it.each(Array.from({ length: 40 }, (_, i) => i + 1))(
-  "who always has work gets its weight's share of the time, whoever asks for how many at once: seed %i",
+  "an always busy organization gets its weight's share of the time, however many searches arrive at once: seed %i",
   (seed) => {
     const random = seeded(seed)
     const members = Array.from({ length: 2 + random(5) }, () => ({
@@ -113,17 +113,17 @@ it.each(Array.from({ length: 40 }, (_, i) => i + 1))(
       waiting[entry]!--
       used[entry]! += members[entry]!.took_ms
       worked += members[entry]!.took_ms
-      // Whoever has none waiting asks for as many again.
+      // An organization without waiting searches sends as many again.
       if (waiting[entry] === 0)
         for (; waiting[entry]! < members[entry]!.burst; waiting[entry]!++) queue.put(String(entry), entry)
       queue.worked(String(entry), members[entry]!.took_ms)
     }
     const shares = used.map((ms, i) => ms / members[i]!.weight)
-    // Never further apart than what one of them takes.
+    // Shares never differ by more than the duration of one search.
     expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(50)
   }
 )
-it("a newcomer owes nothing and is owed nothing", () => {
+it("a newcomer starts without debt and without credit", () => {
   const queue = makeFairQueue<string>(() => 1)
   for (let i = 0; i < 100; i++) queue.put("old", "old")
   const next = () => {
@@ -133,11 +133,11 @@ it("a newcomer owes nothing and is owed nothing", () => {
   }
   for (let i = 0; i < 50; i++) next()
   for (let i = 0; i < 5; i++) queue.put("new", "new")
-  // It does not catch up with what was done before it came.
+  // The newcomer does not catch up with what was done before it came.
   expect(Array.from({ length: 8 }, next).filter((who) => who === "new")).toHaveLength(4)
 })
 
-it("an engine with threads of its own is told the organization's weight", async () => {
+it("an engine with its own threads receives the organization's weight", async () => {
   const weights: Array<number | undefined> = []
   const engine = createEngine()
   const heard: SearchEngine = Object.assign(Object.create(engine) as SearchEngine, {

@@ -1,8 +1,8 @@
-/** Device, language and country of a visitor: parameters first, then what the browser and a configured proxy say. */
+/** Device, language and country of a visitor: parameters first, then what the browser and a configured proxy report. */
 import { expect, it } from "vitest"
 import { traitsOf, visitorOf } from "../../../src/identity/visitor.ts"
 
-it("reads the wanted language of Accept-Language", () => {
+it("reads the preferred language from Accept-Language", () => {
   const cases: ReadonlyArray<readonly [header: string | undefined, language: string | undefined]> = [
     [undefined, undefined],
     ["", undefined],
@@ -24,7 +24,7 @@ it("reads the wanted language of Accept-Language", () => {
     ])
   expect(visitorOf({ x_language: "sv" }, traitsOf({ "accept-language": "de" }), undefined).language).toBe("sv")
 })
-it("believes a country header only where a proxy is configured", () => {
+it("trusts a country header only if a proxy is configured", () => {
   const headers = { "cf-ipcountry": "ch" }
   const countryOf = (parameters: Record<string, string>, sent: Record<string, string>, header?: string) =>
     visitorOf(parameters, traitsOf(sent, header), undefined).country

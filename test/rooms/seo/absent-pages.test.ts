@@ -1,4 +1,4 @@
-/** What the address of a page answers when nothing is on it, by the time that has passed. */
+/** What the address of an empty page answers, depending on the time that has passed. */
 import { Effect, Result } from "effect"
 import { expect, it } from "vitest"
 import { PageEmpty, PageGone } from "../../../src/seo/errors.ts"
@@ -27,7 +27,7 @@ const refusal = (...given: Parameters<typeof at>) => {
   return Result.isFailure(found) ? found.failure : undefined
 }
 
-it("is empty for 14 days, gone after them, and says where to go", () => {
+it("is empty for 14 days, gone afterwards, and says where to go", () => {
   const links = [{ label: "Nut <&>", url: "https://shop.example/brands/nut" }]
   for (const days of [0, 13.99]) {
     expect(refusal(days)).toBeInstanceOf(PageEmpty)

@@ -1,4 +1,4 @@
-/** What pages say and what they are to a search engine: the decisions alone. */
+/** The content of pages and how search engines should treat them: the decisions alone. */
 import { describe, expect, it } from "vitest"
 import { duplicatesOf, jaccard, metTogether, printsOf } from "../../../src/seo/alike.ts"
 import { findingsOf, type AuditedPage } from "../../../src/seo/audit-findings.ts"
@@ -43,7 +43,7 @@ const decided = (pages: ReadonlyArray<JudgedValue>, minProducts = 3) =>
 const DAY_MS = 86_400_000
 
 describe("placeholders", () => {
-  it("without a value take their sentence with them, and no other", () => {
+  it("without a value remove their sentence, and no other", () => {
     const text = "Has #COUNT# of #VALUE#. From #MIN_PRICE# #CURRENCY#. Of #TOP_BRANDS#."
     expect(filled(text, values({ COUNT: "4", VALUE: "a", TOP_BRANDS: "b" }), "text")).toEqual({
       text: "Has 4 of a. Of b.",
@@ -53,11 +53,11 @@ describe("placeholders", () => {
     expect(filled("#SITE_NAME# | #VALUE#", values({ VALUE: "a" }), "line").text).toBe("a")
     expect(filled("#VALUE# for 1.50 EUR", values({ VALUE: "a" }), "line").text).toBe("a for 1.50 EUR")
   })
-  it("are filled once: a value that looks like one stays", () => {
+  it("are filled once: a value that looks like a placeholder is kept", () => {
     expect(filled("#VALUE#", values({ VALUE: "#COUNT#", COUNT: "4" }), "line").text).toBe("#COUNT#")
     expect(filled("#VALUE#", values({ VALUE: "$& $1" }), "line").text).toBe("$& $1")
   })
-  it("are known by their name alone", () => {
+  it("are recognised by their name alone", () => {
     expect(unknownPlaceholder("#VALUE# and #PRICE#")).toBe("PRICE")
     expect(unknownPlaceholder("#value#")).toBe("value")
     expect(unknownPlaceholder("we are # 1 #")).toBeUndefined()
@@ -70,7 +70,7 @@ describe("placeholders", () => {
 })
 
 describe("slugs", () => {
-  it("are Latin letters, digits and dashes, or a name of the value's hash", () => {
+  it("are Latin letters, digits and dashes, or a name made from the value's hash", () => {
     expect(["Müller & Söhne", "Кухня", "Ελλάδα", "  USB-C 3.1 ", "straße", "Łódź"].map(slugOf)).toEqual([
       "muller-sohne",
       "kukhnya",
@@ -83,11 +83,11 @@ describe("slugs", () => {
       expect(slugOf(value)).toMatch(/^v-[0-9a-f]{10}$/)
     expect(slugOf("x".repeat(10_000)).length).toBe(80)
   })
-  it("that are taken get a number, and so does the third", () => {
+  it("that are taken get a number, and so does a third one", () => {
     const book = new SlugBook(["a", "a-3"])
     expect([book.give("a"), book.give("A"), book.give("á")]).toEqual(["a-2", "a-4", "a-5"])
   })
-  it("are kept for ever: by the value, and by its key where it is written otherwise now", () => {
+  it("are kept for ever: by the value, and by its key if its spelling changed", () => {
     const known = (value: string, slug: string, given: Partial<KnownPage> = {}): KnownPage => ({
       slug,
       value,
@@ -120,8 +120,8 @@ describe("slugs", () => {
   })
 })
 
-describe("pages that are alike", () => {
-  it("share nine tenths of their documents, and the larger stays", () => {
+describe("similar pages", () => {
+  it("share nine tenths of their documents, and the larger one stays", () => {
     expect(jaccard(printsOf(ids(0, 100)), printsOf(ids(5, 105)))).toBeCloseTo(95 / 105, 5)
     const pages = [
       { count: 100, prints: printsOf(ids(0, 100)) },
@@ -132,7 +132,7 @@ describe("pages that are alike", () => {
     expect([...atOnce(duplicatesOf(pages))]).toEqual([[1, 0]])
     expect(jaccard(printsOf([]), printsOf([]))).toBe(0)
   })
-  it("or that are met together are found as by comparing each with each", () => {
+  it("are found the same as by comparing each with each", () => {
     const pages = Array.from({ length: 60 }, (_, i) => {
       const of = ids(i * 2, i * 2 + 20 + (i % 3))
       return { count: of.length, prints: printsOf(of) }
@@ -151,7 +151,7 @@ describe("pages that are alike", () => {
 })
 
 describe("states", () => {
-  it("are index, thin, canonical; a thin page is nobody's copy", () => {
+  it("are index, thin, canonical; a thin page is not a copy", () => {
     const states = decided([
       judged("Large", { of: ids(0, 100) }),
       judged("Copy", { of: ids(0, 98) }),
@@ -177,12 +177,12 @@ describe("states", () => {
     const thin = decided([judged("USB-C", { of: ids(0, 2) }), judged("usb c", { of: ids(20, 21), slug: "usb-c-2" })])
     expect([...thin.values()].map(({ status }) => status)).toEqual(["noindex", "noindex"])
   })
-  it("of the same title and heading are shown once", () => {
+  it("of pages with the same title and heading are shown once", () => {
     const same = { title: "Shop", h1: "Shop" }
     const states = decided([judged("A", { of: ids(0, 10), ...same }), judged("B", { of: ids(20, 29), ...same })])
     expect([states.get("a")!.status, states.get("b")!.status]).toEqual(["index", "noindex"])
   })
-  it("link to others that are shown, at most twenty, and to those before and behind them", () => {
+  it("link to at most twenty other shown pages, and to the previous and next ones", () => {
     const pages = Array.from({ length: 40 }, (_, i) => judged(`v ${i}`, { of: ids(i, i + 12 + (i % 5)) }))
     const states = decided([...pages, judged("Few", { of: ids(0, 1) })])
     for (const { related, slug } of states.values()) {
@@ -196,7 +196,7 @@ describe("states", () => {
     expect(order[0]!.next).toBe(order[1]!.slug)
     expect(order[1]!.prev).toBe(order[0]!.slug)
   })
-  it("of what is left: moved where the documents stand under a new value, else empty, after fourteen days gone", () => {
+  it("of leftovers: moved if the documents have a new value, otherwise empty, and gone after fourteen days", () => {
     const known = (slug: string, of: ReadonlyArray<string>, given: Partial<KnownPage> = {}): KnownPage => ({
       slug,
       value: slug,
@@ -231,14 +231,14 @@ describe("states", () => {
   })
 })
 
-describe("what documents say", () => {
+describe("statements about documents", () => {
   const documents = [
     { id: "1", title: "One", brand: "B", price: 5, currency: "EUR", url: "https://shop.example/1", in_stock: true },
     { id: "2", title: "Two", brand: "A", price: 7.5, currency: "EUR", url: "javascript:alert(1)", in_stock: false },
     { id: "3", name: "Three", brand: "B" }
   ]
   const about = { value: "v", facet: "brand", siteName: "Site", year: 2026 }
-  it("is counted; a link that is none of the web is left out", () => {
+  it("are counted; a link that is no web address is omitted", () => {
     const facts = factsOf(3, documents)
     expect(facts).toMatchObject({ inStock: 2, minPrice: 5, maxPrice: 7.5, currency: "EUR", brands: ["B", "A"] })
     expect(facts.products.map(({ title, url }) => [title, url])).toEqual([
@@ -248,7 +248,7 @@ describe("what documents say", () => {
     ])
     expect(factsOf(900, documents, { min: 1, max: 99 })).toMatchObject({ minPrice: 1, maxPrice: 99 })
   })
-  it("makes another hash when it changes, and the same one when it does not", () => {
+  it("have a different hash when they change, and the same one when they do not", () => {
     const hash = (count: number) => textsOf(templatesByDefault, factsOf(count, documents), about).hash
     expect(hash(3)).toBe(hash(3))
     expect(hash(3)).not.toBe(hash(4))
@@ -269,7 +269,7 @@ describe("a rule", () => {
     const fields = ruleFieldsOf(body)
     return "_tag" in fields ? fields.issues?.map(({ path }) => path) : []
   }
-  it("is complete: what is left out is as by default", () => {
+  it("is complete: omitted parts have their defaults", () => {
     expect(ruleFieldsOf(rule)).toEqual({
       ...rule,
       url_template: "/brand/#SLUG#",
@@ -279,7 +279,7 @@ describe("a rule", () => {
       templates: templatesByDefault
     })
   })
-  it("that is wrong names every field", () => {
+  it("that is wrong names every wrong field", () => {
     expect(issues({})).toEqual(["collection", "name", "facet_field"])
     expect(issues({ ...rule, templates: { title: "#NONE#", text: 1, __proto__: "x", other: "y" } })).toEqual([
       "templates.title",
@@ -332,7 +332,7 @@ describe("an audit", () => {
         ...given
       })
     ).map(({ code, page: slug, value }) => `${code} ${slug ?? value}`)
-  it("finds nothing where all is well", () => {
+  it("finds nothing if everything is right", () => {
     expect(audited([page("a"), page("b")])).toEqual([])
   })
   it("finds each fault once, under its code", () => {

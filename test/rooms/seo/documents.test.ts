@@ -1,4 +1,4 @@
-/** What crawlers read: pages and sitemaps made of hostile texts, read by a real parser of each. */
+/** What crawlers read: pages and sitemaps made from hostile texts, parsed by a real parser for each. */
 import { HtmlValidate } from "html-validate"
 import { SaxesParser } from "saxes"
 import { describe, expect, it } from "vitest"
@@ -19,7 +19,7 @@ const hostile = [
 ]
 const validator = new HtmlValidate({
   extends: ["html-validate:standard"],
-  // A page says no language: nobody knows that of a shop's documents.
+  // A page declares no language, because that of a shop's documents is unknown.
   rules: { "long-title": "off" }
 })
 const faultsOf = async (html: string) =>
@@ -50,7 +50,7 @@ const pageOf = (text: string): ShownPage => ({
   prev: { label: text, url: "https://shop.example/c" },
   next: { label: text, url: "https://shop.example/d" }
 })
-/** Well-formed, or this throws; the texts of an element. */
+/** The texts of an element; throws if the document is not well-formed. */
 const textsOf = (xml: string, element: string): ReadonlyArray<string> => {
   const texts: Array<string> = []
   let open = ""
@@ -73,7 +73,7 @@ const textsOf = (xml: string, element: string): ReadonlyArray<string> => {
 
 describe("a page", () => {
   it.for(hostile.map((text, i) => [i, text] as const))(
-    "of hostile text %i is valid and says it as text",
+    "of hostile text %i is valid and contains it as text",
     async ([, text]) => {
       const html = pageHtml(pageOf(text))
       expect(await faultsOf(html)).toEqual([])
@@ -87,7 +87,7 @@ describe("a page", () => {
       expect(crumbs).toMatchObject({ "@type": "BreadcrumbList" })
     }
   )
-  it("is noindex or canonical, never both, and leads on", () => {
+  it("is noindex or canonical, never both, and links onwards", () => {
     const own = pageOf("a")
     expect(pageHtml(own)).not.toContain("noindex")
     expect(pageHtml({ ...own, isIndexed: false })).toContain('<meta name="robots" content="noindex, follow">')
@@ -111,7 +111,7 @@ describe("a sitemap", () => {
     expect(textsOf(part!.text, "lastmod")[0]).toBe("2023-11-14T22:13:20.000Z")
     expect(textsOf(sitemapParts([])[0]!.text, "loc")).toEqual([])
   })
-  it("of more than its bounds is several, and an index", () => {
+  it("beyond its bounds becomes several, with an index", () => {
     const entries = Array.from({ length: 10 }, (_, i) => entry(i))
     const parts = sitemapParts(entries, { entriesMax: 4, bytesMax: 1e6 })
     expect(parts.map(({ text }) => textsOf(text, "loc").length)).toEqual([4, 4, 2])

@@ -1,4 +1,4 @@
-/** Completion against the plainest way to do it, over random texts; order, corrections, changes of score. */
+/** Completion, compared with the plainest implementation, over random texts; order, corrections, changes of score. */
 import { describe, expect, it } from "vitest"
 import { weightOf } from "../../../streams/figures/recency.ts"
 import { facetRefinements } from "../../../src/suggestions/refinements.ts"
@@ -20,7 +20,7 @@ const randomItems = (random: () => number, count: number): Array<Completable> =>
     item(Array.from({ length: 1 + Math.floor(random() * 3) }, word).join(" "), 1 + Math.floor(random() * 1e6))
   ).filter(({ label }, i, all) => all.findIndex((other) => foldText(other.label) === foldText(label)) === i)
 }
-/** Starts by score, then insides by score. */
+/** First the labels that start with the text, by score, then those that contain it, by score. */
 const plainly = (items: ReadonlyArray<Completable>, typed: string, limit: number): ReadonlyArray<string> => {
   const shown = items.filter(({ score }) => score > 0).sort((a, b) => b.score - a.score || (a.label < b.label ? -1 : 1))
   const text = foldText(typed)
@@ -30,7 +30,7 @@ const plainly = (items: ReadonlyArray<Completable>, typed: string, limit: number
 }
 
 describe("typeahead", () => {
-  it("finds the best of what begins with the typed text, then of what has it inside, whatever changed since the build", () => {
+  it("finds the best labels that start with the typed text, then those that contain it, despite changes", () => {
     for (let seed = 1; seed <= 30; seed++) {
       const random = seeded(seed)
       const items = randomItems(random, 200)
@@ -48,14 +48,14 @@ describe("typeahead", () => {
           const typed = label.slice(0, 1 + Math.floor(random() * label.length))
           const limit = 1 + Math.floor(random() * 8)
           const expected = plainly(items, typed, limit)
-          // Others follow where these leave room: words in another order, corrections.
+          // Others follow if there is room: words in another order, and corrections.
           expect(labels(again.complete(typed, limit)).slice(0, expected.length), `${seed}: ${typed}`).toEqual(expected)
         }
         expect(labels(again.top(7))).toEqual(plainly(items, "", 7))
       }
     }
   })
-  it("corrects one letter from four on, two from eight, and says so; never fewer letters", () => {
+  it("corrects one letter from four on, two from eight, and says so; never for fewer letters", () => {
     const index = Typeahead.of([
       item("headphones", 5),
       item("headset", 9),
@@ -85,7 +85,7 @@ describe("typeahead", () => {
     expect(index.extensions(" MAC ", 5).map(({ label }) => label)).toEqual(["Mac Pro", "mac mini"])
     expect(index.extensions("", 5)).toEqual([])
   })
-  it("takes any text", () => {
+  it("accepts any text", () => {
     const odd = ["!!!", "", "\u0000", "日本語 テスト", "🦄 horn", "a".repeat(5_000), "Ünï cödé", "ﬁ"]
     const index = Typeahead.of(odd.map((label, i) => item(label, i + 1)))
     for (const typed of [...odd, "日本", "uni c", "\ud800", "x".repeat(500)])
@@ -94,14 +94,14 @@ describe("typeahead", () => {
     expect(labels(index.complete("日本", 3))).toEqual(["日本語 テスト"])
     expect(Typeahead.of([]).complete("a", 3)).toEqual([])
   })
-  it("asks for another build when much is new", () => {
+  it("requests another build when much is new", () => {
     const index = Typeahead.of(Array.from({ length: 80 }, (_, i) => item(`text ${i}`, i + 1)))
     for (let i = 0; i < 9; i++) index.put(item(`new ${i}`, 1))
     expect([index.wantsBuild, index.size]).toEqual([false, 89])
     index.put(item("new 9", 1))
     expect([index.wantsBuild, Typeahead.of(index.items()).fresh]).toEqual([true, 0])
   })
-  it("sorts in slices as at once", () => {
+  it("sorts in slices with the same result", () => {
     const random = seeded(7)
     for (const size of [0, 1, 511, 512, 513, 5_000]) {
       const numbers = Array.from({ length: size }, () => Math.floor(random() * 1_000))
@@ -126,7 +126,7 @@ describe("recent use", () => {
 })
 
 describe("facets", () => {
-  it("leave room for queries, and fill what they leave", () => {
+  it("leave room for queries, and fill the rest", () => {
     expect([
       facetRoom(10, 10),
       facetRoom(10, 2),
@@ -143,7 +143,7 @@ describe("facets", () => {
       undefined
     ])
   })
-  it("refine by what splits the answer, at most three values of a field", () => {
+  it("refine by values that divide the answer, at most three of a field", () => {
     const field = (name: string, type: string) => ({ name, type })
     const collection = { schema: { fields: [field("brand", "string"), field("price", "float")] } } as never
     const counts = (values: ReadonlyArray<readonly [string, number]>) =>

@@ -1,4 +1,4 @@
-/** Support threads beside the API: how they end, and how other processes hear of them. */
+/** Support threads outside the API: how they end, and how other processes are notified of them. */
 import { it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -33,7 +33,7 @@ const furnished = Effect.gen(function* () {
   return { sql, repository }
 })
 
-it.live("a thread ends a year after its last message, with what its visitor attached and nothing else", () =>
+it.live("a thread ends a year after its last message, with its visitor's attachments and nothing else", () =>
   Effect.gen(function* () {
     const { repository, sql } = yield* furnished
     for (const [id, organization] of [
@@ -85,14 +85,14 @@ it.live("a thread ends a year after its last message, with what its visitor atta
   }).pipe(Effect.provide(Layer.fresh(layerTestSql)))
 )
 
-it.live("another process hears of a thread when the change is committed, and of no other thread", () =>
+it.live("another process is notified of a thread when the change is committed, and of no other thread", () =>
   Effect.gen(function* () {
     const { sql } = yield* furnished
     const live = yield* makeLiveThreads
     const heard: Array<string> = []
     const unwatch = yield* live.watch("org_a", "thr_1", () => heard.push("1"))
     yield* live.watch("org_b", "thr_1", () => heard.push("other"))
-    // What listening begins with wakes everybody once.
+    // Starting to listen notifies every watcher once.
     yield* Effect.promise(() => expect.poll(() => heard.length, { timeout: 60_000 }).toBe(2))
     heard.length = 0
     yield* Effect.ignore(sql.withTransaction(Effect.andThen(tellThread("org_a", "thr_1"), Effect.fail("taken back"))))

@@ -1,4 +1,4 @@
-/** Synonyms of generated visitors: what was planted is found, and little else. */
+/** Synonyms in the searches of generated visitors: the planted ones are found, and few others. */
 import { describe, expect, it } from "vitest"
 import { generateCatalog } from "../../../fixtures/catalog/generate.ts"
 import { generateSynonymVisitors } from "../../../fixtures/events/synonyms.ts"
@@ -9,7 +9,7 @@ import { TermTexts } from "../../../src/synonym-suggestions/finding/term-vectors
 import { isFoundAnyway, wordsOf } from "../../../src/synonym-suggestions/finding/words.ts"
 
 describe("words", () => {
-  it("that a search finds by itself are no synonyms", () => {
+  it("that a search matches by itself are no synonyms", () => {
     const anyway = (a: string, b: string) => isFoundAnyway(wordsOf(a), wordsOf(b))
     for (const [a, b] of [
       ["lmap", "lamp"],
@@ -29,7 +29,7 @@ describe("words", () => {
     ])
       expect([a, b, anyway(a!, b!)]).toEqual([a, b, false])
   })
-  it("that take the place of others are what queries do not share", () => {
+  it("that replace each other are those in which two queries differ", () => {
     expect(replaced("red sneaker", "trainer red")).toEqual([["sneaker"], ["trainer"]])
     expect(replaced("sofa", "big couch")).toEqual([["sofa"], ["big", "couch"]])
     for (const [a, b] of [
@@ -45,8 +45,8 @@ describe("words", () => {
   })
 })
 describe("term vectors", () => {
-  it("are the strongest eigenvectors of what stands beside", () => {
-    // [[2, 1], [1, 2]] has the eigenvalues 3 and 1.
+  it("are the strongest eigenvectors of the co-occurrence matrix", () => {
+    // The matrix [[2, 1], [1, 2]] has the eigenvalues 3 and 1.
     const sparse = {
       starts: Int32Array.of(0, 2, 4),
       columns: Int32Array.of(0, 1, 0, 1),
@@ -57,11 +57,11 @@ describe("term vectors", () => {
       vectors[2 * i]! * vectors[2 * j]! + vectors[2 * i + 1]! * vectors[2 * j + 1]!
     expect([product(0, 0), product(0, 1), product(1, 1)].map((n) => Math.round(n * 1e3) / 1e3)).toEqual([2, 1, 2])
     expect(strongestVectors(symmetric(sparse), 2, { power: 0.5, seed: 1 })).toEqual(vectors)
-    // The root of its square, which is never made, is the matrix again.
+    // The root of its square, which is never computed, is the matrix itself.
     const roots = strongestVectors(gramOf(sparse, 2), 2, { power: 0.25, seed: 1 })
     expect(roots[0]! * roots[2]! + roots[1]! * roots[3]!).toBeCloseTo(1, 5)
   })
-  it("are near for words with the same surroundings", () => {
+  it("are close for words with the same surroundings", () => {
     const texts = new TermTexts()
     const [cities, foods] = [
       ["paris", "rome"],
@@ -83,7 +83,7 @@ describe("term vectors", () => {
 })
 describe("reformulations", () => {
   const at = 1_700_000_000_000
-  it("are a visitor's next search that finds something where the last found nothing, each visitor once", () => {
+  it("are a visitor's next successful search after an empty one, each visitor once", () => {
     const seen = new Reformulations()
     const search = (visitor: string, q: string, found: number, after_s: number) =>
       seen.add({ visitor, q, found, at: at + 1_000 * after_s })
@@ -107,7 +107,7 @@ describe("reformulations", () => {
     expect(seen.queries.find(({ q }) => q === "sofa")).toEqual({ q: "sofa", searches: 5, zero_hits: 5 })
   })
 })
-it("finds what was planted, and little else", () => {
+it("finds the planted synonyms, and few others", () => {
   const products = [...generateCatalog({ seed: 5, products: 2_000 })]
   for (const seed of [1, 2, 3]) {
     const { planted, searches } = generateSynonymVisitors(products, {

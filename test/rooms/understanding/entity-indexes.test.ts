@@ -1,6 +1,6 @@
 /**
- * Indexes of facet values of collections: read once for all who ask, again when documents changed and not too often,
- * bounded, and without them a search goes on. Time is set by the test; the engine is real.
+ * Indexes of the facet values of collections: read once for concurrent requests, again when documents changed but not
+ * too often, bounded, and optional for a search. The test sets the time; the engine is real.
  */
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import type { Awaitable, CollectionInfo, SearchEngine } from "../../../engine-sdk/src/mod.ts"
@@ -79,7 +79,7 @@ const settled = async (run: () => Awaitable<EntityIndex | undefined>, word: stri
 }
 
 describe("an index of values", () => {
-  it("is read once for all who ask meanwhile, then comes from memory", async () => {
+  it("is read once for concurrent requests, then comes from memory", async () => {
     const collection = await collectionOf("c", ["red", "blue"])
     const both = [indexes.of("t", collection), indexes.of("t", collection)]
     expect(both.map((each) => each instanceof Promise)).toEqual([true, true])
@@ -88,17 +88,17 @@ describe("an index of values", () => {
     expect(indexes.of("t", collection)).toBe(first)
     expect(indexes.bytes).toBeGreaterThan(0)
   })
-  it("is of one tenant", async () => {
+  it("belongs to one tenant", async () => {
     const ours = await indexes.of("t", await collectionOf("c", ["red"]))
     const theirs = await indexes.of("u", await collectionOf("c", ["blue"], "u"))
     expect([knows(ours, "blue"), knows(theirs, "red"), knows(theirs, "blue")]).toEqual([false, false, true])
   })
-  it("is read again a second after documents changed, beside searches that go on with the old one", async () => {
+  it("is read again a second after documents changed, while searches continue with the old one", async () => {
     const collection = await collectionOf("c", ["red"])
     const old = await indexes.of("t", collection)
     await write("c", ["green"])
     now_ms += 3_600_000
-    // An hour later, and nothing was said of a change: nothing is read.
+    // An hour later without a reported change: nothing is read.
     expect([indexes.of("t", collection) === old, readings]).toEqual([true, 1])
     changes++
     now_ms -= 3_600_000 - 999
@@ -108,14 +108,14 @@ describe("an index of values", () => {
     expect(await settled(() => indexes.of("t", collection), "green")).toBe(true)
     expect(readings).toBe(2)
   })
-  it("is another one where the collection is another one of the same name", async () => {
+  it("is a new one if the collection is a new one of the same name", async () => {
     const collection = await collectionOf("c", ["red"])
     await indexes.of("t", collection)
     await write("c", ["green"])
     const index = await indexes.of("t", { ...collection, created_at: collection.created_at + 1 })
     expect([knows(index, "green"), readings]).toEqual([true, 2])
   })
-  it("is missing while the engine is away, which is told and not asked again at once", async () => {
+  it("is missing while the engine is unavailable, which is reported and not retried at once", async () => {
     const collection = await collectionOf("c", ["red"])
     isDown = true
     expect(await indexes.of("t", collection)).toBeUndefined()
@@ -126,13 +126,13 @@ describe("an index of values", () => {
     now_ms += 1
     expect(knows(await indexes.of("t", collection), "red")).toBe(true)
   })
-  it("is not made of a collection without documents or facets", async () => {
+  it("is not built for a collection without documents or facets", async () => {
     const empty = await collectionOf("c", [])
     expect(indexes.of("t", empty)).toBeUndefined()
     expect(facetFieldsOf(empty)).toEqual(["color"])
     expect(readings).toBe(0)
   })
-  it("takes the first twelve facet fields of text", () => {
+  it("uses the first twelve facet fields of text", () => {
     const field = (name: string, more: object = {}) => ({ name, type: "string", facet: true, index: true, ...more })
     const fields = [
       field("price", { type: "float" }),

@@ -1,4 +1,4 @@
-/** The language of short queries: named where it is clear, left out where two languages are as likely. */
+/** The language of short queries: named if it is clear, omitted if two languages are equally likely. */
 import { expect, it } from "vitest"
 import { languageAmong, languageOf } from "../../../src/understanding/language.ts"
 
@@ -16,20 +16,20 @@ it("names the language of queries that are clear", async () => {
   ] as const)
     expect([q, await told(q)]).toEqual([q, language])
 })
-it("names none where the next language is close behind", async () => {
-  // German by a hair, English by sense.
+it("names none if the next language is close behind", async () => {
+  // By the figures slightly German, but meant as English.
   expect(await told("winter coat")).toBeUndefined()
   expect(await told("coffee")).toBeUndefined()
 })
-it("takes the searched field's own language where that is close behind, and never one that is far", async () => {
+it("prefers the searched field's own language if it is close behind, and never one that is far behind", async () => {
   expect(await told("winter coat", "de")).toBe("de")
   expect(await told("winter coat", "nl")).toBe("nl")
   expect(await told("zapatos de mujer", "de")).toBe("es")
-  // What was told for a field of one language is not told for another's.
+  // The result for a field in one language is not used for another's.
   expect(await told("winter coat")).toBeUndefined()
 })
 
-it("says which of some languages a text is in, and none where it is in none of them, or too short", async () => {
+it("names which of some languages a text is in, and none if it is in none of them, or too short", async () => {
   const among = async (text: string, ...candidates: ReadonlyArray<string>) => languageAmong(text, candidates)
   const english = "Wireless headphones with a battery that lasts forty hours"
   const german = "Kabellose Kopfhörer mit einem Akku, der vierzig Stunden hält"
@@ -44,7 +44,7 @@ it("says which of some languages a text is in, and none where it is in none of t
     undefined,
     undefined
   ])
-  // A script says it with one word, also that a text is in none of them.
+  // A script needs only one word, also to exclude all of them.
   expect([await among("안녕하세요", "ko", "en"), await among("안녕하세요", "en")]).toEqual(["ko", undefined])
   expect(await among("\ud800 of the and with for the", "en")).toBe("en")
 })

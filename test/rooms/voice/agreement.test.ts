@@ -22,7 +22,7 @@ const shown = (texts: ReadonlyArray<string>) => {
 }
 
 describe("local agreement", () => {
-  it("shows the words that two decodings in a row begin with", () => {
+  it("shows the words with which two consecutive decodings begin", () => {
     expect(shown(["Water", "waterproof back", "Waterproof backpack for", "waterproof backpack for hiking."])).toEqual([
       "",
       "",
@@ -30,7 +30,7 @@ describe("local agreement", () => {
       "Waterproof backpack for"
     ])
   })
-  it("takes nothing back, and goes on behind it", () => {
+  it("takes nothing back, and continues after it", () => {
     expect(shown(["red shoes", "red shoes", "", "read shoes", "red shoes size ten", "red shoes size ten"])).toEqual([
       "",
       "red shoes",
@@ -50,7 +50,7 @@ describe("sound that arrives", () => {
     for (let at = 0; at < bytes.length; at += size) pieces.push(sound.push(bytes.subarray(at, at + size)))
     return joined(pieces)
   }
-  it("is what it would be in one piece, whatever its cut and its rate", () => {
+  it("equals the sound in one piece, whatever its splits and its rate", () => {
     for (const [rate, size] of [
       [16_000, 333],
       [48_000, 1_001],
@@ -65,7 +65,7 @@ describe("sound that arrives", () => {
       expect(worst, String(rate)).toBeLessThan(1e-3)
     }
   })
-  it("is the same packets of Opus in any cut of its file", () => {
+  it("gives the same packets of Opus for any split of its file", () => {
     const ogg = readFileSync(new URL("../../../fixtures/speech/new-washing-machine.ogg", import.meta.url))
     const packets = packetsOf(ogg)
     expect(packets.length).toBeGreaterThan(50)
@@ -85,7 +85,7 @@ describe("sound that arrives", () => {
         expect(source.head?.channels).toBe(1)
       }
   })
-  it("that is none of Opus is refused before much of it is kept", () => {
+  it("that is not Opus is refused before much of it is stored", () => {
     const endless = () => {
       const source = new WebmPackets()
       source.push(
@@ -110,7 +110,7 @@ describe("sound that arrives", () => {
         }
       }
   })
-  it("may be a WAV file, of any cut; what is none of 16 bits is refused", () => {
+  it("may be a WAV file, split anywhere; other than 16 bits is refused", () => {
     const voice = voiceLike(0.2, 0, 0.2)
     const live = cut(writeWav(voice, 16_000), 13, new WavSound())
     expect(live).toHaveLength(voice.length)

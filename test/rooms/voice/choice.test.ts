@@ -1,4 +1,4 @@
-/** Which of several readings is meant, as far as documents tell. */
+/** Which of several readings is meant, as far as documents show. */
 import { describe, expect, it } from "vitest"
 import type { Reading, Readings } from "../../../src/ports/transcriber/transcriber.ts"
 import { atOnce } from "../../../src/suggestions/typeahead/sliced.ts"
@@ -18,19 +18,19 @@ const chosen = (said: ReadonlyArray<Reading>, isSilent = false, openings: Readin
   atOnce(choosing({ said, near: openings }, isSilent))
 
 describe("of several readings", () => {
-  it("the one is chosen that a document begins with, though another is likelier", () => {
+  it("one with which a document begins is chosen, though another is likelier", () => {
     expect(chosen([reading("Made of union click.", -2), reading("Native union click", -4)])).toBe("native union clic")
     expect(chosen([reading("The line case is", -1), reading("Speck candyshell grip", -5)])).toBe(
       "speck candyshell grip"
     )
   })
-  it("the likelier one is chosen where documents have both", () => {
+  it("the likelier one is chosen if documents contain both", () => {
     expect(chosen([reading("ultra hybrid", -1), reading("candyshell grip", -3)])).toBe("ultra hybrid")
     expect(chosen([reading("ultra hybrid", -3), reading("candyshell grip", -1)])).toBe("candyshell grip")
   })
-  it("words count in their order, once each, torn apart or joined, and with their marks", () => {
+  it("words count in order, once each, split or joined, and with their marks", () => {
     expect(chosen([reading("case hybrid ultra", -1, 1), reading("ultra hybrid case", -1)])).toBe("ultra hybrid case")
-    // What was heard well is not exchanged for less because a document has it the other way round.
+    // A well-heard reading is not replaced by a worse one because a document has the words in another order.
     const other = ["trekking backpack waterproof", "waterproof pick"]
     expect(chosen([reading("Waterproof backpack", -2), reading("Waterproof pick", -4)], false, other)).toBe(
       "waterproof backpack"
@@ -39,20 +39,20 @@ describe("of several readings", () => {
     expect(chosen([reading("candy shell grip", -1)])).toMatch(/^candy ?shell grip$/)
     expect(chosen([reading("lifeproof nuud case", -1)])).toBe("lifeproof nuud case")
   })
-  it("none is chosen where documents have little of any: somebody speaks of something else", () => {
+  it("none is chosen if documents contain little of any: the visitor means something else", () => {
     expect(chosen([reading("I forgot my umbrella on the train", -1), reading("ultra umbrella train", -4)])).toBe(
       undefined
     )
     expect(chosen([], false)).toBe(undefined)
     expect(chosen([reading("ultra hybrid", -1)], false, [])).toBe(undefined)
   })
-  it("where nothing was heard at first, nothing is made up", () => {
+  it("nothing is invented if nothing was heard at first", () => {
     expect(chosen([reading("speck candyshell grip", -3)], true)).toBe("speck candyshell grip")
     expect(chosen([reading("speck candyshell grip", -9)], true)).toBe(undefined)
     const most = [reading("speck candyshell grip lamp", -3, 1)]
     expect([chosen(most), chosen(most, true)]).toEqual(["speck candyshell grip lamp", undefined])
   })
-  it("is a plain query, of bounded work, whatever stands in readings and documents", () => {
+  it("the result is a plain query, of bounded work, whatever readings and documents contain", () => {
     expect(chosen([reading('-ultra "hybrid" *', -1)])).toBe("ultra hybrid")
     const many = reading("case ".repeat(4_000).trim(), -1)
     expect(chosen([many], false, ["case ".repeat(4_000)])).toHaveLength(4_000 * 5 - 1)

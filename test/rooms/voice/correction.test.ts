@@ -1,4 +1,4 @@
-/** What was heard becomes a query in the words of a collection. */
+/** A transcript becomes a query in the words of a collection. */
 import { describe, expect, it } from "vitest"
 import type { SpokenWord } from "../../../src/ports/transcriber/transcriber.ts"
 import { correcting, doubtful, plainQuery } from "../../../src/voice/correction.ts"
@@ -17,8 +17,8 @@ const vocabulary = new Vocabulary(
 )
 const alike = (a: string, b: string) => alikeness(soundOfWord(a), soundOfWord(b))
 
-describe("how alike words sound", () => {
-  it("is all for what is spelt otherwise, much for sounds of one place of the mouth, little for others", () => {
+describe("the similarity of sounds", () => {
+  it("is full for other spellings, high for sounds of the same place in the mouth, low for others", () => {
     for (const [a, b] of [
       ["phone", "fone"],
       ["knight", "nite"],
@@ -36,7 +36,7 @@ describe("how alike words sound", () => {
 })
 
 describe("a correction", () => {
-  it("puts indexed words for doubtful ones that sound alike, and joins what was torn apart", () => {
+  it("replaces doubtful words by indexed ones that sound alike, and joins split ones", () => {
     for (const [said, text, put] of [
       ["Kitchen knife said,", "kitchen knife set", ["set"]],
       ["Samson", "samsung", ["samsung"]],
@@ -47,7 +47,7 @@ describe("a correction", () => {
     ] as const)
       expect([said, corrected(heard(said), vocabulary)]).toEqual([said, { text, put }])
   })
-  it("leaves what the transcriber was sure of, what nothing sounds like, and what has a digit", () => {
+  it("keeps words that are certain, that nothing sounds like, or that have a digit", () => {
     for (const [said, score] of [
       ["samson", 0.99],
       ["umbrella", 0.1],
@@ -56,21 +56,21 @@ describe("a correction", () => {
       expect(corrected(heard(said, score), vocabulary)).toEqual({ text: said, put: [] })
     expect(corrected(heard("samson", undefined), vocabulary).text).toBe("samsung")
   })
-  it("is a plain query where nothing is known: nothing that is said means something in it", () => {
+  it("is a plain query if nothing is known: no spoken word has a special meaning in it", () => {
     expect(plainQuery(heard('-Lamp "red" *, ?! don\'t T-shirt 5.5" -'))).toBe("lamp red don't t shirt 5.5")
     expect(corrected([], vocabulary)).toEqual({ text: "", put: [] })
   })
-  it("is bounded, however much is said", () => {
+  it("is bounded, however much is spoken", () => {
     const words = keptWords(Array.from({ length: 10_000 }, (_, i) => `word${String.fromCharCode(97 + (i % 26))}${i}`))
     const many = corrected(heard("wordzx ".repeat(3_000)), new Vocabulary(words))
     expect(many.text.split(" ")).toHaveLength(3_000)
     expect(many.put.length).toBeLessThanOrEqual(24)
   })
-  it("names what it would look for", () => {
+  it("names the words that it would look up", () => {
     expect(doubtful(heard("Samson case Samson 9"), vocabulary)).toEqual(["samson"])
     expect(doubtful(heard("Samson", 0.99), vocabulary)).toEqual([])
   })
-  it("knows no word where a collection has none", () => {
+  it("knows no word if a collection has none", () => {
     const empty = new Vocabulary(keptWords([]))
     expect([empty.has(""), empty.nearest("lamp")]).toEqual([false, undefined])
   })

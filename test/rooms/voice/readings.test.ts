@@ -1,4 +1,4 @@
-/** A model that hears whole recordings, listening live: what it is told of documents, and what comes of it. */
+/** A model for whole recordings that listens live: which documents it receives, and what it returns. */
 import { Effect } from "effect"
 import { describe, expect, it } from "@effect/vitest"
 import { openByAgreement } from "../../../src/ports/transcriber/live/by-agreement.ts"
@@ -38,7 +38,7 @@ const listened = (sound: Float32Array) =>
   }).pipe(Effect.scoped)
 
 describe("readings of live speech", () => {
-  it.effect("are asked for once it is whole, not for what is only shown", () =>
+  it.effect("are requested once it is complete, not for what is only shown", () =>
     Effect.gen(function* () {
       const { heard, orders, shown } = yield* listened(voiceLike(2.5, 0.3, 1.7))
       expect(orders.length).toBeGreaterThan(1)
@@ -47,7 +47,7 @@ describe("readings of live speech", () => {
       expect(heard.readings).toEqual(readings)
     })
   )
-  it.effect("are none of the whole where it was said in two pieces", () =>
+  it.effect("are not given for the whole if it was spoken in two pieces", () =>
     Effect.gen(function* () {
       const one = voiceLike(2.5, 0.3, 1.7)
       const { heard, orders } = yield* listened(Float32Array.from([...one, ...one]))

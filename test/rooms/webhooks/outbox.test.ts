@@ -1,4 +1,4 @@
-/** Outbound events exist exactly when their cause does: one row per change, in the transaction of the change. */
+/** Outbound events exist exactly when their cause does: one row for each change, in the transaction of the change. */
 import { it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -57,7 +57,7 @@ it.live("keys put api_key.created and api_key.revoked into the outbox, and a fai
     expect(rows.every(({ data, delivery_id }) => data.key_id === key.id && delivery_id.startsWith("dlv_"))).toBe(true)
     expect(JSON.stringify(rows)).not.toContain(value)
 
-    // The outbox cannot be written: then the key must not exist either.
+    // If the outbox cannot be written, the key must not exist either.
     yield* sql`ALTER TABLE outbox RENAME TO outbox_away`
     const failed = yield* Effect.exit(access.createKey(newKey(organizationId, "two")))
     expect(failed._tag).toBe("Failure")
@@ -67,7 +67,7 @@ it.live("keys put api_key.created and api_key.revoked into the outbox, and a fai
   }).pipe(Effect.provide(layer), Effect.scoped)
 )
 
-it.live("a row that cannot be read, or whose seal cannot be opened, shuts out that key and nobody else", () =>
+it.live("an unreadable row, or one whose seal cannot be opened, disables that key only", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const access = yield* Access
@@ -108,7 +108,7 @@ it.live("a row that cannot be read, or whose seal cannot be opened, shuts out th
   }).pipe(Effect.provide(layer), Effect.scoped)
 )
 
-it.live("keys come back after a restart from what is stored, and no plaintext is stored", () =>
+it.live("keys are restored after a restart from what is stored, and no plaintext is stored", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const access = yield* Access
@@ -117,7 +117,7 @@ it.live("keys come back after a restart from what is stored, and no plaintext is
     const dump = JSON.stringify(yield* sql`SELECT to_jsonb(api_keys) AS row FROM api_keys`)
     expect(dump).not.toContain(value)
     expect(dump).not.toContain(value.slice(4, 40))
-    // The same rows read by a second program: the key still opens.
+    // The same rows are read by a second program: the key still works.
     const again = yield* Effect.provide(
       Access,
       Layer.provideMerge(Access.layer, Organizations.layer).pipe(

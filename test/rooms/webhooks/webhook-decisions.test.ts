@@ -41,7 +41,7 @@ describe("waits", () => {
         sum += wait
       }
       expect(Math.abs(sum / SAMPLES / (max / 2) - 1)).toBeLessThan(0.02)
-      // Chi-square with 19 degrees of freedom: 43.8 is the 0.1 % point.
+      // The chi-square limit at 0.1 % with 19 degrees of freedom is 43.8.
       expect(buckets.reduce((chi, count) => chi + (count - SAMPLES / 20) ** 2 / (SAMPLES / 20), 0)).toBeLessThan(43.8)
       expect([waitAfter_ms(n, 0), waitAfter_ms(n, 1 - Number.EPSILON)]).toEqual([0, max])
     }
@@ -67,7 +67,7 @@ describe("verdicts", () => {
     expect(kinds.get("retry")).toEqual([408, 429, ...range(500, 599)])
     expect(kinds.get("failed")).toEqual([...range(300, 407), ...range(409, 428), ...range(430, 499)])
   })
-  it("say what the receiver said, bounded and without control characters", () => {
+  it("include the receiver's answer, bounded and without control characters", () => {
     expect(of(302, { location: "http://inner.example/" })).toEqual({
       kind: "failed",
       http_code: 302,
@@ -77,7 +77,7 @@ describe("verdicts", () => {
     expect(error.startsWith("The receiver answered 500: a b xxx")).toBe(true)
     expect(error.length).toBeLessThan(600)
   })
-  it("retry what had no answer, but not an address that is refused", () => {
+  it("retry if there was no answer, but not for an address that is refused", () => {
     expect(
       (["timeout", "name", "connection", "certificate", "refused_address"] as const).map(
         (kind) => verdictOfFailure({ kind, message: "m" }).kind
@@ -88,7 +88,7 @@ describe("verdicts", () => {
 
 describe("subscriptions", () => {
   it("know the table of subscribable events", () => {
-    // And two of ours, of the quota.
+    // Two further events are our own, about the quota.
     expect(subscribableEvents.length + wildcardOnlyEvents.length).toBe(16 + 2)
     for (const event of [...subscribableEvents, allEvents]) expect(subscriptionRefusal(event)).toBeUndefined()
     for (const event of [...wildcardOnlyEvents, testEvent, "", "support", "**"])
@@ -126,7 +126,7 @@ describe("secrets", () => {
     ]).toEqual([4, undefined, 4])
   })
   it("sign so that a receiver written by our documentation and a stock verifier accept it", () => {
-    // Computed apart: openssl dgst -sha256 -hmac whsec_… over "1700000000.{}".
+    // Computed separately: openssl dgst -sha256 -hmac whsec_… over "1700000000.{}".
     const secret = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
     const headers = signedHeaders({ id: "dlv_1", event: "alert.fired", timestamp: 1_700_000_000, body: "{}" }, [
       secret,
@@ -167,7 +167,7 @@ describe("a failing endpoint", () => {
 })
 
 describe("windows", () => {
-  it("grow with quick answers, shrink to one with slow or overloaded receivers, and leave places for the others", () => {
+  it("grow with quick answers, shrink to one for slow or overloaded receivers, and leave places for the others", () => {
     let window = 4
     for (let i = 0; i < 10; i++) window = nextWindow(window, { duration_ms: 5, isOverload: false })
     expect(window).toBe(WINDOW_MAX)
@@ -177,7 +177,7 @@ describe("windows", () => {
     expect(freePlaces(8, 2, { all: SLOW_IN_FLIGHT_MAX, slow: SLOW_IN_FLIGHT_MAX })).toBe(6)
     expect(freePlaces(8, 2, { all: IN_FLIGHT_MAX, slow: 0 })).toBe(0)
   })
-  it("hold for every endpoint whatever is called, claimed and ended, and nothing due is forgotten", () => {
+  it("apply to every endpoint under random calls, claims and ends, and no due delivery is forgotten", () => {
     const random = seeded(7)
     const actors = makeEndpointActors()
     const onTheWay = new Map<string, number>()

@@ -1,4 +1,4 @@
-/** Delivery over a real Postgres to real receivers, with a clock that can be put forward by hours. */
+/** Delivery over a real Postgres to real receivers, with a clock that can be moved forward by hours. */
 import { it } from "@effect/vitest"
 import { Clock, Effect, Exit, Layer, Random, Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -44,7 +44,7 @@ const lab = Effect.gen(function* () {
   yield* sql`INSERT INTO organizations (id, name, status, plan, created_at) VALUES (${ORGANIZATION}, 'Hooks', 'active', 'standard', 0)`
   const timed = Effect.provideService(Clock.Clock, time.clock)
   const run = <A, E>(effect: Effect.Effect<A, E>) => Effect.runPromise(timed(effect))
-  /** A dispatcher of its own scope; `stop` ends it as a shutdown does. */
+  /** A dispatcher in its own scope; `stop` ends it as a shutdown does. */
   const dispatcher = Effect.fnUntraced(function* (options: Partial<DispatcherOptions> = {}) {
     const scope = yield* Scope.fork(yield* Effect.scope)
     yield* timed(
@@ -77,7 +77,7 @@ const lab = Effect.gen(function* () {
     sql<{ count: number }>`SELECT count(*)::int4 AS count FROM outbox WHERE settled_at IS NULL`,
     (rows) => rows[0].count
   )
-  /** Puts the clock forward and tells the dispatchers, which otherwise sleep until what was then the time. */
+  /** Moves the clock forward and wakes the dispatchers, which otherwise sleep until their earlier wake-up time. */
   const forward = (ms: number, endpointId: string) =>
     Effect.andThen(
       Effect.sync(() => time.forward(ms)),
@@ -87,7 +87,7 @@ const lab = Effect.gen(function* () {
 })
 
 it.live(
-  "six attempts, each due within its interval, then failed; a redelivery is a new round; the event is settled by the end of the first",
+  "six attempts, each due within its interval, then failed; a redelivery is a new round; the first one settles the event",
   () =>
     Effect.gen(function* () {
       const { dispatcher, emit, endpoint, forward, time, timed, unsettled, webhooks, when } = yield* lab
@@ -124,7 +124,7 @@ it.live(
     }).pipe(Effect.scoped, Effect.provide(stack(true)))
 )
 
-it.live("`*` brings every event, a list brings what it names, and an event that nobody wants is settled at once", () =>
+it.live("`*` receives every event, a list those that it names, and one without subscribers is settled at once", () =>
   Effect.gen(function* () {
     const { dispatcher, emit, endpoint, unsettled, webhooks, timed } = yield* lab
     const [all, two] = [yield* receiver(), yield* receiver()]
@@ -141,14 +141,14 @@ it.live("`*` brings every event, a list brings what it names, and an event that 
     yield* Effect.promise(() => two.until(2))
     expect(all.received.map(({ json }) => json.event).sort()).toEqual([...names].sort())
     expect(two.received.map(({ json }) => json.event).sort()).toEqual(["hosting.updated", "media.uploaded"])
-    // One event, one id, wherever it goes.
+    // One event has one id, wherever it is delivered.
     const idOf = (received: typeof all.received) =>
       received.find(({ json }) => json.event === "media.uploaded")?.headers["x-svc-delivery"]
     expect(idOf(two.received)).toBe(idOf(all.received))
     yield* Effect.promise(() =>
       eventually("settled", async () => (await Effect.runPromise(unsettled)) === 0 || undefined)
     )
-    // An endpoint that goes takes what waits with it, and settles that.
+    // Deleting an endpoint deletes its waiting deliveries, which settles them.
     two.answer = 503
     yield* emit("hosting.updated")
     yield* Effect.promise(() => two.until(3))
@@ -160,7 +160,7 @@ it.live("`*` brings every event, a list brings what it names, and an event that 
   }).pipe(Effect.scoped, Effect.provide(stack(true)))
 )
 
-it.live("receivers that hang delay nobody else, and time out as failing", () =>
+it.live("hanging receivers delay nobody else, and fail as timeouts", () =>
   Effect.gen(function* () {
     const { dispatcher, emit, endpoint, time, when } = yield* lab
     const hanging = yield* receiver(() => {})
@@ -208,7 +208,7 @@ it.live("two dispatchers deliver everything, and nothing twice", () =>
 )
 
 it.live(
-  "a claim whose holder died ends by itself; one that is alone takes its own back at once; a stop gives back what is on its way",
+  "the claim of a dead holder expires; a single process takes its own back at once; a stop returns what is in progress",
   () =>
     Effect.gen(function* () {
       const { dispatcher, emit, endpoint, forward, sql, time, timed, webhooks, when } = yield* lab
@@ -232,7 +232,7 @@ it.live(
       yield* forward(45_001, id)
       yield* Effect.promise(() => target.until(2))
       const [before] = yield* when("delivered again", id, ([one]) => one?.status === "success" && one.attempts === 2)
-      // What the dead one would have said no longer counts.
+      // A late result of the dead holder no longer counts.
       yield* repository.record([
         { ...claimed, status: "failed", http_code: 500, error: "late", ended_at: time.now(), due_at: undefined }
       ])
@@ -254,7 +254,7 @@ it.live(
     }).pipe(Effect.scoped, Effect.provide(stack(true)))
 )
 
-it.live("an endpoint that fails for five days is disabled, says so, and recovers when it is enabled again", () =>
+it.live("an endpoint that fails for five days is disabled, reported, and recovers when it is enabled again", () =>
   Effect.gen(function* () {
     const { dispatcher, emit, endpoint, forward, sql, time, timed, unsettled, webhooks, when } = yield* lab
     const target = yield* receiver(410)
@@ -268,11 +268,11 @@ it.live("an endpoint that fails for five days is disabled, says so, and recovers
     yield* emit("alert.fired")
     yield* when("failed", id, (all) => all.length === 2 && all.every(({ status }) => status === "failed"))
     expect(yield* get).toMatchObject({ enabled: true, failing_since })
-    // Something waits for its retry when the last straw falls.
+    // A delivery waits for its retry when the endpoint is disabled.
     target.answer = 503
     yield* emit("alert.fired")
     yield* when("waiting", id, (all) => all.length === 3 && all[0]?.status === "pending" && all[0].attempts === 1)
-    // Its wait is random and may be over when the clock moves: it must not be the last straw itself.
+    // Its wait is random and may end when the clock moves: it must not be the failure that disables the endpoint.
     yield* sql`UPDATE webhook_deliveries SET due_at = due_at + 3600000 WHERE endpoint_id = ${id} AND status = 'pending'`
     target.answer = 410
     yield* forward(60_000, id)
@@ -311,7 +311,7 @@ it.live("an endpoint that fails for five days is disabled, says so, and recovers
   }).pipe(Effect.scoped, Effect.provide(stack(true)))
 )
 
-it.live("old and new secret sign for 24 h after a rotation, then the new one alone; neither is stored in plain", () =>
+it.live("old and new secret sign for 24 h after a rotation, then only the new one; neither is stored in plain", () =>
   Effect.gen(function* () {
     const { dispatcher, endpoint, forward, sql, timed, webhooks } = yield* lab
     const target = yield* receiver()
@@ -340,7 +340,7 @@ it.live("old and new secret sign for 24 h after a rotation, then the new one alo
   }).pipe(Effect.scoped, Effect.provide(stack(true)))
 )
 
-it.live("a private address is final and says why, whatever name leads to it", () =>
+it.live("a private address is a final failure with its reason, whatever name leads to it", () =>
   Effect.gen(function* () {
     const { dispatcher, emit, endpoint, when } = yield* lab
     const target = yield* receiver()
@@ -362,7 +362,7 @@ it.live("a private address is final and says why, whatever name leads to it", ()
   }).pipe(Effect.scoped, Effect.provide(stack(false)))
 )
 
-it.live("housekeeping keeps the 100 newest of each endpoint, all that waits, and what failed within 14 days", () =>
+it.live("housekeeping keeps the 100 newest of each endpoint, all that wait, and those that failed within 14 days", () =>
   Effect.gen(function* () {
     const { endpoint, sql, time, timed } = yield* lab
     const [one, two] = [yield* endpoint("https://a.example/"), yield* endpoint("https://b.example/")]
@@ -390,7 +390,7 @@ it.live("housekeeping keeps the 100 newest of each endpoint, all that waits, and
   }).pipe(Effect.scoped, Effect.provide(stack(true)))
 )
 
-it.live("an endpoint whose row nobody can read gets nothing, and holds up nobody else's", () =>
+it.live("an endpoint whose row is unreadable gets nothing, and delays no other", () =>
   Effect.gen(function* () {
     const { dispatcher, emit, endpoint, sql, when } = yield* lab
     const target = yield* receiver()
@@ -403,7 +403,7 @@ it.live("an endpoint whose row nobody can read gets nothing, and holds up nobody
   }).pipe(Effect.scoped, Effect.provide(stack(true)))
 )
 
-it.live("events of two organizations in one batch go to each one's own endpoints, and to nobody else's", () =>
+it.live("events of two organizations in one batch go only to their own organization's endpoints", () =>
   Effect.gen(function* () {
     const { dispatcher, endpoint, sql, timed, webhooks, when } = yield* lab
     const outbox = yield* Outbox
@@ -414,7 +414,7 @@ it.live("events of two organizations in one batch go to each one's own endpoints
     const theirs = yield* timed(
       webhooks.create("org_other", { name: "n", url: others.url, events: ["*"], enabled: true })
     )
-    // Before there is a dispatcher: one transaction takes them all.
+    // There is no dispatcher yet, so that one transaction takes all of them.
     for (let n = 0; n < 3; n++)
       for (const id of [ORGANIZATION, "org_other"])
         yield* timed(sql.withTransaction(outbox.put(id, "alert.fired", { alert_id: `${id} ${n}` })))

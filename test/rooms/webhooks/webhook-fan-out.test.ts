@@ -1,5 +1,5 @@
 /**
- * One batch of the outbox with events of two organizations: each reaches its own organization's endpoints, all of them,
+ * One batch of the outbox with events of two organizations: each event reaches all endpoints of its own organization,
  * and no others.
  */
 import { it } from "@effect/vitest"
@@ -44,7 +44,7 @@ it.live("events of two organizations in one batch go to their own organization's
           enabled: true
         })).id
     }
-    // In turns, so that neither organization is the batch's first or last one alone; the third has nothing.
+    // Alternating, so that neither organization is only at the start or end of the batch; the third one has no events.
     for (const [organization, event] of [
       ["org_one", "hosting.enabled"],
       ["org_two", "media.uploaded"],

@@ -8,7 +8,7 @@ import type { Described, JsonSchema } from "./described.ts"
 import { rooms } from "../../../src/rooms.ts"
 
 const seeds = rooms.table("seeds")
-/** For a twin, those of the operation that it is a twin of. */
+/** The seeds of an operation; a console twin uses those of its original. */
 const seedsFor = (id: string) =>
   seeds.get(id) ?? seeds.get(id.replace(/^console([A-Z])/, (_, letter: string) => letter.toLowerCase()))
 

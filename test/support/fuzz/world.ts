@@ -223,7 +223,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
         name: "one",
         collection: "goods",
         params: { query_by: "title" },
-        // As many as choosing a weight of meaning requires.
+        // As many as choosing a weight for vectors requires.
         judgments: Array.from({ length: 20 }, (_, n) => ({ q: `title ${n}`, document_id: "d1", grade: 3 }))
       })
     ).id as string

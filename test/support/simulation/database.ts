@@ -33,8 +33,8 @@ interface Transaction {
   /** Applied on commit. */
   readonly work: Array<() => void>
   /**
-   * Whose partition it took, or moved without taking it, and whether that was its process's then: as observed by the
-   * server, independent of the program's own checks.
+   * The partition that the transaction locked, or whose offsets it moved without the lock, and whether its process
+   * owned the partition then: as observed by the server, independent of the program's own checks.
    */
   stands: { readonly unit: string; readonly isLocked: boolean; readonly newOwner: string | undefined } | undefined
 }

@@ -25,7 +25,7 @@ interface LogFaults {
   readonly hint: number
   /** The log's clock steps backwards or forwards. */ readonly step: number
 }
-/** Ways to be wrong. */
+/** Bugs that can be planted. */
 export interface LogVariant {
   /** Dead letters are acknowledged before they are stored. */
   readonly acknowledgesEarly?: boolean

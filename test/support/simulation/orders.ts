@@ -57,7 +57,7 @@ const ORDER_FORM: Form<Order> = {
 }
 const NUMBER_FORM: Form<number> = { write: (to, value) => to.whole(value), read: (from) => from.whole(), decode: same }
 type Sums = Map<string, number>
-/** Shared by copies and joins of the workload: none is further apart in the log's time. */
+/** Copies and joins of the workload are never further apart than this, in the log's time. */
 export const TTL_MS = 60_000
 const UNNAMED = "unnamed"
 

@@ -407,7 +407,7 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
   const anyProcess = () => (running.size === 0 ? undefined : draws.pick([...running.values()]))
   const faultsFor_ms = lastAt + draws.between(100, 6_000)
   const at = (what: () => void) => world.after(draws.between(0, faultsFor_ms), what)
-  /** Nothing counts for longer than the log is kept. */
+  /** Nothing is counted for longer than the log is kept. */
   const standsStill = hasPause && draws.chance(0.3)
   for (const member of members_)
     world.after(

@@ -10,7 +10,7 @@ interface FolderFaults {
   /** At a crash: the newest snapshots are lost. */ readonly tornBack: number
   /** At a crash: the folder is lost. */ readonly lost: number
 }
-/** Ways to be wrong. */
+/** Bugs that can be planted. */
 export interface FolderVariant {
   /** A crash may leave the positions of a snapshot without its writes. */
   readonly tearsSnapshots?: boolean

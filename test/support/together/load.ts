@@ -35,7 +35,7 @@ const pause = (ms: number) => new Promise((settle) => setTimeout(settle, ms))
 
 export class Load {
   readonly counts: LoadCounts = { documents: 0, events: 0, searches: 0, again: new Map(), failed: [], times: [] }
-  /** Share of the work that may be started: what is killed is killed while there is work. */ allowed = 1
+  /** Share of the work that may be started, so that work is left at every kill. */ allowed = 1
   readonly #shop: Shop
   #turn = 0
   #nextDocuments = 0

@@ -51,7 +51,7 @@ export const stepsOf = (segment: Segment, field: string, column: NumberColumn): 
   if (typeof known === "object") {
     if (++known.uses < STEPS_WAITED_MAX) return undefined
     while (!makeSlice(segment, name, column, known)) {
-      /* All of it. */
+      /* Finish it now. */
     }
     return known.made
   }

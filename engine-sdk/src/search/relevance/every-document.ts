@@ -163,7 +163,7 @@ const addCompound = (
 ): void => {
   const { docs, tfs } = joined
   if (docs.length === 0) return
-  // First what the two words gave, by document, then only the difference.
+  // First collects what the two words contributed to each document, and then adds only the difference.
   const { bits, scores, shares, touched } = cells
   const given = new Map<number, { score: number; share: number }>(
     Array.from(docs, (doc) => [doc, { score: 0, share: 0 }])

@@ -5,7 +5,7 @@ import type { Pixels } from "./pixels.ts"
 /** Side of the square from which descriptors are computed. */
 export const SIDE = 128
 export interface Square {
-  /** Over white, 0..255. */ readonly red: Float32Array
+  /** Drawn on white, 0..255. */ readonly red: Float32Array
   readonly green: Float32Array
   readonly blue: Float32Array
   /** 0..1: how much of the pixel is not background. */ readonly product: Float32Array

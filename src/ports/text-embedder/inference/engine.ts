@@ -18,7 +18,7 @@ export interface Opened {
   readonly dimensions: number
   /** Why it is not the native one, where that was tried. */ readonly why?: string | undefined
 }
-/** Of one kind of model. */
+/** Opens the engine of one kind of model. */
 export type Open<S extends ThreadSettings> = (settings: S) => Promise<Opened>
 
 /** Longest first seen: texts of a run as rows of one length, and which of it is text. */

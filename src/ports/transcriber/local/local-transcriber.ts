@@ -49,9 +49,9 @@ const HEAP_MB = 192
 /** Seconds of speech that wait, 64 kB each. */
 const WAITING_MAX_S = 1_200,
   WAITING_MAX_EACH_S = 600
-/** Heard beside a piece: a word's soft beginning and end. */
+/** Audio around each piece that is transcribed with it, because a word may begin and end softly. */
 const AROUND_S = 0.25
-/** The model hears nothing in less. */
+/** The shortest sound in which the model recognises anything. */
 const LEAST_S = 0.8
 
 interface LocalTranscriberOptions {
