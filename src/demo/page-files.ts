@@ -2,30 +2,13 @@
  * The demo page and its widgets, read once at start and kept compressed. The widgets are the ecosystem's own bundles
  * from their packages, served from here: the page needs no external address.
  */
-import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
-import { gzipSync } from "node:zlib"
-
-export interface PageFile {
-  readonly type: string
-  readonly plain: Buffer
-  readonly gzip: Buffer
-  readonly etag: string
-}
+import { type PageFile, pageFileOf } from "../http/page-file.ts"
 
 const require = createRequire(import.meta.url)
 const own = (name: string) => new URL(`./page/${name}`, import.meta.url)
-
-const load = (place: string | URL, type: string): PageFile => {
-  const plain = readFileSync(place)
-  return {
-    type,
-    plain,
-    gzip: gzipSync(plain, { level: 9 }),
-    etag: `"${createHash("sha256").update(plain).digest("hex").slice(0, 24)}"`
-  }
-}
+const load = (place: string | URL, type: string): PageFile => pageFileOf(readFileSync(place), type)
 
 /** By the name after `/demo/`; `index.html` is the page at `/`. */
 export const loadPageFiles = (): ReadonlyMap<string, PageFile> =>

@@ -3,31 +3,21 @@ import type { IncomingHttpHeaders } from "node:http"
 import { Effect } from "effect"
 import { Engine } from "../ports/engine/engine.ts"
 import { NotFound } from "../http/errors.ts"
+import { fileReply, type PageFile } from "../http/page-file.ts"
 import { Reply } from "../http/reply.ts"
 import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import { Demo } from "./demo.ts"
 import { looksOf } from "./looks.ts"
 import { DEMO_PROFILE } from "./storefront.ts"
-import { loadPageFiles, type PageFile } from "./page-files.ts"
+import { loadPageFiles } from "./page-files.ts"
 import { makePictures, type ProductPicture } from "./pictures.ts"
 
 const noDemo = new NotFound({ message: "This installation was started without the demo shop." })
 
-const fileReply = (file: PageFile, headers: IncomingHttpHeaders): Reply => {
-  const common = {
-    etag: file.etag,
-    "cache-control": "no-cache",
-    vary: "accept-encoding",
-    "x-content-type-options": "nosniff"
-  }
-  if (headers["if-none-match"] === file.etag) return new Reply(304, "", file.type, common)
-  return /\bgzip\b/.test(headers["accept-encoding"] ?? "")
-    ? new Reply(200, file.gzip, file.type, { ...common, "content-encoding": "gzip" })
-    : new Reply(200, file.plain, file.type, common)
-}
+const NO_SNIFFING = { "x-content-type-options": "nosniff" }
 const pictureReply = ({ etag, png }: ProductPicture, headers: IncomingHttpHeaders): Reply => {
-  const common = { etag, "cache-control": "public, max-age=86400", "x-content-type-options": "nosniff" }
+  const common = { etag, "cache-control": "public, max-age=86400", ...NO_SNIFFING }
   return headers["if-none-match"] === etag
     ? new Reply(304, "", "image/png", common)
     : new Reply(200, png, "image/png", common)
@@ -46,7 +36,7 @@ export const routes = Effect.gen(function* () {
   })
   return [
     implement(contract.getPage, ({ headers }) =>
-      Effect.sync(() => (demo.shop() === undefined ? redirect("/docs") : fileReply(page, headers)))
+      Effect.sync(() => (demo.shop() === undefined ? redirect("/docs") : fileReply(page, headers, NO_SNIFFING)))
     ),
     implement(contract.getConsole, () => Effect.sync(() => redirect("/"))),
     implement(contract.getConfig, () =>
@@ -78,7 +68,7 @@ export const routes = Effect.gen(function* () {
         const file = files.get(params.file)
         return file === undefined
           ? Effect.fail(new NotFound({ message: "Not Found" }))
-          : Effect.succeed(fileReply(file, headers))
+          : Effect.succeed(fileReply(file, headers, NO_SNIFFING))
       })
     )
   ]

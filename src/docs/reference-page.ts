@@ -5,7 +5,7 @@
  */
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
-import { type PageFile, pageFileOf } from "./page-file.ts"
+import { type PageFile, pageFileOf } from "../http/page-file.ts"
 
 const require = createRequire(import.meta.url)
 const own = (name: string) => new URL(`./page/${name}`, import.meta.url)

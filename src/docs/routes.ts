@@ -13,7 +13,7 @@ import { implement, type Implemented } from "../api/implement.ts"
 import * as contract from "./contract.ts"
 import type { ApiDocument } from "./guide/api-pages.ts"
 import { guideRoutes } from "./guide/routes.ts"
-import { fileReply } from "./page-file.ts"
+import { fileReply } from "../http/page-file.ts"
 import { pageFile } from "./reference-page.ts"
 
 const viewerFile = (name: string, headers: IncomingHttpHeaders) =>

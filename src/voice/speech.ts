@@ -25,15 +25,15 @@ import type { AskedSound } from "./read.ts"
 const INSTALL_VOICE = "dowser models install --voice base"
 const RETRY_AFTER_S = 5
 
-/** All that is said of a recording. */
+/** Everything that is spoken in a recording. */
 export interface Listened extends Transcript {
   readonly seconds: number
 }
 
-/** What may be spoken about, read where somebody listens. */
-type Told = Effect.Effect<Likely | undefined>
+/** Words that a speaker is likely to use; read only when there is something to transcribe. */
+type LikelyWords = Effect.Effect<Likely | undefined>
 type NotHeard = ReturnType<typeof notHeard>
-/** Of a transcriber, with refusals as they are told. */
+/** A transcriber's open stream, whose refusals are errors of the API. */
 export interface OpenedSpeech {
   readonly push: (samples: Float32Array) => Effect.Effect<void, NotHeard>
   readonly close: Effect.Effect<LiveHeard, NotHeard>
@@ -99,7 +99,7 @@ export const makeSpeech = Effect.gen(function* () {
       { organizationId }: Pick<Caller, "organizationId">,
       language: string | undefined,
       heard: LiveOrder["heard"],
-      likely: Told
+      likely: LikelyWords
     ) {
       const { open } = yield* transcriberFor(organizationId, language)
       const order = { organizationId, language, hints: [], likely: yield* likely, heard }
@@ -115,7 +115,7 @@ export const makeSpeech = Effect.gen(function* () {
       caller: Caller,
       { bytes, language, path }: AskedSound,
       then: (listened: Listened) => Effect.Effect<A, E, R>,
-      told: Told = Effect.succeed(undefined)
+      likelyWords: LikelyWords = Effect.succeed(undefined)
     ) {
       const { organizationId } = caller
       const sound = yield* Effect.mapError(decoder.decode(organizationId, bytes), soundRefused(path))
@@ -129,7 +129,7 @@ export const makeSpeech = Effect.gen(function* () {
       const heard =
         speech.length === 0
           ? Effect.succeed(nobody)
-          : Effect.flatMap(told, (likely) =>
+          : Effect.flatMap(likelyWords, (likely) =>
               Effect.mapError(transcribe({ organizationId, samples, speech, language, hints: [], likely }), notHeard)
             )
       const done = Effect.gen(function* () {

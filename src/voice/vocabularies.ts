@@ -29,7 +29,7 @@ const KEPT_MS = 5 * 60_000
 const WAIT_MS = 3_000
 const LETTERS = /^\p{L}[\p{L}\p{M}'’]{2,23}$/u
 
-interface Held {
+interface CachedWords {
   readonly created_at: number
   readonly kept: KeptWords
   readonly until: number
@@ -44,7 +44,7 @@ const mostUsed = (counts: ReadonlyMap<string, number>): ReadonlyArray<string> =>
 
 export const makeVocabularies = Effect.gen(function* () {
   const contextOf = yield* makeContexts
-  const held = new BoundedMap<string, Held>({
+  const held = new BoundedMap<string, CachedWords>({
     bytes_max: BYTES_MAX,
     bytesOf: (key, { kept }) => 2 * key.length + bytesOfKept(kept)
   })

@@ -14,7 +14,7 @@ export const keptWords = (words: ReadonlyArray<string>, openings: ReadonlyArray<
   sounds: words.map(soundOfWord).join("\n"),
   likely: likelyOf(openings.join("\n"))
 })
-/** Named by what it says: the thread that has it once is not told again what it is. */
+/** Named by its content, so that it is sent to a thread only once. */
 const likelyOf = (text: string): Likely | undefined =>
   text === ""
     ? undefined
@@ -33,7 +33,7 @@ export class Vocabulary {
   readonly #sounds: ReadonlyArray<string>
   readonly #known: ReadonlySet<string>
 
-  /** For a transcriber that can be told. */ readonly likely: Likely | undefined
+  /** For a transcriber that accepts likely words. */ readonly likely: Likely | undefined
 
   constructor({ likely, sounds, words }: KeptWords) {
     this.likely = likely

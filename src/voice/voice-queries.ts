@@ -94,7 +94,7 @@ const written = (searches: ReadonlyArray<unknown>, heard: ReadonlyMap<number, st
     return { ...others, q }
   })
 /** The answer once more, which says what was heard; where nothing was, nothing is shown. */
-const told = (answer: string, spoken: ReadonlyArray<Entry>, heard: ReadonlyMap<number, string>): string => {
+const withTranscripts = (answer: string, spoken: ReadonlyArray<Entry>, heard: ReadonlyMap<number, string>): string => {
   const all = parsed(answer)
   if (!isObject(all) || !Array.isArray(all.results)) return answer
   const names = new Map(spoken.map(({ at, name }) => [at, name]))
@@ -139,7 +139,7 @@ const make = Effect.gen(function* () {
         request,
         stringifyJson({ ...(asked as object), searches: written(searches, heard) })
       )
-      return { failures, text: told(text, spoken, heard) }
+      return { failures, text: withTranscripts(text, spoken, heard) }
     })
   // Nearly every search is typed: it goes on as it came.
   return SpokenQueries.of({

@@ -22,7 +22,7 @@ interface Understood {
   readonly text: string
   readonly raw_text: string
 }
-type Told = Understood & Pick<Listened, "language" | "model">
+type AnsweredTranscript = Understood & Pick<Listened, "language" | "model">
 /** What all of them are counted by. */
 export const ALL_STREAMS = ""
 
@@ -38,7 +38,7 @@ export const nothing = (name: string, perPage = "10"): string =>
     search_cutoff: false,
     search_time_ms: 0
   })
-const withTranscript = (text: string, transcript: Told): string => {
+const withTranscript = (text: string, transcript: AnsweredTranscript): string => {
   const answer = parseJson(text)
   return stringifyJson({ ...(isObject(answer) ? answer : {}), transcript })
 }
@@ -49,13 +49,13 @@ const make = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const { likely, understood } = yield* makeUnderstanding
 
-  /** Searches for what is said; `told` writes the answer's text. */
+  /** Searches for what is said; `write` makes the answer's text. */
   const asking = (
     request: SearchRequest,
     name: string,
     collection: CollectionInfo,
     sound: AskedSound,
-    told: (answer: string, transcript: Told) => string
+    write: (answer: string, transcript: AnsweredTranscript) => string
   ) =>
     speech.listen(
       request.caller,
@@ -64,9 +64,9 @@ const make = Effect.gen(function* () {
         Effect.gen(function* () {
           const { raw_text, text } = yield* understood(request, name, collection, segments)
           const transcript = { text, raw_text, language, model }
-          if (text === "") return told(nothing(name, request.shared.per_page), transcript)
+          if (text === "") return write(nothing(name, request.shared.per_page), transcript)
           const asked = { ...request, shared: { ...request.shared, q: text } }
-          return told((yield* search.searchCollection(asked, name)).text, transcript)
+          return write((yield* search.searchCollection(asked, name)).text, transcript)
         }),
       likely(request, collection)
     )

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { implement, type Implemented } from "../../api/implement.ts"
 import { NotFound } from "../../http/errors.ts"
 import * as contract from "../contract.ts"
-import { fileReply } from "../page-file.ts"
+import { fileReply } from "../../http/page-file.ts"
 import type { ApiDocument } from "./api-pages.ts"
 
 /** A picture that somebody opens by itself runs and asks nothing either. */

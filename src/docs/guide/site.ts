@@ -4,7 +4,7 @@
  */
 import { readFile, stat } from "node:fs/promises"
 import { BoundedMap } from "@dowser/engine-sdk/host"
-import { type PageFile, pageFileOf } from "../page-file.ts"
+import { type PageFile, pageFileOf } from "../../http/page-file.ts"
 import { type ApiDocument, type ApiPage, apiPages } from "./api-pages.ts"
 import { pageHtml } from "./page-html.ts"
 import { FIRST_PAGE, findPlaces, type GuidePlaces, repository, targetOf } from "./places.ts"

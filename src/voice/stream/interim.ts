@@ -5,17 +5,17 @@
 import { Clock, Effect, Exit, Fiber, type Scope } from "effect"
 import type { DeclaredError } from "../../http/declared.ts"
 import { statusOf } from "../../http/render.ts"
-import type { Said } from "./said.ts"
+import type { LiveTranscript } from "./live-transcript.ts"
 
 const EVERY_MS = 150
 
 /** What a search found, as it is told. */
 export interface Found {
-  /** Of `Said`, for which it was asked. */ readonly tokens: string
+  /** Of the `LiveTranscript` that was searched for. */ readonly tokens: string
   readonly transcript: string
   readonly results: string
 }
-type Searching<E> = (said: Said, before: Found | undefined) => Effect.Effect<Found, E>
+type Searching<E> = (transcript: LiveTranscript, before: Found | undefined) => Effect.Effect<Found, E>
 
 export class InterimSearches<E extends DeclaredError> {
   readonly #search: Searching<E>
@@ -36,23 +36,23 @@ export class InterimSearches<E extends DeclaredError> {
   }
 
   /** Begins a search where one is due; answers what has been found since it was last asked, if that still counts. */
-  next(said: Said): Effect.Effect<Found | undefined, E> {
+  next(transcript: LiveTranscript): Effect.Effect<Found | undefined, E> {
     return Effect.gen(
       function* (this: InterimSearches<E>) {
-        const found = yield* this.#news(said.tokens)
-        yield* this.#begin(said)
+        const found = yield* this.#news(transcript.tokens)
+        yield* this.#begin(transcript)
         return found
       }.bind(this)
     )
   }
-  /** For all that was said; what was found last is told again where it was asked for the same. */
-  last(said: Said): Effect.Effect<Found, E> {
+  /** Of everything that was said; the latest answer is returned again if it was for the same words. */
+  last(transcript: LiveTranscript): Effect.Effect<Found, E> {
     return Effect.gen(
       function* (this: InterimSearches<E>) {
         if (this.#running !== undefined) yield* Fiber.await(this.#running)
         if (this.#ended !== undefined && Exit.isSuccess(this.#ended)) this.#found = this.#ended.value
-        const isSame = this.#found?.tokens === said.tokens && !said.hasReadings
-        return isSame ? this.#found! : yield* this.#search(said, this.#found)
+        const isSame = this.#found?.tokens === transcript.tokens && !transcript.hasReadings
+        return isSame ? this.#found! : yield* this.#search(transcript, this.#found)
       }.bind(this)
     )
   }
@@ -70,17 +70,17 @@ export class InterimSearches<E extends DeclaredError> {
     const isPassing = error === undefined || statusOf(error) === 429 || statusOf(error) >= 500
     return isPassing ? Effect.succeed(undefined) : Effect.fail(error)
   }
-  #begin(said: Said): Effect.Effect<void> {
+  #begin(transcript: LiveTranscript): Effect.Effect<void> {
     return Effect.gen(
       function* (this: InterimSearches<E>) {
-        const { tokens } = said
+        const { tokens } = transcript
         if (this.#running !== undefined || tokens === "" || tokens === this.#tokens) return
         const now_ms = yield* Clock.currentTimeMillis
         const early_ms = this.#began_ms + EVERY_MS - now_ms
         if (early_ms > 0) return yield* this.#wait(early_ms)
         this.#began_ms = now_ms
         this.#tokens = tokens
-        const searching = Effect.map(Effect.exit(this.#search(said, this.#found)), (exit) => {
+        const searching = Effect.map(Effect.exit(this.#search(transcript, this.#found)), (exit) => {
           this.#running = undefined
           this.#ended = exit
           this.#ring()

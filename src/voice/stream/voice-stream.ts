@@ -17,7 +17,7 @@ import { endedBy, StreamEnded, tooMuch } from "./ended.ts"
 import { CLOSES, readFrame, type Start } from "./frames.ts"
 import { Hearing, type HearingParts, SILENCE_S } from "./hearing.ts"
 import { type Found, InterimSearches } from "./interim.ts"
-import { Said } from "./said.ts"
+import { LiveTranscript } from "./live-transcript.ts"
 
 const LOOK_MS = 500
 const KEY_LOOKED_AT_MS = 5_000
@@ -32,12 +32,12 @@ const PASSING = new Set([429, 503])
 interface StreamParts extends HearingParts {
   /** A unit of the session; what it uses is reserved as it is used. */
   readonly meter: Effect.Effect<Meter, DeclaredError, Scope.Scope>
-  readonly search: (caller: Caller, start: Start, said: Said) => Effect.Effect<Found, DeclaredError>
+  readonly search: (caller: Caller, start: Start, transcript: LiveTranscript) => Effect.Effect<Found, DeclaredError>
   readonly again: Effect.Effect<Caller, KeyRefusal>
 }
 /** What is there from `start` on. */
 interface Started {
-  readonly said: Said
+  readonly transcript: LiveTranscript
   readonly hearing: Hearing
   readonly searches: InterimSearches<DeclaredError>
 }
@@ -135,10 +135,10 @@ class VoiceStream {
         this.#ring()
       }
       this.#started = {
-        said: new Said(start.language),
+        transcript: new LiveTranscript(start.language),
         hearing: new Hearing({ parts: this.#parts, start, meter, heard, refuse: (error) => this.#refuse(error) }),
         searches: new InterimSearches<DeclaredError>(
-          (said) => this.#parts.search(this.#caller, start, said),
+          (transcript) => this.#parts.search(this.#caller, start, transcript),
           () => this.#ring(),
           this.#scope
         )
@@ -148,17 +148,17 @@ class VoiceStream {
   #read(text: string, isFinal: boolean): Effect.Effect<void, StreamEnded> {
     return Effect.gen(
       function* (this: VoiceStream) {
-        const { said } = yield* this.#opened()
-        said.send(text, isFinal)
-        this.#settled_ms = isFinal && said.tokens !== "" ? yield* Clock.currentTimeMillis : undefined
+        const { transcript } = yield* this.#opened()
+        transcript.send(text, isFinal)
+        this.#settled_ms = isFinal && transcript.tokens !== "" ? yield* Clock.currentTimeMillis : undefined
       }.bind(this)
     )
   }
   #hear(bytes: Uint8Array): Effect.Effect<void, StreamEnded, Scope.Scope> {
     return Effect.gen(
       function* (this: VoiceStream) {
-        const { hearing, said } = yield* this.#opened()
-        if (yield* hearing.push(bytes, !said.isSent)) yield* this.#finish()
+        const { hearing, transcript } = yield* this.#opened()
+        if (yield* hearing.push(bytes, !transcript.isSent)) yield* this.#finish()
       }.bind(this)
     )
   }
@@ -171,19 +171,19 @@ class VoiceStream {
     return Effect.gen(
       function* (this: VoiceStream) {
         if (this.#started === undefined) return
-        const { said, searches } = this.#started
-        if (this.#heard !== undefined) said.hear(this.#heard)
+        const { transcript, searches } = this.#started
+        if (this.#heard !== undefined) transcript.hear(this.#heard)
         this.#heard = undefined
-        this.#transcribe(said, false)
-        const found = yield* Effect.mapError(searches.next(said), ending)
+        this.#transcribe(transcript, false)
+        const found = yield* Effect.mapError(searches.next(transcript), ending)
         if (found !== undefined)
           this.#socket.send(`{"type":"results","transcript":${found.transcript},"results":${found.results}}`, true)
       }.bind(this)
     )
   }
   /** `is_final`: none of these words will change. */
-  #transcribe(said: Said, isLast: boolean): void {
-    const { isSettled, text } = said
+  #transcribe(transcript: LiveTranscript, isLast: boolean): void {
+    const { isSettled, text } = transcript
     const told = JSON.stringify({ type: "transcript", text, is_final: isSettled || isLast })
     if (told === this.#told || (text === "" && !isLast)) return
     this.#told = told
@@ -192,11 +192,11 @@ class VoiceStream {
   #finish(): Effect.Effect<never, StreamEnded> {
     return Effect.gen(
       function* (this: VoiceStream) {
-        const { hearing, said, searches } = yield* this.#opened()
-        const heard = said.isSent ? undefined : yield* hearing.close()
-        if (heard !== undefined) said.hear(heard)
-        this.#transcribe(said, true)
-        const found = yield* Effect.mapError(searches.last(said), ending)
+        const { hearing, transcript, searches } = yield* this.#opened()
+        const heard = transcript.isSent ? undefined : yield* hearing.close()
+        if (heard !== undefined) transcript.hear(heard)
+        this.#transcribe(transcript, true)
+        const found = yield* Effect.mapError(searches.last(transcript), ending)
         this.#socket.send(`{"type":"final","transcript":${found.transcript},"results":${found.results}}`)
         return yield* new StreamEnded({ code: CLOSES.done, reason: "final" })
       }.bind(this)

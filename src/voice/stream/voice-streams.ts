@@ -20,7 +20,7 @@ import { nothing, VoiceSearch } from "../voice-search.ts"
 import type { Start } from "./frames.ts"
 import type { Found } from "./interim.ts"
 import { placesOfStream } from "./places.ts"
-import type { Said } from "./said.ts"
+import type { LiveTranscript } from "./live-transcript.ts"
 import { runVoiceStream } from "./voice-stream.ts"
 
 const RETRY_AFTER_S = 5
@@ -42,10 +42,10 @@ export const makeVoiceStreams = Effect.gen(function* () {
     request: StreamRequest,
     name: string,
     collection: CollectionInfo,
-    said: Said
+    transcript: LiveTranscript
   ) {
-    const { language, model, pieces, text: raw, tokens } = said
-    const { text } = said.isSent ? { text: tokens } : yield* voice.understood(request, name, collection, pieces)
+    const { language, model, pieces, text: raw, tokens } = transcript
+    const { text } = transcript.isSent ? { text: tokens } : yield* voice.understood(request, name, collection, pieces)
     const found = (results: string): Found => ({
       tokens,
       results,
@@ -91,8 +91,8 @@ export const makeVoiceStreams = Effect.gen(function* () {
         listen: (language: string | undefined, heard: Parameters<typeof voice.open>[2]) =>
           voice.open(caller, language, heard, voice.likely(request, collection)),
         decoder: voice.decoder,
-        search: (now: Caller, start: Start, said: Said) =>
-          searched({ ...request, caller: now, shared: start.shared }, name, collection, said)
+        search: (now: Caller, start: Start, transcript: LiveTranscript) =>
+          searched({ ...request, caller: now, shared: start.shared }, name, collection, transcript)
       }
       yield* runVoiceStream(parts, caller, socket)
     }, Effect.scoped)

@@ -1,29 +1,29 @@
-/** What was said so far: words that a transcriber hears, or those that the client's own recogniser sends. Pure. */
+/** What was said so far: words from a transcriber, or from the client's own speech recognizer. Pure. */
 import type { LiveHeard, SpokenWord } from "../../ports/transcriber/transcriber.ts"
 import { plainQuery } from "../correction.ts"
 import type { Pieces } from "../understanding.ts"
 
-/** A recogniser of the client's is believed. */
+/** Words of the client's own recognizer are taken as certain. */
 const wordsIn = (text: string): ReadonlyArray<SpokenWord> =>
   text
     .split(/\s+/)
     .filter((word) => word !== "")
     .map((word) => ({ text: word, score: 1 }))
-/** Of one stream; somebody who says more is not looking for something. */
+/** Per stream: nobody's query is longer. */
 const WORDS_MAX = 1_000
 const BY_CLIENT = "client"
 
-export class Said {
+export class LiveTranscript {
   #heard: LiveHeard | undefined
   #settled: ReadonlyArray<SpokenWord> = []
   #passing: ReadonlyArray<SpokenWord> = []
   #isSent = false
-  /** Where nobody says one. */ readonly #language: string
+  /** If the transcriber detects none. */ readonly #language: string
 
   constructor(language: string | undefined) {
     this.#language = language ?? "und"
   }
-  /** Words that are sent go before what is heard: who sends them listens himself. */
+  /** Words that the client sends take precedence over transcribed ones: it has a recognizer of its own. */
   get isSent(): boolean {
     return this.#isSent
   }
@@ -44,7 +44,7 @@ export class Said {
   get pieces(): Pieces {
     return [{ words: this.words, readings: this.#isSent ? undefined : this.#heard?.readings }]
   }
-  /** The same words may be understood otherwise now. */
+  /** With further readings, the same words may be understood differently. */
   get hasReadings(): boolean {
     return !this.#isSent && this.#heard?.readings !== undefined
   }
@@ -55,7 +55,7 @@ export class Said {
   get text(): string {
     return this.words.map(({ text }) => text).join(" ")
   }
-  /** What is looked for; two of the same are one search. */
+  /** The query: equal ones need only one search. */
   get tokens(): string {
     return plainQuery(this.words)
   }

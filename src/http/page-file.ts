@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
 import { gzipSync } from "node:zlib"
-import { Reply } from "../http/reply.ts"
+import { Reply } from "./reply.ts"
 
 export interface PageFile {
   readonly type: string
