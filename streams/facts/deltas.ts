@@ -3,6 +3,7 @@
  * sums that cancel out are not emitted. The arrays are flat, because an array per subject would create more garbage
  * than counting costs, and so would a map, with a number object per key.
  */
+import { freeSlot, slotOf } from "@dowser/engine-sdk/host"
 import type { FlushSubjects, Key, Subject } from "./subjects.ts"
 
 const CAPACITY = 1_024
@@ -96,12 +97,13 @@ export class Deltas {
 
   #placeOf(subject: number, instant: number): number {
     if (this.#size === this.#places.capacity) this.#grow()
-    const { before, instants, subjects, table } = this.#places,
-      mask = table.length - 1
-    let slot = hashOf(subject, instant) & mask
-    for (let held = table[slot]!; held !== 0; slot = (slot + 1) & mask, held = table[slot]!) {
-      if (instants[held - 1] === instant && subjects[held - 1] === subject) return held - 1
-    }
+    const { before, instants, subjects, table } = this.#places
+    const slot = slotOf(
+      table,
+      hashOf(subject, instant),
+      (value) => instants[value - 1] === instant && subjects[value - 1] === subject
+    )
+    if (table[slot] !== 0) return table[slot]! - 1
     const place = this.#size++
     table[slot] = place + 1
     instants[place] = instant
@@ -113,17 +115,13 @@ export class Deltas {
   #grow(): void {
     const { before, capacity, instants, subjects, sums } = this.#places
     const larger = (this.#places = placesFor(2 * capacity, this.slots)),
-      { table } = larger,
-      mask = table.length - 1
+      { table } = larger
     larger.instants.set(instants)
     larger.subjects.set(subjects)
     larger.before.set(before)
     larger.sums.set(sums)
-    for (let place = 0; place < this.#size; place++) {
-      let slot = hashOf(subjects[place]!, instants[place]!) & mask
-      while (table[slot] !== 0) slot = (slot + 1) & mask
-      table[slot] = place + 1
-    }
+    for (let place = 0; place < this.#size; place++)
+      table[freeSlot(table, hashOf(subjects[place]!, instants[place]!))] = place + 1
   }
 
   /** Every instant that did not cancel, those of a subject together; its sums are `sums[from]` and the following. */

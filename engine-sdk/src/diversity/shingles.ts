@@ -1,6 +1,7 @@
 /** Shingles of texts as hashes, remembered between searches: the same titles are compared again and again. */
 import { TextCache } from "../analysis/text-cache.ts"
 import { queryWords } from "../rules/condition-index.ts"
+import { slotOf } from "../slots.ts"
 
 const CACHED_BYTES = 16_000_000
 
@@ -45,9 +46,7 @@ export class HashNumbers {
     this.#numbers = new Int32Array(size)
   }
   of(hash: number): number {
-    const mask = this.#hashes.length - 1
-    let slot = (hash ^ (hash >>> 16)) & mask
-    while (this.#numbers[slot] !== 0 && this.#hashes[slot] !== hash) slot = (slot + 1) & mask
+    const slot = slotOf(this.#numbers, hash ^ (hash >>> 16), (_number, at) => this.#hashes[at] === hash)
     if (this.#numbers[slot] === 0) {
       this.#hashes[slot] = hash
       this.#numbers[slot] = ++this.#size

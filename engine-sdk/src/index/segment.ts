@@ -2,6 +2,7 @@
  * An immutable segment: documents numbered 0..docs-1 with their insertion numbers, ids and columns. Later changes
  * (deletions) are kept beside it in the reader, so that several threads can read one segment.
  */
+import { freeSlot, slotOf } from "../slots.ts"
 import { decodeUtf8, encodeUtf8, hashBytes } from "./bytes.ts"
 import { GeoColumn, NumberColumn, SortColumn, TextColumn, ValueColumn, VectorColumn } from "./columns.ts"
 import { ListSets } from "./list-sets.ts"
@@ -50,22 +51,19 @@ export class Segment {
   }
   /** The same with the id's bytes and hash precomputed: one id is looked up in many segments. */
   docsOfKey(key: Uint8Array, hash: number): number[] {
-    const mask = this.idSlots.length - 1
-    if (this.docs === 0 || this.idSlots[hash & mask] === 0) return NONE
+    if (this.docs === 0 || this.idSlots[hash & (this.idSlots.length - 1)] === 0) return NONE
     const found: number[] = []
-    for (let slot = hash & mask; this.idSlots[slot] !== 0; slot = (slot + 1) & mask) {
-      const doc = this.idSlots[slot] - 1
-      const start = this.idOffsets[doc]
-      if (this.idOffsets[doc + 1] - start !== key.length) continue
-      let same = true
-      for (let i = 0; i < key.length; i++)
-        if (this.idBytes[start + i] !== key[i]) {
-          same = false
-          break
-        }
-      if (same) found.push(doc)
-    }
+    slotOf(this.idSlots, hash, (value) => {
+      if (this.hasKey(value - 1, key)) found.push(value - 1)
+      return false
+    })
     return found
+  }
+  private hasKey(doc: number, key: Uint8Array): boolean {
+    const start = this.idOffsets[doc]
+    if (this.idOffsets[doc + 1] - start !== key.length) return false
+    for (let i = 0; i < key.length; i++) if (this.idBytes[start + i] !== key[i]) return false
+    return true
   }
   /** Hash of a document's id, as `docsOfKey` takes it. */
   idHash(doc: number): number {
@@ -153,9 +151,7 @@ export function* idSlotsOf(bytes: Uint8Array, offsets: Uint32Array): Generator<v
   while (size * 2 < docs * 3) size *= 2
   const slots = new Uint32Array(size)
   for (let doc = 0; doc < docs; doc++) {
-    let slot = hashBytes(bytes, offsets[doc], offsets[doc + 1]) & (size - 1)
-    while (slots[slot] !== 0) slot = (slot + 1) & (size - 1)
-    slots[slot] = doc + 1
+    slots[freeSlot(slots, hashBytes(bytes, offsets[doc], offsets[doc + 1]))] = doc + 1
     if ((doc & 4_095) === 4_095) yield
   }
   return slots

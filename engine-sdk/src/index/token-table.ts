@@ -5,6 +5,7 @@
 import { HASH_PRIME, HASH_SEED } from "../analysis/ascii-tokens.ts"
 import { byteOrder } from "./byte-order.ts"
 import { compareBytes, decodeUtf8, writeUtf8 } from "./bytes.ts"
+import { freeSlot, slotOf } from "../slots.ts"
 import type { SectionWriter } from "./sections.ts"
 
 let scratch = new Uint8Array(4_096)
@@ -49,19 +50,18 @@ export class TokenTable {
   /** Number of a word that may be absent, else -1. */
   find(word: Uint8Array): number {
     const hash = hashOf(word, 0, word.length),
-      mask = this.slots.length - 1
-    for (let slot = spread(hash) & mask; this.slots[slot] !== 0; slot = (slot + 1) & mask) {
-      const id = this.slots[slot] - 1
-      if (
-        this.hashes[id] === hash &&
-        compareBytes(this.bytes, this.starts[id], this.starts[id + 1], word, 0, word.length) === 0
-      )
-        return id
-    }
-    return -1
+      { bytes, hashes, starts } = this
+    const slot = slotOf(
+      this.slots,
+      spread(hash),
+      (value) =>
+        hashes[value - 1] === hash && compareBytes(bytes, starts[value - 1], starts[value], word, 0, word.length) === 0
+    )
+    return this.slots[slot] - 1
   }
   /** Expected O(length). */
   idOf(source: Uint8Array, start: number, end: number, hash: number): number {
+    // A loop of its own: `slotOf` here costs an import 14 % (docs/performance-log.md).
     const mask = this.slots.length - 1
     const { bytes, hashes, slots, starts } = this
     let slot = spread(hash) & mask
@@ -163,13 +163,10 @@ export class TokenTable {
       slots: new Uint32Array(length * 2),
       moved: 0
     })
-    const until = isFull ? this.size : Math.min(this.size, next.moved + MOVED_PER_WORD),
-      mask = next.slots.length - 1
+    const until = isFull ? this.size : Math.min(this.size, next.moved + MOVED_PER_WORD)
     for (let id = next.moved; id < until; id++) {
       const hash = this.hashes[id]
-      let slot = spread(hash) & mask
-      while (next.slots[slot] !== 0) slot = (slot + 1) & mask
-      next.slots[slot] = id + 1
+      next.slots[freeSlot(next.slots, spread(hash))] = id + 1
       next.hashes[id] = hash
       next.starts[id + 1] = this.starts[id + 1]
     }

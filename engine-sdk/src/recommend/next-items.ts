@@ -6,6 +6,7 @@
  *
  * Cost: O(sessions read x their items): at most `recent.length x sessionsPerItem` sessions of 40 items.
  */
+import { slotOf } from "../slots.ts"
 import { Scores } from "./scores.ts"
 import type { SessionLog } from "./session-log.ts"
 
@@ -81,26 +82,25 @@ class ReadSessions {
   starts = new Uint32Array(16_385)
   items = new Uint32Array(16_384 * 8)
   kinds = new Uint8Array(16_384 * 8)
-  #slots = new Int32Array(65_536).fill(-1)
+  #slots = new Int32Array(65_536)
   #used: Array<number> = []
 
   clear(): void {
     this.count = 0
     this.starts[0] = 0
-    for (const slot of this.#used) this.#slots[slot] = -1
+    for (const slot of this.#used) this.#slots[slot] = 0
     this.#used.length = 0
   }
   /** Place of a session, read when it is new; -1 when there is no room. */
   placeOf(log: SessionLog, session: number): number {
-    const mask = this.#slots.length - 1
-    let slot = Math.imul(session, 0x9e3779b1) & mask
-    for (; this.#slots[slot] >= 0; slot = (slot + 1) & mask)
-      if (this.sessions[this.#slots[slot]] === session) return this.#slots[slot]
+    const { sessions } = this
+    const slot = slotOf(this.#slots, Math.imul(session, 0x9e3779b1), (value) => sessions[value - 1] === session)
+    if (this.#slots[slot] !== 0) return this.#slots[slot] - 1
     if (this.count >= this.sessions.length) return -1
     const at = this.starts[this.count]
     if (at + log.sessionEventsMax > this.items.length) this.#grow()
     const place = this.count++
-    this.#slots[slot] = place
+    this.#slots[slot] = place + 1
     this.#used.push(slot)
     this.sessions[place] = session
     this.similar[place] = 0

@@ -3,6 +3,8 @@
  * arrays, 12 bytes a slot, at most three fifths of them used. What is of no use any more leaves when the table is full,
  * and where that is not enough the oldest do.
  */
+import { slotOf } from "../slots.ts"
+
 const EMPTY = 0
 const SLOTS_LEAST = 64
 
@@ -63,11 +65,7 @@ export class VisitorTable {
     this.#session[slot] = session
   }
   #slotOf(first: number, second: number): number {
-    const mask = this.#first.length - 1
-    let slot = first & mask
-    while (this.#second[slot] !== EMPTY && (this.#first[slot] !== first || this.#second[slot] !== second))
-      slot = (slot + 1) & mask
-    return slot
+    return slotOf(this.#second, first, (value, slot) => value === second && this.#first[slot] === first)
   }
   #makeRoom(isOf: (session: number) => boolean): void {
     let kept = 0

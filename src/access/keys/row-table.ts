@@ -3,6 +3,8 @@
  * which row precedes another in a chain.
  */
 
+import { freeSlot, slotOf } from "@dowser/engine-sdk/host"
+
 /** The same numbers in a longer array. */
 export const grown = <A extends Uint16Array | Uint32Array>(old: A, made: A): A => {
   made.set(old)
@@ -32,27 +34,17 @@ export class RowTable {
 
   /** The first row with this code that fits; -1 if there is none. */
   find(code: number, fits: (row: number) => boolean): number {
-    const mask = this.#slots.length - 1
-    for (let at = code & mask; this.#slots[at] !== 0; at = (at + 1) & mask) {
-      const row = this.#slots[at]! - 1
-      if (this.#codeAt(row) === code && fits(row)) return row
-    }
-    return -1
+    const slot = slotOf(this.#slots, code, (value) => this.#codeAt(value - 1) === code && fits(value - 1))
+    return this.#slots[slot]! - 1
   }
 
   /** Takes the place of the first row; both have the same code. */
   replace(code: number, row: number, by: number): void {
-    const mask = this.#slots.length - 1
-    let at = code & mask
-    while (this.#slots[at] !== row + 1) at = (at + 1) & mask
-    this.#slots[at] = by + 1
+    this.#slots[slotOf(this.#slots, code, (value) => value === row + 1)] = by + 1
   }
 
   #put(row: number): void {
-    const mask = this.#slots.length - 1
-    let at = this.#codeAt(row) & mask
-    while (this.#slots[at] !== 0) at = (at + 1) & mask
-    this.#slots[at] = row + 1
+    this.#slots[freeSlot(this.#slots, this.#codeAt(row))] = row + 1
   }
 
   #resize(length: number): void {

@@ -4,6 +4,7 @@
  * colliding hashes add up, which only blurs a cosine.
  */
 import type { CollectionReader } from "../../index/reader.ts"
+import { slotOf } from "../../slots.ts"
 import { keepTable } from "./kept-tables.ts"
 import type { UnitIndex } from "./unit-index.ts"
 
@@ -56,12 +57,8 @@ class FrequencyTable {
     }
   }
   private slotOf(hash: number): number {
-    const { keys } = this
-    const mask = keys.length - 1,
-      key = keyOf(hash)
-    let slot = (Math.imul(key, 0x9e3779b1) >>> 8) & mask
-    while (keys[slot] !== 0 && keys[slot] !== key) slot = (slot + 1) & mask
-    return slot
+    const wanted = keyOf(hash)
+    return slotOf(this.keys, Math.imul(wanted, 0x9e3779b1) >>> 8, (key) => key === wanted)
   }
   /** Roots that no document has any more are dropped. */
   private grow(): void {

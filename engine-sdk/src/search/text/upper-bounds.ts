@@ -4,6 +4,7 @@
  * tables by mark, as is how each bound compares with the score that a document must exceed to be among the best (the
  * threshold).
  */
+import { slotOf } from "../../slots.ts"
 import { fieldScoreBound, composeMaxScore, scoreHigh, scoreLow, WINDOW } from "./field-score.ts"
 import type { PostingList } from "./candidates.ts"
 import { tokensMatched, type CombinationScoring } from "./record-scorer.ts"
@@ -204,16 +205,12 @@ export class UpperBounds {
 
 /** Numbers are assigned in sequence until the tables are cleared. */
 const numberOf = (lists: number): number => {
-  const last = slots.length - 1
-  for (let slot = Math.imul(lists, 0x9e3779b1) >>> 15; ; slot = (slot + 1) & last) {
-    if (slots[slot] === 0) {
-      slots[slot] = numbered + 1
-      slotOfMark[numbered] = slot
-      listsOfMark[numbered] = lists
-      return numbered++
-    }
-    if (listsOfMark[slots[slot] - 1] === lists) return slots[slot] - 1
-  }
+  const slot = slotOf(slots, Math.imul(lists, 0x9e3779b1) >>> 15, (value) => listsOfMark[value - 1] === lists)
+  if (slots[slot] !== 0) return slots[slot] - 1
+  slots[slot] = numbered + 1
+  slotOfMark[numbered] = slot
+  listsOfMark[numbered] = lists
+  return numbered++
 }
 
 export const verdictOf = (high: number, low: number, thresholdHigh: number, thresholdLow: number): number =>

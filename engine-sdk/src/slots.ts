@@ -1,0 +1,26 @@
+/**
+ * Open addressing with linear probing, for tables of numbers in typed arrays: 0 marks a free slot, and the length is a
+ * power of two. Most tables store an entry's place + 1 in its slot and keep the entry in columns of their own. Growing
+ * is left to the table: a search in one without a free slot does not end, so keep at most three quarters filled.
+ */
+type Slots = Int32Array | Uint32Array
+
+/**
+ * The slot at which `isWanted` is true of the value, or the free one where the entry would go. Expected O(1). A loop of
+ * the table's own is 1.5 ns faster (25.1 and 23.6 ns per look-up in a table of a megabyte).
+ */
+export const slotOf = (slots: Slots, hash: number, isWanted: (value: number, slot: number) => boolean): number => {
+  const mask = slots.length - 1
+  let slot = hash & mask
+  for (let value = slots[slot]!; value !== 0; slot = (slot + 1) & mask, value = slots[slot]!)
+    if (isWanted(value, slot)) return slot
+  return slot
+}
+
+/** The slot for an entry that is known to be new. Expected O(1). */
+export const freeSlot = (slots: Slots, hash: number): number => {
+  const mask = slots.length - 1
+  let slot = hash & mask
+  while (slots[slot] !== 0) slot = (slot + 1) & mask
+  return slot
+}
