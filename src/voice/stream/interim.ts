@@ -1,21 +1,21 @@
 /**
- * Searches while somebody speaks: when the words are others, at most every 150 ms, one at a time. An answer to words
- * that are others by now is not shown.
+ * Searches while the visitor is speaking: one at a time, at most every 150 ms, and only when the words have changed. A
+ * result is dropped if the words have changed again since its search began.
  */
 import { Clock, Effect, Exit, Fiber, type Scope } from "effect"
 import type { DeclaredError } from "../../http/declared.ts"
 import { statusOf } from "../../http/render.ts"
-import type { Said } from "./said.ts"
+import type { LiveTranscript } from "./live-transcript.ts"
 
 const EVERY_MS = 150
 
-/** What a search found, as it is told. */
+/** The result of a search, as JSON texts ready to be sent. */
 export interface Found {
-  /** Of `Said`, for which it was asked. */ readonly tokens: string
+  /** The query (`LiveTranscript.tokens`) of this search. */ readonly tokens: string
   readonly transcript: string
   readonly results: string
 }
-type Searching<E> = (said: Said, before: Found | undefined) => Effect.Effect<Found, E>
+type Searching<E> = (transcript: LiveTranscript, before: Found | undefined) => Effect.Effect<Found, E>
 
 export class InterimSearches<E extends DeclaredError> {
   readonly #search: Searching<E>
@@ -24,40 +24,40 @@ export class InterimSearches<E extends DeclaredError> {
   #running: Fiber.Fiber<void> | undefined
   #ended: Exit.Exit<Found, E> | undefined
   #found: Found | undefined
-  /** Asked for last. */ #tokens = ""
+  /** The query of the latest search. */ #tokens = ""
   #began_ms = -Infinity
   #isWaiting = false
 
-  /** `ring`: that there is news. */
+  /** `ring` wakes the stream when a search has ended or one is due. */
   constructor(search: Searching<E>, ring: () => void, scope: Scope.Scope) {
     this.#search = search
     this.#ring = ring
     this.#scope = scope
   }
 
-  /** Begins a search where one is due; answers what has been found since it was last asked, if that still counts. */
-  next(said: Said): Effect.Effect<Found | undefined, E> {
+  /** Starts a search if one is due. Returns the result of an ended one, unless the words have changed since. */
+  next(transcript: LiveTranscript): Effect.Effect<Found | undefined, E> {
     return Effect.gen(
       function* (this: InterimSearches<E>) {
-        const found = yield* this.#news(said.tokens)
-        yield* this.#begin(said)
+        const found = yield* this.#news(transcript.tokens)
+        yield* this.#begin(transcript)
         return found
       }.bind(this)
     )
   }
-  /** For all that was said; what was found last is told again where it was asked for the same. */
-  last(said: Said): Effect.Effect<Found, E> {
+  /** The result for the final words; the latest result is reused if its query was the same. */
+  last(transcript: LiveTranscript): Effect.Effect<Found, E> {
     return Effect.gen(
       function* (this: InterimSearches<E>) {
         if (this.#running !== undefined) yield* Fiber.await(this.#running)
         if (this.#ended !== undefined && Exit.isSuccess(this.#ended)) this.#found = this.#ended.value
-        const isSame = this.#found?.tokens === said.tokens && !said.hasReadings
-        return isSame ? this.#found! : yield* this.#search(said, this.#found)
+        const isSame = this.#found?.tokens === transcript.tokens && !transcript.hasReadings
+        return isSame ? this.#found! : yield* this.#search(transcript, this.#found)
       }.bind(this)
     )
   }
 
-  /** A limit, or trouble of ours, passes; the last search tells of it where it does not. */
+  /** Rate limits and server errors are ignored here: if one persists, the final search fails with it. */
   #news(tokens: string): Effect.Effect<Found | undefined, E> {
     const ended = this.#ended
     this.#ended = undefined
@@ -70,17 +70,17 @@ export class InterimSearches<E extends DeclaredError> {
     const isPassing = error === undefined || statusOf(error) === 429 || statusOf(error) >= 500
     return isPassing ? Effect.succeed(undefined) : Effect.fail(error)
   }
-  #begin(said: Said): Effect.Effect<void> {
+  #begin(transcript: LiveTranscript): Effect.Effect<void> {
     return Effect.gen(
       function* (this: InterimSearches<E>) {
-        const { tokens } = said
+        const { tokens } = transcript
         if (this.#running !== undefined || tokens === "" || tokens === this.#tokens) return
         const now_ms = yield* Clock.currentTimeMillis
         const early_ms = this.#began_ms + EVERY_MS - now_ms
         if (early_ms > 0) return yield* this.#wait(early_ms)
         this.#began_ms = now_ms
         this.#tokens = tokens
-        const searching = Effect.map(Effect.exit(this.#search(said, this.#found)), (exit) => {
+        const searching = Effect.map(Effect.exit(this.#search(transcript, this.#found)), (exit) => {
           this.#running = undefined
           this.#ended = exit
           this.#ring()

@@ -1,7 +1,7 @@
 /**
- * One live voice search, from `start` to `final`: what arrives is heard, told and searched for. It runs as one loop
- * that takes frames one by one, so that who sends faster than is heard waits, and that is woken by whatever else
- * happens: words, results, time.
+ * One live voice search, from `start` to `final`: audio is transcribed, and the words are sent back and searched for.
+ * It runs as one loop that takes one frame at a time, so that a client that sends faster than the transcriber works has
+ * to wait. New words, results and a timer wake the loop as well.
  */
 import { Clock, Effect, Queue, type Scope } from "effect"
 import type { DeclaredError } from "../../http/declared.ts"
@@ -17,27 +17,27 @@ import { endedBy, StreamEnded, tooMuch } from "./ended.ts"
 import { CLOSES, readFrame, type Start } from "./frames.ts"
 import { Hearing, type HearingParts, SILENCE_S } from "./hearing.ts"
 import { type Found, InterimSearches } from "./interim.ts"
-import { Said } from "./said.ts"
+import { LiveTranscript } from "./live-transcript.ts"
 
 const LOOK_MS = 500
 const KEY_LOOKED_AT_MS = 5_000
 const IDLE_MS = 15_000
 const LIFE_MS = SECONDS_MAX * 1_000
-/** More are taken in the next second. */
+/** Frames beyond these wait for the next second. */
 const FRAMES_PER_SECOND = 200
-/** Refusals of the key's check that are the moment's. */
+/** Statuses of a key check that are temporary and do not end the stream. */
 const PASSING = new Set([429, 503])
 
-/** What a stream asks of the rest of the program. */
+/** What a stream needs from the rest of the program. */
 interface StreamParts extends HearingParts {
-  /** A unit of the session; what it uses is reserved as it is used. */
+  /** Takes one AI unit of the session; credits are reserved as audio arrives. */
   readonly meter: Effect.Effect<Meter, DeclaredError, Scope.Scope>
-  readonly search: (caller: Caller, start: Start, said: Said) => Effect.Effect<Found, DeclaredError>
+  readonly search: (caller: Caller, start: Start, transcript: LiveTranscript) => Effect.Effect<Found, DeclaredError>
   readonly again: Effect.Effect<Caller, KeyRefusal>
 }
-/** What is there from `start` on. */
+/** State that exists once the frame `start` has arrived. */
 interface Started {
-  readonly said: Said
+  readonly transcript: LiveTranscript
   readonly hearing: Hearing
   readonly searches: InterimSearches<DeclaredError>
 }
@@ -51,8 +51,8 @@ class VoiceStream {
   #caller: Caller
   #started: Started | undefined
   #heard: LiveHeard | undefined
-  #told = ""
-  /** When words were settled that the client sent. */ #settled_ms: number | undefined
+  #sentTranscript = ""
+  /** When the client last sent words as final. */ #settled_ms: number | undefined
   readonly #began_ms: number
   #frame_ms: number
   #key_ms: number
@@ -87,9 +87,9 @@ class VoiceStream {
           for (let frame = this.#socket.take(); frame !== undefined; frame = this.#socket.take()) {
             yield* this.#paced()
             yield* this.#take(frame)
-            yield* this.#tell()
+            yield* this.#sendNews()
           }
-          yield* this.#tell()
+          yield* this.#sendNews()
           yield* this.#look()
         }
       }.bind(this)
@@ -135,10 +135,10 @@ class VoiceStream {
         this.#ring()
       }
       this.#started = {
-        said: new Said(start.language),
+        transcript: new LiveTranscript(start.language),
         hearing: new Hearing({ parts: this.#parts, start, meter, heard, refuse: (error) => this.#refuse(error) }),
         searches: new InterimSearches<DeclaredError>(
-          (said) => this.#parts.search(this.#caller, start, said),
+          (transcript) => this.#parts.search(this.#caller, start, transcript),
           () => this.#ring(),
           this.#scope
         )
@@ -148,17 +148,17 @@ class VoiceStream {
   #read(text: string, isFinal: boolean): Effect.Effect<void, StreamEnded> {
     return Effect.gen(
       function* (this: VoiceStream) {
-        const { said } = yield* this.#opened()
-        said.send(text, isFinal)
-        this.#settled_ms = isFinal && said.tokens !== "" ? yield* Clock.currentTimeMillis : undefined
+        const { transcript } = yield* this.#opened()
+        transcript.send(text, isFinal)
+        this.#settled_ms = isFinal && transcript.tokens !== "" ? yield* Clock.currentTimeMillis : undefined
       }.bind(this)
     )
   }
   #hear(bytes: Uint8Array): Effect.Effect<void, StreamEnded, Scope.Scope> {
     return Effect.gen(
       function* (this: VoiceStream) {
-        const { hearing, said } = yield* this.#opened()
-        if (yield* hearing.push(bytes, !said.isSent)) yield* this.#finish()
+        const { hearing, transcript } = yield* this.#opened()
+        if (yield* hearing.push(bytes, !transcript.isSent)) yield* this.#finish()
       }.bind(this)
     )
   }
@@ -166,44 +166,44 @@ class VoiceStream {
     this.#socket.send({ type: "error", ...render(error, "control").body, status: statusOf(error) })
   }
 
-  /** Words and results that are new. */
-  #tell(): Effect.Effect<void, StreamEnded> {
+  /** Sends the words and results that are new. */
+  #sendNews(): Effect.Effect<void, StreamEnded> {
     return Effect.gen(
       function* (this: VoiceStream) {
         if (this.#started === undefined) return
-        const { said, searches } = this.#started
-        if (this.#heard !== undefined) said.hear(this.#heard)
+        const { transcript, searches } = this.#started
+        if (this.#heard !== undefined) transcript.hear(this.#heard)
         this.#heard = undefined
-        this.#transcribe(said, false)
-        const found = yield* Effect.mapError(searches.next(said), ending)
+        this.#transcribe(transcript, false)
+        const found = yield* Effect.mapError(searches.next(transcript), ending)
         if (found !== undefined)
           this.#socket.send(`{"type":"results","transcript":${found.transcript},"results":${found.results}}`, true)
       }.bind(this)
     )
   }
   /** `is_final`: none of these words will change. */
-  #transcribe(said: Said, isLast: boolean): void {
-    const { isSettled, text } = said
-    const told = JSON.stringify({ type: "transcript", text, is_final: isSettled || isLast })
-    if (told === this.#told || (text === "" && !isLast)) return
-    this.#told = told
-    this.#socket.send(told)
+  #transcribe(transcript: LiveTranscript, isLast: boolean): void {
+    const { isSettled, text } = transcript
+    const frame = JSON.stringify({ type: "transcript", text, is_final: isSettled || isLast })
+    if (frame === this.#sentTranscript || (text === "" && !isLast)) return
+    this.#sentTranscript = frame
+    this.#socket.send(frame)
   }
   #finish(): Effect.Effect<never, StreamEnded> {
     return Effect.gen(
       function* (this: VoiceStream) {
-        const { hearing, said, searches } = yield* this.#opened()
-        const heard = said.isSent ? undefined : yield* hearing.close()
-        if (heard !== undefined) said.hear(heard)
-        this.#transcribe(said, true)
-        const found = yield* Effect.mapError(searches.last(said), ending)
+        const { hearing, transcript, searches } = yield* this.#opened()
+        const heard = transcript.isSent ? undefined : yield* hearing.close()
+        if (heard !== undefined) transcript.hear(heard)
+        this.#transcribe(transcript, true)
+        const found = yield* Effect.mapError(searches.last(transcript), ending)
         this.#socket.send(`{"type":"final","transcript":${found.transcript},"results":${found.results}}`)
         return yield* new StreamEnded({ code: CLOSES.done, reason: "final" })
       }.bind(this)
     )
   }
 
-  /** What time brings. */
+  /** Checks what depends on time: lifetime, idleness, silence and the key. */
   #look(): Effect.Effect<void, StreamEnded> {
     return Effect.gen(
       function* (this: VoiceStream) {
@@ -222,7 +222,7 @@ class VoiceStream {
     )
   }
 
-  /** Says why, and closes. */
+  /** Sends the error, if there is one, and closes the connection. */
   end({ code, error, reason }: StreamEnded): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (error !== undefined) this.#refuse(error)
@@ -231,7 +231,7 @@ class VoiceStream {
   }
 }
 
-/** Until it has ended, or nobody is there any more. */
+/** Runs a stream until it ends or its client disconnects. */
 export const runVoiceStream = Effect.fnUntraced(function* (parts: StreamParts, caller: Caller, socket: FrameSocket) {
   const scope = yield* Effect.scope
   const bell = yield* Queue.sliding<void>(1)

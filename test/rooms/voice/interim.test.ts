@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { describe, expect, it } from "@effect/vitest"
 import { NotFound, Throttled } from "../../../src/http/errors.ts"
 import { type Found, InterimSearches } from "../../../src/voice/stream/interim.ts"
-import { Said } from "../../../src/voice/stream/said.ts"
+import { LiveTranscript } from "../../../src/voice/stream/live-transcript.ts"
 
 type Failure = NotFound | Throttled
 interface Asked {
@@ -12,15 +12,15 @@ interface Asked {
   readonly at_ms: number
   readonly answer: (exit?: Exit.Exit<never, Failure>) => Effect.Effect<void>
 }
-/** Searches that end when they are told to. */
+/** Searches that end when the test answers them. */
 const made = Effect.gen(function* () {
   const asked: Array<Asked> = []
   const rung: Array<string> = []
   const scope = yield* Effect.scope
   const searches = new InterimSearches<Failure>(
-    (said) =>
+    (transcript) =>
       Effect.gen(function* () {
-        const { tokens } = said
+        const { tokens } = transcript
         const answered = yield* Deferred.make<Found, Failure>()
         const at_ms = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
         asked.push({
@@ -37,13 +37,13 @@ const made = Effect.gen(function* () {
     () => void rung.push("rung"),
     scope
   )
-  const said = new Said("en")
+  const transcript = new LiveTranscript("en")
   const say = (text: string) =>
     Effect.suspend(() => {
-      said.send(text, false)
-      return Effect.tap(searches.next(said), () => Effect.yieldNow)
+      transcript.send(text, false)
+      return Effect.tap(searches.next(transcript), () => Effect.yieldNow)
     })
-  return { asked, rung, searches, said, say, next: Effect.suspend(() => searches.next(said)) }
+  return { asked, rung, searches, transcript, say, next: Effect.suspend(() => searches.next(transcript)) }
 })
 
 describe("searches while somebody speaks", () => {
@@ -88,13 +88,13 @@ describe("searches while somebody speaks", () => {
   )
   it.effect("tell what was found last again at the end, and ask once more where words were added", () =>
     Effect.gen(function* () {
-      const { asked, said, say, searches } = yield* made
+      const { asked, transcript, say, searches } = yield* made
       yield* say("red")
       yield* asked[0]!.answer()
-      expect((yield* searches.last(said)).results).toBe('"red"')
+      expect((yield* searches.last(transcript)).results).toBe('"red"')
       expect(asked).toHaveLength(1)
-      said.send("red shoes", true)
-      const last = yield* Effect.forkChild(searches.last(said))
+      transcript.send("red shoes", true)
+      const last = yield* Effect.forkChild(searches.last(transcript))
       yield* Effect.yieldNow
       yield* Effect.yieldNow
       expect(asked).toHaveLength(2)
@@ -104,14 +104,14 @@ describe("searches while somebody speaks", () => {
   )
   it.effect("are made once more at the end where the same words may be understood otherwise", () =>
     Effect.gen(function* () {
-      const { asked, said, searches } = yield* made
+      const { asked, transcript, searches } = yield* made
       const words = [{ text: "red", score: 0.5 }]
       const heard = { words, settled: 1, language: "en", model: "m" }
-      said.hear(heard)
-      yield* Effect.tap(searches.next(said), () => Effect.yieldNow)
+      transcript.hear(heard)
+      yield* Effect.tap(searches.next(transcript), () => Effect.yieldNow)
       yield* asked[0]!.answer()
-      said.hear({ ...heard, readings: { said: [{ words, heard: -1 }], near: ["red shoes"] } })
-      yield* Effect.forkChild(searches.last(said))
+      transcript.hear({ ...heard, readings: { said: [{ words, heard: -1 }], near: ["red shoes"] } })
+      yield* Effect.forkChild(searches.last(transcript))
       yield* Effect.yieldNow
       yield* Effect.yieldNow
       expect(asked.map(({ tokens }) => tokens)).toEqual(["red", "red"])
