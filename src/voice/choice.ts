@@ -1,28 +1,27 @@
 /**
- * Which of the readings of one piece of speech is meant, as far as documents tell: the one that the model takes to be
- * likely and whose words stand, best in their order, in what a document begins with. Where none of them is there for
- * the most part, none is chosen: somebody speaks of something else, and what was heard first is as good as can be had.
- * Pure.
+ * Chooses among the readings of one piece of speech by the documents: the model must consider it likely, and the first
+ * words of some document must contain its words, ideally in the same order. If no reading matches well enough, none is
+ * chosen, because the visitor is probably speaking of something else; the caller keeps the first transcript. Pure.
  */
 import type { Reading, Readings } from "../ports/transcriber/transcriber.ts"
 import { correcting, plainQuery } from "./correction.ts"
 import { keptWords, Vocabulary } from "./vocabulary.ts"
 
-/** In natural logarithms: of a letter that the document has, of one that it lacks, of a reading with other words. */
+/** In natural logarithms: gain per letter found, loss per letter missed, loss of a reading with replaced words. */
 const FOUND = 0.4,
   MISSED = 1.2,
   PUT = 2
-/** Letters that another order than the document's counts for. */
+/** Subtracted, in letters, if the order of the words differs from the document's. */
 const OTHER_ORDER = 1
-/** Of the letters, that a document has. */
+/** The share of a reading's letters that a document must contain. */
 const FOUND_SHARE_MIN = 0.7
-/** Where the model would rather say that nothing was said, more is asked of what is put there. */
+/** A piece that the model takes for silence needs stronger evidence. */
 const SILENT_SHARE_MIN = 0.9,
   SILENT_HEARD_MIN = -8
-/** A word that is near is put for whatever the model is not entirely sure of. */
+/** Caps scores below the certainty of `correction.ts`, so that every word may be replaced by a similar one. */
 const SURE_AT_MOST = 0.9
 const LETTERS_MIN = 3
-/** Of a reading; a query has few. */
+/** The most words of a reading that are compared. */
 const WORDS_MAX = 24
 
 const wordsIn = (text: string): ReadonlyArray<string> =>
@@ -34,7 +33,7 @@ const wordsIn = (text: string): ReadonlyArray<string> =>
       .match(/[\p{L}\p{N}]+/gu) ?? []
   ).slice(0, WORDS_MAX)
 
-/** Letters of the words that stand in the other text in the same order; two words may be one there, and one two. */
+/** Letters of words that both texts contain in the same order; two adjacent words may match one joined word. */
 const lettersIn = (words: ReadonlyArray<string>, opening: ReadonlyArray<string>): number => {
   const columns = opening.length + 3
   const most = new Uint16Array((words.length + 3) * columns)
@@ -52,7 +51,7 @@ const lettersIn = (words: ReadonlyArray<string>, opening: ReadonlyArray<string>)
   return most[0]!
 }
 
-/** Letters of the words that stand there in any order, each word of it once. */
+/** Letters of words that both texts contain in any order; each word of `opening` matches once. */
 const lettersAnywhere = (words: ReadonlyArray<string>, opening: ReadonlyArray<string>): number => {
   const left = [...opening]
   return words.reduce((sum, word) => {
@@ -71,7 +70,7 @@ interface Judged extends Candidate {
   readonly share: number
   readonly worth: number
 }
-/** As it was heard, and with words that are near in place of those that sound like them. */
+/** The reading as transcribed and, if it differs, with words replaced by similar ones of `near`. */
 function* candidatesOf({ heard, words }: Reading, near: Vocabulary): Generator<void, ReadonlyArray<Candidate>> {
   const unsure = words.map(({ score, text }) => ({ text, score: Math.min(score ?? 0, SURE_AT_MOST) }))
   const { put, text } = yield* correcting(unsure, near)
@@ -93,7 +92,7 @@ const judged = ({ heard, text }: Candidate, near: ReadonlyArray<ReadonlyArray<st
   }
 }
 
-/** A query, or nothing; a yield after each reading. `isSilent`: at first nothing was heard. */
+/** The chosen query, if any; yields after each reading. `isSilent`: the first transcript is empty. */
 export function* choosing({ near, said }: Readings, isSilent: boolean): Generator<void, string | undefined> {
   const openings = near.map(wordsIn)
   const vocabulary = new Vocabulary(

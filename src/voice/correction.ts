@@ -1,25 +1,25 @@
 /**
- * What was heard, as the collection writes it: words that no document has, and that the transcriber was not sure of,
- * become indexed words that sound alike; two or three of them may be one word that was torn apart. What is known, or
- * what nothing sounds like, stays as it is. Pure.
+ * Corrects a transcript by the words of the collection. A word that no document contains, and that the transcriber is
+ * unsure of, becomes the indexed word that sounds most like it; two or three words may be one that the transcriber
+ * split. Known words, and words that sound like no other, stay as they are. Pure.
  */
 import type { SpokenWord } from "../ports/transcriber/transcriber.ts"
 
-/** A transcriber that is as sure of an unknown word is believed: it is a name that the collection lacks. */
+/** An unknown word with this score or more is kept: it is probably a name that the collection lacks. */
 const SURE = 0.93
 const ALIKE_MIN = 0.72
-/** Of words that were torn apart: more may sound alike by accident. */
+/** For several words joined into one, which more often sound alike by accident. */
 const JOINED_ALIKE_MIN = 0.78
-/** The collection may have a part of a word as a word by accident ("sam some"). */
+/** For a run that includes a known word: part of a split word may happen to be indexed ("sam some"). */
 const KNOWN_ALIKE_MIN = 0.82
 const JOINED_MAX = 3
-/** That a word more is explained. */
+/** Added for each further word that a replacement covers. */
 const JOINED_WORTH = 0.12
 const LETTERS_MIN = 3
-/** Of a request; each is a walk over a part of the vocabulary. */
+/** The most words corrected per request; each one scans a part of the vocabulary. */
 const WORDS_MAX = 24
 
-/** Without what is not spoken: a dash before a word, or a quotation mark, would mean something in a query. */
+/** Removes punctuation, because a leading dash or a quotation mark has a meaning in a query. */
 const plainOf = (text: string): string =>
   text
     .toLowerCase()
@@ -37,8 +37,8 @@ interface Heard {
   readonly isDoubtful: boolean
 }
 interface Correction {
-  /** A query: words with a blank between them. */ readonly text: string
-  /** Indexed words that were put in. */ readonly put: ReadonlyArray<string>
+  /** A query: words separated by spaces. */ readonly text: string
+  /** Indexed words that replaced others. */ readonly put: ReadonlyArray<string>
 }
 
 const heardOf = (
@@ -54,7 +54,7 @@ const heardOf = (
         isDoubtful: vocabulary !== undefined && !vocabulary.has(part) && (score ?? 0) < SURE && !/\d/.test(part)
       }))
   )
-/** Those that may be corrected. */
+/** The words that may be corrected. */
 export const doubtful = (words: ReadonlyArray<SpokenWord>, vocabulary: Pick<Lexicon, "has">): ReadonlyArray<string> => [
   ...new Set(heardOf(words, vocabulary).flatMap(({ isDoubtful, text }) => (isDoubtful ? [text] : [])))
 ]
@@ -63,7 +63,7 @@ interface Replacement {
   readonly length: number
   readonly worth: number
 }
-/** The word that a run of words from there sounds most like, a longer run rather than a shorter one. */
+/** The best replacement for one to three words from `at` on; longer runs are preferred. */
 const replacement = (heard: ReadonlyArray<Heard>, at: number, vocabulary: Lexicon): Replacement | undefined => {
   let best: Replacement | undefined
   for (let length = Math.min(JOINED_MAX, heard.length - at); length >= 1; length--) {
@@ -80,7 +80,7 @@ const replacement = (heard: ReadonlyArray<Heard>, at: number, vocabulary: Lexico
   return best
 }
 
-/** A yield after each word that was looked for. */
+/** Yields after each lookup, so that the caller can pause. */
 export function* correcting(words: ReadonlyArray<SpokenWord>, vocabulary: Lexicon): Generator<void, Correction> {
   const heard = heardOf(words, vocabulary)
   const text: Array<string> = []
@@ -97,7 +97,7 @@ export function* correcting(words: ReadonlyArray<SpokenWord>, vocabulary: Lexico
   }
   return { text: text.join(" "), put }
 }
-/** Where nothing is known of the collection. */
+/** The query without corrections. */
 export const plainQuery = (words: ReadonlyArray<SpokenWord>): string =>
   heardOf(words, undefined)
     .map(({ text }) => text)

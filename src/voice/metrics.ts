@@ -1,4 +1,4 @@
-/** The embedded transcriber's work, and live streams, as measures. */
+/** Metrics of the embedded transcriber and of live streams. */
 import { Effect } from "effect"
 import { type Measure, single } from "../metrics/measure.ts"
 import { ALL_STREAMS, VoiceSearch } from "./voice-search.ts"
@@ -7,7 +7,7 @@ import { CurrentTranscriberFigures, type TranscriberFigures } from "../ports/tra
 const streams = Effect.map(VoiceSearch, (voice): Measure => ({
   name: "dowser_voice_streams",
   type: "gauge",
-  help: "Live voice streams that are open.",
+  help: "Open live voice streams.",
   read: Effect.sync(() => single(voice.streams.count(ALL_STREAMS)))
 }))
 const transcriber = Effect.map(CurrentTranscriberFigures, (figures): ReadonlyArray<Measure> => {
@@ -32,19 +32,19 @@ const transcriber = Effect.map(CurrentTranscriberFigures, (figures): ReadonlyArr
     {
       name: "dowser_transcriber_waiting",
       type: "gauge",
-      help: "Pieces of speech that wait for the transcriber.",
+      help: "Pieces of speech waiting for the transcriber.",
       read: read(({ waiting }) => waiting)
     },
     {
       name: "dowser_transcriber_losses_total",
       type: "counter",
-      help: "Times that the thread of the transcriber died or did not begin.",
+      help: "Times that the transcriber's thread ended unexpectedly or failed to start.",
       read: read(({ losses }) => losses)
     },
     {
       name: "dowser_transcriber_loaded",
       type: "gauge",
-      help: "1 where the transcriber is in memory.",
+      help: "1 if the transcriber is in memory, otherwise 0.",
       read: read(({ isLoaded }) => (isLoaded ? 1 : 0))
     }
   ]

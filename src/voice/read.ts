@@ -1,4 +1,4 @@
-/** What a request with speech says: which sound, in which language, and the parameters of the search. Pure. */
+/** Parses a request with audio: the audio, its language and the parameters of the search. Pure. */
 import type { Issue } from "../http/checks.ts"
 import { InputInvalid } from "../http/errors.ts"
 import { isJsonBody, jsonBody } from "../media/image-body.ts"
@@ -8,23 +8,23 @@ import { bodyParameters } from "../search/body-parameters.ts"
 
 export interface AskedSound {
   readonly bytes: Uint8Array
-  /** What of the request the bytes are. */ readonly path: string
+  /** Where the audio is in the request, for error messages. */ readonly path: string
   readonly language: string | undefined
 }
 interface Read {
   readonly issues: ReadonlyArray<Issue>
   readonly values: Readonly<Record<string, string>>
-  /** There where nothing is wrong. */ readonly sound?: AskedSound
+  /** Present if there are no issues. */ readonly sound?: AskedSound
 }
 
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
-/** With or without the head of a `data:` address; undefined where it is no base64. */
+/** Accepts base64 with or without the prefix of a `data:` URL; undefined for anything else. */
 export const soundOf = (value: unknown): Buffer | undefined => {
   if (typeof value !== "string") return undefined
   const text = (value.startsWith("data:audio/") ? value.slice(value.indexOf(",") + 1) : value).trim()
   return BASE64.test(text) ? Buffer.from(text, "base64") : undefined
 }
-/** Why these bytes are not listened to; undefined where they are tried. */
+/** Why these bytes are refused; undefined if they are accepted for decoding. */
 export const soundRefusal = (bytes: Uint8Array): string | undefined =>
   bytes.length > AUDIO_BYTES_MAX ? "At most 25 MB of sound" : audioFormatOf(bytes) === undefined ? NO_AUDIO : undefined
 /** `de`, `pt-BR` and the like, as the two letters that transcribers know. */
@@ -37,7 +37,7 @@ export const languageIn = (value: unknown): string | undefined | Issue =>
 
 export const noWords = (name: string, value: string): string | undefined =>
   name === "q" && !["", "*"].includes(value.trim()) ? "A voice search takes no words: they are spoken" : undefined
-/** `x-svc-api-key` and its like may stand in a query; they are the service's. */
+/** Names such as `x-svc-api-key` may be in the query string and are not search parameters. */
 const isParameter = ([name]: readonly [string, unknown]): boolean => !name.startsWith("x-")
 
 const read = (
@@ -69,7 +69,7 @@ const read = (
   return { issues: [], values, sound: { bytes: sound, path, language } }
 }
 
-/** `search`: the parameters of the query. */
+/** `search` contains the parameters of the query string. */
 export const readVoiceSearch = (bytes: Buffer, search: Readonly<Record<string, string>>): Read =>
   read(bytes, search, (given) => bodyParameters(given, noWords))
 

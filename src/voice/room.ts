@@ -1,4 +1,4 @@
-/** Speech: written down, and searched by. */
+/** The room of transcription and voice search. */
 import { Layer } from "effect"
 import { defineRoom } from "../room.ts"
 import { upgradeRequired } from "../http/errors.ts"

@@ -1,4 +1,4 @@
-/** Handlers of speech: sound as the body, or JSON around it. */
+/** Handlers of transcription and voice search. The body is audio, or JSON that contains it as base64. */
 import { Effect } from "effect"
 import { implement } from "../api/implement.ts"
 import { withoutLimit } from "../engine-plane/time-limit.ts"
@@ -59,7 +59,7 @@ export const routes = Effect.gen(function* () {
           release: () => input.held().accountResponse(0)
         }
         yield* streams.open(input, request, input.params.collectionName)
-        // Of a connection that is closed: nobody gets it.
+        // The connection is closed by now, so this reply is never sent.
         return new Reply(101, "")
       })
     )

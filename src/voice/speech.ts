@@ -1,6 +1,6 @@
 /**
- * Sound into words, for whoever asks: decoded first (400), then the organization's own transcriber or this program's
- * (409 where there is none), then paid for by the seconds of sound, and given back where nothing came of it.
+ * Transcribes audio: decodes it (400 if that fails), picks the organization's own transcriber or this program's (409 if
+ * there is none), and charges for the seconds of audio, with a refund if transcription fails.
  */
 import { Effect } from "effect"
 import { AiProviders } from "../ai-providers/ai-providers.ts"
@@ -25,15 +25,15 @@ import type { AskedSound } from "./read.ts"
 const INSTALL_VOICE = "dowser models install --voice base"
 const RETRY_AFTER_S = 5
 
-/** Everything that is spoken in a recording. */
+/** The transcript of a recording, with its length. */
 export interface Listened extends Transcript {
   readonly seconds: number
 }
 
-/** Words that a speaker is likely to use; read only when there is something to transcribe. */
-type LikelyWords = Effect.Effect<Likely | undefined>
+/** Looks up what visitors are likely to say, and runs only if there is something to transcribe. */
+type LikelyLookup = Effect.Effect<Likely | undefined>
 type NotHeard = ReturnType<typeof notHeard>
-/** A transcriber's open stream, whose refusals are errors of the API. */
+/** A live transcription whose failures are errors of the API. */
 export interface OpenedSpeech {
   readonly push: (samples: Float32Array) => Effect.Effect<void, NotHeard>
   readonly close: Effect.Effect<LiveHeard, NotHeard>
@@ -74,7 +74,7 @@ export const makeSpeech = Effect.gen(function* () {
   const providers = yield* AiProviders
   const spending = yield* AiSpending
 
-  /** Who transcribes for the organization, or why nobody does in this language. */
+  /** The organization's transcriber; fails if there is none, or none for this language. */
   const transcriberFor = Effect.fnUntraced(function* (organizationId: string, language: string | undefined) {
     const own = providers.transcriber(organizationId)
     if (own !== undefined) {
@@ -89,17 +89,17 @@ export const makeSpeech = Effect.gen(function* () {
   })
 
   return {
-    /** A stream of Opus, decoded as it comes. */
+    /** Decodes a live stream of Opus. */
     decoder: (format: LiveOpusFormat) =>
       Effect.map(Effect.mapError(decoder.open(format), soundRefused("audio")), ({ push }) => ({
         push: (bytes: Uint8Array) => Effect.mapError(push(bytes), soundRefused("audio"))
       })),
-    /** Listens live, for whoever pays by the seconds of sound. */
+    /** Opens a live transcription. The caller charges for the seconds of audio. */
     open: Effect.fnUntraced(function* (
       { organizationId }: Pick<Caller, "organizationId">,
       language: string | undefined,
       heard: LiveOrder["heard"],
-      likely: LikelyWords
+      likely: LikelyLookup
     ) {
       const { open } = yield* transcriberFor(organizationId, language)
       const order = { organizationId, language, hints: [], likely: yield* likely, heard }
@@ -110,12 +110,12 @@ export const makeSpeech = Effect.gen(function* () {
       }
       return speech
     }),
-    /** Runs what is done with the words at the price of hearing them. */
+    /** Transcribes a recording and runs `then` with the words; the charge covers both. */
     listen: Effect.fnUntraced(function* <A, E, R>(
       caller: Caller,
       { bytes, language, path }: AskedSound,
       then: (listened: Listened) => Effect.Effect<A, E, R>,
-      likelyWords: LikelyWords = Effect.succeed(undefined)
+      lookup: LikelyLookup = Effect.succeed(undefined)
     ) {
       const { organizationId } = caller
       const sound = yield* Effect.mapError(decoder.decode(organizationId, bytes), soundRefused(path))
@@ -129,7 +129,7 @@ export const makeSpeech = Effect.gen(function* () {
       const heard =
         speech.length === 0
           ? Effect.succeed(nobody)
-          : Effect.flatMap(likelyWords, (likely) =>
+          : Effect.flatMap(lookup, (likely) =>
               Effect.mapError(transcribe({ organizationId, samples, speech, language, hints: [], likely }), notHeard)
             )
       const done = Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
- * What was said, in the words of the collection, as far as who asks sees them: of each piece the reading that documents
- * speak for, else what was heard first, with words that sound alike in place of doubtful ones.
+ * Turns a transcript into a query in the words of the collection, limited to what the caller may see. For each piece it
+ * takes the reading that documents support; without one, it takes the first transcript and corrects doubtful words.
  */
 import { Effect } from "effect"
 import type { CollectionInfo } from "@dowser/engine-sdk"
@@ -18,18 +18,18 @@ import { correcting, doubtful, plainQuery } from "./correction.ts"
 import { makeVocabularies } from "./vocabularies.ts"
 import type { Vocabulary } from "./vocabulary.ts"
 
-/** Searches for words that were put in, of a caller who sees a part. */
+/** The most searches that check replaced words for a caller who sees only some documents. */
 const LOOKS_MAX = 6
-/** Of a piece, that are corrected word by word. */
+/** A piece with more words is not corrected word by word. */
 const QUERY_WORDS_MAX = 6
-/** Parameters of a search that say what it looks at. */
+/** Search parameters that decide which documents and fields are searched. */
 const SEEN_BY = ["query_by", "filter_by", "profile", "preset"] as const
-/** What was said, piece by piece: the words as they were heard, and what else they may have been. */
+/** A transcript in pieces: the likeliest words of each, and alternative readings. */
 export type Pieces = ReadonlyArray<Pick<SpokenSegment, "words" | "readings">>
 const wordsOf = (pieces: Pieces): ReadonlyArray<SpokenWord> => pieces.flatMap(({ words }) => words)
 const rawOf = (words: ReadonlyArray<SpokenWord>): string => words.map(({ text }) => text).join(" ")
 
-/** Whether a word stands in a document that the caller sees. */
+/** Whether a document that the caller may see contains a word. */
 const seeing =
   (search: Search["Service"]) =>
   (caller: Caller, collection: string, shared: SearchRequest["shared"]) =>
@@ -58,7 +58,6 @@ const seeing =
       (found) => found.ok && found.value.length > 0
     )
 
-/** What was heard, in the words of the collection, as far as the caller sees them. */
 export const makeUnderstanding = Effect.gen(function* () {
   const search = yield* Search
   const contextOf = yield* makeContexts
@@ -66,7 +65,7 @@ export const makeUnderstanding = Effect.gen(function* () {
   const vocabularyOf = ({ caller }: Pick<SearchRequest, "caller">, collection: CollectionInfo) =>
     vocabularies.of(caller.organizationId, collection)
 
-  /** Of words that were not among those that are kept: the collection may have more. */
+  /** Which words the collection contains. The vocabulary is bounded and may lack some of them. */
   const indexed = Effect.fnUntraced(function* (
     organizationId: string,
     { schema }: CollectionInfo,
@@ -80,7 +79,7 @@ export const makeUnderstanding = Effect.gen(function* () {
   })
   const sees = seeing(search)
 
-  /** Of one piece: the reading that documents speak for, else what was heard, with words that sound like it. */
+  /** The query for one piece. */
   const piece = Effect.fnUntraced(function* (
     organizationId: string,
     collection: CollectionInfo,
@@ -89,7 +88,7 @@ export const makeUnderstanding = Effect.gen(function* () {
   ) {
     const chosen = readings === undefined ? undefined : yield* inSlices(choosing(readings, words.length === 0))
     if (chosen !== undefined) return chosen
-    // Who says more tells something: words that no document has are as good as others there.
+    // A longer piece is a sentence, in which words that no document contains are normal.
     if (words.length > QUERY_WORDS_MAX) return plainQuery(words)
     const more = yield* indexed(organizationId, collection, doubtful(words, vocabulary))
     const lexicon = {
@@ -116,13 +115,13 @@ export const makeUnderstanding = Effect.gen(function* () {
     const known = new Set(plain.split(" "))
     const put = [...new Set(text.split(" "))].filter((word) => !known.has(word))
     if (put.length === 0 || seesWhole(caller)) return { text, raw_text }
-    // What a hidden document says must not be heard from here.
+    // A correction must not reveal words that only hidden documents contain.
     const shown = yield* Effect.forEach(put.slice(0, LOOKS_MAX), sees(caller, name, shared))
     return { text: put.length <= LOOKS_MAX && shown.every((isShown) => isShown) ? text : plain, raw_text }
   })
   return {
     understood,
-    /** What a transcriber may listen for. */
+    /** What visitors are likely to say, as a hint for the transcriber. */
     likely: (request: Pick<SearchRequest, "caller">, collection: CollectionInfo) =>
       Effect.map(vocabularyOf(request, collection), (vocabulary) => vocabulary?.likely)
   }

@@ -1,7 +1,7 @@
 /**
- * The words that documents of a collection use, for who corrects what was heard: read page by page when they are first
- * asked for, kept some minutes, one collection at a time. They are of all documents, so what of them is put into a
- * query is looked for as the caller sees the collection (`voice-search.ts`).
+ * The words of a collection's documents, by which transcripts are corrected: read page by page on first use, one
+ * collection at a time, and kept for some minutes. They come from all documents, so `understanding.ts` checks that the
+ * caller may see a word before it becomes part of a query.
  */
 import type { CollectionInfo, Document } from "@dowser/engine-sdk"
 import { sourceOf } from "@dowser/engine-sdk/embedding"
@@ -16,16 +16,16 @@ import { bytesOfKept, type KeptWords, keptWords, Vocabulary } from "./vocabulary
 const BYTES_MAX = 4_000_000
 const DOCUMENTS_MAX = 10_000
 const PAGE = 200
-/** Of a document. */
+/** The most text read of one document. */
 const TEXT_CHARACTERS_MAX = 2_000
 const WORDS_MAX = 10_000
-/** Of a document, of those that it begins with; a name is among them. */
+/** The first words of a document, which usually contain its name. */
 const OPENING_WORDS = 14,
   OPENING_CHARACTERS_MAX = 120
-/** While they are counted. */
+/** The most distinct words counted; the most frequent `WORDS_MAX` of them are kept. */
 const COUNTED_MAX = 100_000
 const KEPT_MS = 5 * 60_000
-/** A search does not wait longer for them, and goes on without. */
+/** After this wait, a search goes on without corrections. */
 const WAIT_MS = 3_000
 const LETTERS = /^\p{L}[\p{L}\p{M}'’]{2,23}$/u
 
@@ -35,7 +35,7 @@ interface CachedWords {
   readonly until: number
 }
 
-/** The most used first. */
+/** The most frequent words, in that order. */
 const mostUsed = (counts: ReadonlyMap<string, number>): ReadonlyArray<string> =>
   [...counts]
     .sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
@@ -44,7 +44,7 @@ const mostUsed = (counts: ReadonlyMap<string, number>): ReadonlyArray<string> =>
 
 export const makeVocabularies = Effect.gen(function* () {
   const contextOf = yield* makeContexts
-  const held = new BoundedMap<string, CachedWords>({
+  const cache = new BoundedMap<string, CachedWords>({
     bytes_max: BYTES_MAX,
     bytesOf: (key, { kept }) => 2 * key.length + bytesOfKept(kept)
   })
@@ -88,7 +88,7 @@ export const makeVocabularies = Effect.gen(function* () {
   })
   const keyOf = (organizationId: string, { schema }: CollectionInfo) => `${organizationId}\n${schema.name}`
   const known = (key: string, { created_at }: CollectionInfo, now: number): KeptWords | undefined => {
-    const found = held.get(key)
+    const found = cache.get(key)
     return found !== undefined && found.created_at === created_at && found.until > now ? found.kept : undefined
   }
   const read = Effect.fnUntraced(function* (organizationId: string, collection: CollectionInfo) {
@@ -97,12 +97,12 @@ export const makeVocabularies = Effect.gen(function* () {
     const kept = known(key, collection, now)
     if (kept !== undefined) return kept
     const made = yield* counted(organizationId, collection)
-    if (made !== undefined) held.set(key, { created_at: collection.created_at, kept: made, until: now + KEPT_MS })
+    if (made !== undefined) cache.set(key, { created_at: collection.created_at, kept: made, until: now + KEPT_MS })
     return made
   })
 
   return {
-    /** undefined where they cannot be had in time: nothing is corrected then. */
+    /** Undefined if the words cannot be read in time; nothing is corrected then. */
     of: Effect.fnUntraced(function* (organizationId: string, collection: CollectionInfo) {
       const now = yield* Clock.currentTimeMillis
       const kept =

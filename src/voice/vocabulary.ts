@@ -1,9 +1,9 @@
-/** Words of a collection by how they sound, as two texts that many of them fit into. Pure. */
+/** The words of a collection and their sounds, each kept as one text to save memory. Pure. */
 import { createHash } from "node:crypto"
 import type { Likely } from "../ports/transcriber/transcriber.ts"
 import { alikeness, beginningOf, soundOfWord } from "../ports/transcriber/sounds-alike.ts"
 
-/** Lines, the most used word first, how each of them sounds, and what the documents begin with. */
+/** One word per line, the most frequent first; their sounds, line by line; and the first words of documents. */
 export interface KeptWords {
   readonly words: string
   readonly sounds: string
@@ -14,7 +14,7 @@ export const keptWords = (words: ReadonlyArray<string>, openings: ReadonlyArray<
   sounds: words.map(soundOfWord).join("\n"),
   likely: likelyOf(openings.join("\n"))
 })
-/** Named by its content, so that it is sent to a thread only once. */
+/** Its name is a hash of its content, so that a thread that has it already is not sent it again. */
 const likelyOf = (text: string): Likely | undefined =>
   text === ""
     ? undefined
@@ -25,7 +25,7 @@ export const bytesOfKept = ({ likely, sounds, words }: KeptWords): number =>
 
 /** Sounds whose lengths differ by more are not alike. */
 const LENGTH_MAX = 3
-/** A word of few uses needs to sound more alike than one of many. */
+/** A rare word must sound more alike than a frequent one. */
 const RANK_WEIGHT = 0.04
 
 export class Vocabulary {
@@ -33,7 +33,7 @@ export class Vocabulary {
   readonly #sounds: ReadonlyArray<string>
   readonly #known: ReadonlySet<string>
 
-  /** For a transcriber that accepts likely words. */ readonly likely: Likely | undefined
+  /** For transcribers that accept hints. */ readonly likely: Likely | undefined
 
   constructor({ likely, sounds, words }: KeptWords) {
     this.likely = likely
@@ -44,7 +44,7 @@ export class Vocabulary {
   has(word: string): boolean {
     return this.#known.has(word)
   }
-  /** The word that sounds most like it, at least so much; undefined where none does. O(words). */
+  /** The word that sounds most like `heard`, if any is at least that similar. O(words). */
   nearest(heard: string, least = 0): { readonly word: string; readonly alike: number } | undefined {
     const sound = soundOfWord(heard)
     const beginning = beginningOf(sound)

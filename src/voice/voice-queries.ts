@@ -1,7 +1,7 @@
 /**
- * Queries of a search that are spoken: `voice_query`, WAV as base64, in place of `q`, of collections that name a
- * `voice_query_model`. Whatever a search would refuse by itself (a key, a collection, a session, a collection without
- * a model) is left to it.
+ * Searches with `voice_query` (a WAV file as base64) in place of `q`, in collections that have a `voice_query_model`.
+ * Requests that the search itself refuses are passed on unchanged: a wrong key, collection or session, or a collection
+ * without a model.
  */
 import { Effect, Layer } from "effect"
 import type { CollectionInfo } from "@dowser/engine-sdk"
@@ -20,7 +20,7 @@ import { nothing, VoiceSearch } from "./voice-search.ts"
 
 /** The organization's own transcriber, or this program's. */
 const OWN_TRANSCRIBER = "dowser/transcriber"
-/** Of one multi-search. */
+/** The most spoken queries of one multi-search. */
 const SPOKEN_MAX = 5
 const MENTION = '"voice_query"'
 
@@ -35,7 +35,7 @@ const withQuery = (answer: unknown, transcribed_query: string): unknown =>
         }
       }
     : answer
-/** Of a body that is no JSON, or nested too deep, nothing: the search's own reader says what is wrong with it. */
+/** Undefined if the body is not JSON or is nested too deeply; the search then refuses it with the reason. */
 const parsed = (text: string): unknown => {
   const read = parseBounded(text, undefined, parseJson)
   return typeof read === "object" ? read.value : undefined
@@ -52,18 +52,18 @@ const entriesOf = (searches: ReadonlyArray<unknown>): ReadonlyArray<Entry> =>
     typeof entry.collection === "string" &&
     typeof entry.voice_query === "string" &&
     entry.voice_query !== "" &&
-    // Those of another caller are not this one's to pay for.
+    // An entry with a key of its own belongs to another caller, whom this request must not charge.
     entry["x-svc-api-key"] === undefined
       ? [{ at, name: entry.collection, voice_query: entry.voice_query }]
       : []
   )
 
-/** Which collections a request's queries are heard for, and the sound of each. */
+/** Decides which spoken queries are transcribed, and extracts their audio. */
 const makeHearing = Effect.gen(function* () {
   const transcriber = yield* Transcriber
   const contextOf = yield* makeContexts
   return {
-    /** undefined where the search itself has something to say first. */
+    /** Undefined if the request should go to the search itself, unchanged. */
     collectionFor: ({ caller }: SearchRequest, name: string): CollectionInfo | undefined => {
       const context = contextOf(caller.organizationId)
       if (!reachesNamed(context, caller, name) || sessionRefusal(caller, { voice_query: "x" }) !== undefined) return
@@ -85,7 +85,7 @@ const makeHearing = Effect.gen(function* () {
   }
 })
 
-/** Entries with what was heard in place of sound. */
+/** The entries with the transcript as `q` in place of `voice_query`. */
 const written = (searches: ReadonlyArray<unknown>, heard: ReadonlyMap<number, string>): ReadonlyArray<unknown> =>
   searches.map((entry, at) => {
     const q = heard.get(at)
@@ -93,7 +93,7 @@ const written = (searches: ReadonlyArray<unknown>, heard: ReadonlyMap<number, st
     const { voice_query: _, ...others } = entry
     return { ...others, q }
   })
-/** The answer once more, which says what was heard; where nothing was, nothing is shown. */
+/** The answer with the transcripts added; a result whose transcript is empty has no hits. */
 const withTranscripts = (answer: string, spoken: ReadonlyArray<Entry>, heard: ReadonlyMap<number, string>): string => {
   const all = parsed(answer)
   if (!isObject(all) || !Array.isArray(all.results)) return answer
@@ -121,7 +121,7 @@ const make = Effect.gen(function* () {
       )
       return { text, failures: [] }
     })
-  /** Each is heard before any is searched for. */
+  /** All queries are transcribed before the search runs. */
   const spokenMany: SpokenQueries["Service"]["many"] = (request, body, search) =>
     Effect.gen(function* () {
       const asked = parsed(body)
@@ -141,7 +141,7 @@ const make = Effect.gen(function* () {
       )
       return { failures, text: withTranscripts(text, spoken, heard) }
     })
-  // Nearly every search is typed: it goes on as it came.
+  // Nearly every search is typed and must not be parsed here.
   return SpokenQueries.of({
     one: (request, name, search) =>
       (request.shared.voice_query ?? "") === "" ? search(request, name) : spokenOne(request, name, search),

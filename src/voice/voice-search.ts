@@ -1,6 +1,6 @@
 /**
- * A voice search is a search like any other, with the caller's key, profile and rules, whose query is what was
- * understood. Where nothing was, nothing is searched.
+ * A voice search is an ordinary search, with the caller's key, profile and rules, whose query is the corrected
+ * transcript. If the transcript is empty, no search runs.
  */
 import { Context, Effect, Layer } from "effect"
 import type { CollectionInfo } from "@dowser/engine-sdk"
@@ -22,11 +22,11 @@ interface Understood {
   readonly text: string
   readonly raw_text: string
 }
-type AnsweredTranscript = Understood & Pick<Listened, "language" | "model">
-/** What all of them are counted by. */
+type AnswerTranscript = Understood & Pick<Listened, "language" | "model">
+/** The name under which all streams of the process are counted. */
 export const ALL_STREAMS = ""
 
-/** As a search answers that finds nothing. */
+/** The answer of a search without hits. */
 export const nothing = (name: string, perPage = "10"): string =>
   JSON.stringify({
     facet_counts: [],
@@ -38,7 +38,7 @@ export const nothing = (name: string, perPage = "10"): string =>
     search_cutoff: false,
     search_time_ms: 0
   })
-const withTranscript = (text: string, transcript: AnsweredTranscript): string => {
+const withTranscript = (text: string, transcript: AnswerTranscript): string => {
   const answer = parseJson(text)
   return stringifyJson({ ...(isObject(answer) ? answer : {}), transcript })
 }
@@ -49,13 +49,13 @@ const make = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const { likely, understood } = yield* makeUnderstanding
 
-  /** Searches for what is said; `write` makes the answer's text. */
+  /** Searches for the spoken words; `render` writes the text of the answer. */
   const asking = (
     request: SearchRequest,
     name: string,
     collection: CollectionInfo,
     sound: AskedSound,
-    write: (answer: string, transcript: AnsweredTranscript) => string
+    render: (answer: string, transcript: AnswerTranscript) => string
   ) =>
     speech.listen(
       request.caller,
@@ -64,22 +64,22 @@ const make = Effect.gen(function* () {
         Effect.gen(function* () {
           const { raw_text, text } = yield* understood(request, name, collection, segments)
           const transcript = { text, raw_text, language, model }
-          if (text === "") return write(nothing(name, request.shared.per_page), transcript)
+          if (text === "") return render(nothing(name, request.shared.per_page), transcript)
           const asked = { ...request, shared: { ...request.shared, q: text } }
-          return write((yield* search.searchCollection(asked, name)).text, transcript)
+          return render((yield* search.searchCollection(asked, name)).text, transcript)
         }),
       likely(request, collection)
     )
 
   return {
-    /** Live ones of this process, all of them and by whose they are. */ streams: new OpenPlaces(),
+    /** Open live streams of this process: all, and by organization, key and session. */ streams: new OpenPlaces(),
     listen: speech.listen,
     open: speech.open,
     decoder: speech.decoder,
     understood,
     likely,
     asking,
-    /** What was said, in the words of the collection. */
+    /** The corrected transcript alone. */
     heard: (request: SearchRequest, name: string, collection: CollectionInfo, sound: AskedSound) =>
       speech.listen(
         request.caller,

@@ -49,7 +49,7 @@ it("the table of the guide matches what the program measures", async () => {
   if (process.env.UPDATE_GOLDEN === "1")
     writeFileSync(
       file,
-      `${text.slice(0, from)}| Measure | Kind | What it says |\n|---|---|---|\n${wanted}${text.slice(text.indexOf(END))}`
+      `${text.slice(0, from)}| Metric | Type | Meaning |\n|---|---|---|\n${wanted}${text.slice(text.indexOf(END))}`
     )
   else expect(rows).toBe(wanted)
 })

@@ -1,4 +1,4 @@
-/** Why a stream ends: the number that it closes with, and the refusal that is told before. */
+/** Why a stream ends: the close code of the WebSocket, and the error that is sent before it. */
 import { Data } from "effect"
 import type { DeclaredError } from "../../http/declared.ts"
 import { statusOf } from "../../http/render.ts"

@@ -1,4 +1,4 @@
-/** Frames of a client, read and judged; what the numbers of a close say. Pure. */
+/** Parses and validates the frames of a client, and lists the close codes. Pure. */
 import type { Issue } from "../../http/checks.ts"
 import type { LiveOpusFormat } from "../../ports/audio-decoder/audio-decoder.ts"
 import { isLiveRate, type LiveSound, PcmSound, WavSound } from "../../ports/audio-decoder/live/pcm.ts"
@@ -6,7 +6,7 @@ import { audioFormatOf } from "../../ports/audio-decoder/format.ts"
 import { bodyParameters } from "../../search/body-parameters.ts"
 import { languageIn, noWords } from "../read.ts"
 
-/** Promised to callers; those below 4000 are the protocol's own. */
+/** Close codes are part of the contract; those below 4000 are defined by WebSocket itself. */
 export const CLOSES = {
   done: 1_000,
   broken: 1_011,
@@ -34,7 +34,7 @@ type ClientFrame =
   | { readonly type: "ping" }
   | { readonly type: "text"; readonly text: string; readonly isFinal: boolean }
 
-/** Of one client frame; words that a person says in a minute are a tenth of it. */
+/** The most text of one frame: about ten times what a person says in a minute. */
 const TEXT_CHARACTERS_MAX = 2_000
 
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
@@ -66,7 +66,7 @@ const readStart = (frame: Readonly<Record<string, unknown>>): Start | ReadonlyAr
     : { type: "start", shared: values, encoding: known, rate, language }
 }
 
-/** What is wrong with it otherwise. */
+/** The frame, or what is wrong with it. */
 export const readFrame = (text: string): ClientFrame | ReadonlyArray<Issue> => {
   let value: unknown
   try {
@@ -91,7 +91,7 @@ export const readFrame = (text: string): ClientFrame | ReadonlyArray<Issue> => {
   }
 }
 
-/** How a stream is decoded that begins so: here, or where Opus is; a sentence where it is not. */
+/** The decoder of a stream with these first bytes, a refusal, or the format of Opus, which a thread decodes. */
 export const soundOfStream = (
   { encoding, rate }: Pick<Start, "encoding" | "rate">,
   first: Uint8Array

@@ -1,6 +1,6 @@
 /**
- * The sound of one stream: decoded as it comes, paid for, heard by whoever transcribes for the organization, and over
- * where somebody spoke and is silent now. Without a transcriber that is said once, and sound is dropped.
+ * The audio of one stream: decoded as it arrives, charged for, and passed to the organization's transcriber. It is over
+ * when silence follows speech. Without a transcriber the client gets one error, and audio is dropped.
  */
 import { Effect, type Scope } from "effect"
 import type { DeclaredError } from "../../http/declared.ts"
@@ -15,7 +15,7 @@ import type { OpenedSpeech } from "../speech.ts"
 import { endedBy, StreamEnded, tooMuch } from "./ended.ts"
 import { soundOfStream, type Start } from "./frames.ts"
 
-/** Behind what was said; a pause between two sentences is shorter. */
+/** Silence that ends a stream. A pause between two sentences is shorter. */
 export const SILENCE_S = 1.5
 
 interface OpenedSound {
@@ -33,7 +33,7 @@ interface HearingOptions {
   readonly start: Start
   readonly meter: Meter
   readonly heard: (heard: LiveHeard) => void
-  /** Called when no transcriber can listen. */ readonly refuse: (error: DeclaredError) => void
+  /** Called with the reason if there is no transcriber. */ readonly refuse: (error: DeclaredError) => void
 }
 
 export class Hearing {
@@ -43,12 +43,12 @@ export class Hearing {
   #speech: OpenedSpeech | "nobody" | undefined
   #bytes = 0
   #samples = 0
-  /** Where somebody paused, in samples. */ #quietFrom: number | undefined
+  /** Where the latest speech ended, in samples. */ #quietFrom: number | undefined
 
   constructor(options: HearingOptions) {
     this.#options = options
   }
-  /** True where nobody goes on. `isWanted`: words do not come from elsewhere. */
+  /** True if the visitor has stopped speaking. `isWanted` is false if the client sends its own words. */
   push(bytes: Uint8Array, isWanted: boolean): Effect.Effect<boolean, StreamEnded, Scope.Scope> {
     return Effect.gen(
       function* (this: Hearing) {
@@ -68,7 +68,7 @@ export class Hearing {
       }.bind(this)
     )
   }
-  /** All that was said; undefined where nothing was listened to. */
+  /** The final words; undefined if nothing was transcribed. */
   close(): Effect.Effect<LiveHeard | undefined, StreamEnded> {
     return this.#speech === undefined || this.#speech === "nobody"
       ? Effect.succeed(undefined)
@@ -98,7 +98,7 @@ export class Hearing {
         })
     })
   }
-  /** Without a transcriber the stream goes on for who sends words himself. */
+  /** Without a transcriber the stream goes on, because the client may send its own words. */
   #listen(): Effect.Effect<OpenedSpeech | "nobody", StreamEnded, Scope.Scope> {
     const { heard, parts, refuse, start } = this.#options
     return Effect.catch(parts.listen(start.language, heard), (error) => {

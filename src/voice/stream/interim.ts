@@ -1,6 +1,6 @@
 /**
- * Searches while somebody speaks: when the words are others, at most every 150 ms, one at a time. An answer to words
- * that are others by now is not shown.
+ * Searches while the visitor is speaking: one at a time, at most every 150 ms, and only when the words have changed. A
+ * result is dropped if the words have changed again since its search began.
  */
 import { Clock, Effect, Exit, Fiber, type Scope } from "effect"
 import type { DeclaredError } from "../../http/declared.ts"
@@ -9,9 +9,9 @@ import type { LiveTranscript } from "./live-transcript.ts"
 
 const EVERY_MS = 150
 
-/** What a search found, as it is told. */
+/** The result of a search, as JSON texts ready to be sent. */
 export interface Found {
-  /** Of the `LiveTranscript` that was searched for. */ readonly tokens: string
+  /** The query (`LiveTranscript.tokens`) of this search. */ readonly tokens: string
   readonly transcript: string
   readonly results: string
 }
@@ -24,18 +24,18 @@ export class InterimSearches<E extends DeclaredError> {
   #running: Fiber.Fiber<void> | undefined
   #ended: Exit.Exit<Found, E> | undefined
   #found: Found | undefined
-  /** Asked for last. */ #tokens = ""
+  /** The query of the latest search. */ #tokens = ""
   #began_ms = -Infinity
   #isWaiting = false
 
-  /** `ring`: that there is news. */
+  /** `ring` wakes the stream when a search has ended or one is due. */
   constructor(search: Searching<E>, ring: () => void, scope: Scope.Scope) {
     this.#search = search
     this.#ring = ring
     this.#scope = scope
   }
 
-  /** Begins a search where one is due; answers what has been found since it was last asked, if that still counts. */
+  /** Starts a search if one is due. Returns the result of an ended one, unless the words have changed since. */
   next(transcript: LiveTranscript): Effect.Effect<Found | undefined, E> {
     return Effect.gen(
       function* (this: InterimSearches<E>) {
@@ -45,7 +45,7 @@ export class InterimSearches<E extends DeclaredError> {
       }.bind(this)
     )
   }
-  /** Of everything that was said; the latest answer is returned again if it was for the same words. */
+  /** The result for the final words; the latest result is reused if its query was the same. */
   last(transcript: LiveTranscript): Effect.Effect<Found, E> {
     return Effect.gen(
       function* (this: InterimSearches<E>) {
@@ -57,7 +57,7 @@ export class InterimSearches<E extends DeclaredError> {
     )
   }
 
-  /** A limit, or trouble of ours, passes; the last search tells of it where it does not. */
+  /** Rate limits and server errors are ignored here: if one persists, the final search fails with it. */
   #news(tokens: string): Effect.Effect<Found | undefined, E> {
     const ended = this.#ended
     this.#ended = undefined

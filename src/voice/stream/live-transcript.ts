@@ -1,15 +1,15 @@
-/** What was said so far: words from a transcriber, or from the client's own speech recognizer. Pure. */
+/** The words of a live stream so far, from a transcriber or from the client's own speech recognizer. Pure. */
 import type { LiveHeard, SpokenWord } from "../../ports/transcriber/transcriber.ts"
 import { plainQuery } from "../correction.ts"
 import type { Pieces } from "../understanding.ts"
 
-/** Words of the client's own recognizer are taken as certain. */
+/** The client's recognizer sends no scores, so all of its words count as certain. */
 const wordsIn = (text: string): ReadonlyArray<SpokenWord> =>
   text
     .split(/\s+/)
     .filter((word) => word !== "")
     .map((word) => ({ text: word, score: 1 }))
-/** Per stream: nobody's query is longer. */
+/** The most words of one stream. A longer text is not a search. */
 const WORDS_MAX = 1_000
 const BY_CLIENT = "client"
 
@@ -18,12 +18,12 @@ export class LiveTranscript {
   #settled: ReadonlyArray<SpokenWord> = []
   #passing: ReadonlyArray<SpokenWord> = []
   #isSent = false
-  /** If the transcriber detects none. */ readonly #language: string
+  /** Used when the transcriber reports no language. */ readonly #language: string
 
   constructor(language: string | undefined) {
     this.#language = language ?? "und"
   }
-  /** Words that the client sends take precedence over transcribed ones: it has a recognizer of its own. */
+  /** Once a client has sent words, they replace those of the transcriber: it runs a recognizer of its own. */
   get isSent(): boolean {
     return this.#isSent
   }
@@ -44,18 +44,18 @@ export class LiveTranscript {
   get pieces(): Pieces {
     return [{ words: this.words, readings: this.#isSent ? undefined : this.#heard?.readings }]
   }
-  /** With further readings, the same words may be understood differently. */
+  /** With other readings, the same words may lead to another query. */
   get hasReadings(): boolean {
     return !this.#isSent && this.#heard?.readings !== undefined
   }
-  /** None of them will change. */
+  /** Whether the words so far are final. */
   get isSettled(): boolean {
     return this.#isSent ? this.#passing.length === 0 : this.#heard?.settled === this.#heard?.words.length
   }
   get text(): string {
     return this.words.map(({ text }) => text).join(" ")
   }
-  /** The query: equal ones need only one search. */
+  /** The words as a query. Equal queries need only one search. */
   get tokens(): string {
     return plainQuery(this.words)
   }

@@ -1,9 +1,9 @@
-/** How many live streams may be open at once, by whose they are. Pure. */
+/** How many live streams may be open at once: in the process, and per organization, key and session. Pure. */
 import type { Places } from "../../http/open-places.ts"
 import type { Caller } from "../../identity/caller.ts"
 import { ALL_STREAMS } from "../voice-search.ts"
 
-/** A stream holds up to 5 MB of sound. */
+/** A stream keeps up to 5 MB of audio in memory. */
 const OF_PROCESS_MAX = 1_000,
   OF_ORGANIZATION_MAX = 300,
   OF_KEY_MAX = 250,

@@ -1,7 +1,7 @@
 /**
- * One live voice search, from `start` to `final`: what arrives is heard, told and searched for. It runs as one loop
- * that takes frames one by one, so that who sends faster than is heard waits, and that is woken by whatever else
- * happens: words, results, time.
+ * One live voice search, from `start` to `final`: audio is transcribed, and the words are sent back and searched for.
+ * It runs as one loop that takes one frame at a time, so that a client that sends faster than the transcriber works has
+ * to wait. New words, results and a timer wake the loop as well.
  */
 import { Clock, Effect, Queue, type Scope } from "effect"
 import type { DeclaredError } from "../../http/declared.ts"
@@ -23,19 +23,19 @@ const LOOK_MS = 500
 const KEY_LOOKED_AT_MS = 5_000
 const IDLE_MS = 15_000
 const LIFE_MS = SECONDS_MAX * 1_000
-/** More are taken in the next second. */
+/** Frames beyond these wait for the next second. */
 const FRAMES_PER_SECOND = 200
-/** Refusals of the key's check that are the moment's. */
+/** Statuses of a key check that are temporary and do not end the stream. */
 const PASSING = new Set([429, 503])
 
-/** What a stream asks of the rest of the program. */
+/** What a stream needs from the rest of the program. */
 interface StreamParts extends HearingParts {
-  /** A unit of the session; what it uses is reserved as it is used. */
+  /** Takes one AI unit of the session; credits are reserved as audio arrives. */
   readonly meter: Effect.Effect<Meter, DeclaredError, Scope.Scope>
   readonly search: (caller: Caller, start: Start, transcript: LiveTranscript) => Effect.Effect<Found, DeclaredError>
   readonly again: Effect.Effect<Caller, KeyRefusal>
 }
-/** What is there from `start` on. */
+/** State that exists once the frame `start` has arrived. */
 interface Started {
   readonly transcript: LiveTranscript
   readonly hearing: Hearing
@@ -51,8 +51,8 @@ class VoiceStream {
   #caller: Caller
   #started: Started | undefined
   #heard: LiveHeard | undefined
-  #told = ""
-  /** When words were settled that the client sent. */ #settled_ms: number | undefined
+  #sentTranscript = ""
+  /** When the client last sent words as final. */ #settled_ms: number | undefined
   readonly #began_ms: number
   #frame_ms: number
   #key_ms: number
@@ -87,9 +87,9 @@ class VoiceStream {
           for (let frame = this.#socket.take(); frame !== undefined; frame = this.#socket.take()) {
             yield* this.#paced()
             yield* this.#take(frame)
-            yield* this.#tell()
+            yield* this.#sendNews()
           }
-          yield* this.#tell()
+          yield* this.#sendNews()
           yield* this.#look()
         }
       }.bind(this)
@@ -166,8 +166,8 @@ class VoiceStream {
     this.#socket.send({ type: "error", ...render(error, "control").body, status: statusOf(error) })
   }
 
-  /** Words and results that are new. */
-  #tell(): Effect.Effect<void, StreamEnded> {
+  /** Sends the words and results that are new. */
+  #sendNews(): Effect.Effect<void, StreamEnded> {
     return Effect.gen(
       function* (this: VoiceStream) {
         if (this.#started === undefined) return
@@ -184,10 +184,10 @@ class VoiceStream {
   /** `is_final`: none of these words will change. */
   #transcribe(transcript: LiveTranscript, isLast: boolean): void {
     const { isSettled, text } = transcript
-    const told = JSON.stringify({ type: "transcript", text, is_final: isSettled || isLast })
-    if (told === this.#told || (text === "" && !isLast)) return
-    this.#told = told
-    this.#socket.send(told)
+    const frame = JSON.stringify({ type: "transcript", text, is_final: isSettled || isLast })
+    if (frame === this.#sentTranscript || (text === "" && !isLast)) return
+    this.#sentTranscript = frame
+    this.#socket.send(frame)
   }
   #finish(): Effect.Effect<never, StreamEnded> {
     return Effect.gen(
@@ -203,7 +203,7 @@ class VoiceStream {
     )
   }
 
-  /** What time brings. */
+  /** Checks what depends on time: lifetime, idleness, silence and the key. */
   #look(): Effect.Effect<void, StreamEnded> {
     return Effect.gen(
       function* (this: VoiceStream) {
@@ -222,7 +222,7 @@ class VoiceStream {
     )
   }
 
-  /** Says why, and closes. */
+  /** Sends the error, if there is one, and closes the connection. */
   end({ code, error, reason }: StreamEnded): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (error !== undefined) this.#refuse(error)
@@ -231,7 +231,7 @@ class VoiceStream {
   }
 }
 
-/** Until it has ended, or nobody is there any more. */
+/** Runs a stream until it ends or its client disconnects. */
 export const runVoiceStream = Effect.fnUntraced(function* (parts: StreamParts, caller: Caller, socket: FrameSocket) {
   const scope = yield* Effect.scope
   const bell = yield* Queue.sliding<void>(1)

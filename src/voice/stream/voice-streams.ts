@@ -1,6 +1,6 @@
 /**
- * Live voice searches of this process: what each may have open, and the search that its words make. A search of a
- * stream is one like any other, with the caller's key, profile and rules, a unit and a token of the key's minute.
+ * The live voice searches of this process: how many each caller may have open, and the search for a stream's words,
+ * an ordinary search with the caller's key, profile and rules. It takes a search unit and a token of the key's rate.
  */
 import { Effect } from "effect"
 import type { CollectionInfo } from "@dowser/engine-sdk"
@@ -19,13 +19,13 @@ import { Search } from "../../search/search.ts"
 import { nothing, VoiceSearch } from "../voice-search.ts"
 import type { Start } from "./frames.ts"
 import type { Found } from "./interim.ts"
-import { placesOfStream } from "./places.ts"
 import type { LiveTranscript } from "./live-transcript.ts"
+import { placesOfStream } from "./places.ts"
 import { runVoiceStream } from "./voice-stream.ts"
 
 const RETRY_AFTER_S = 5
 
-/** `release`: of the memory that an answer was made in. */
+/** `release` frees the memory accounted for an answer. */
 interface StreamRequest extends SearchRequest {
   readonly release: () => void
 }
@@ -42,10 +42,10 @@ export const makeVoiceStreams = Effect.gen(function* () {
     request: StreamRequest,
     name: string,
     collection: CollectionInfo,
-    transcript: LiveTranscript
+    spoken: LiveTranscript
   ) {
-    const { language, model, pieces, text: raw, tokens } = transcript
-    const { text } = transcript.isSent ? { text: tokens } : yield* voice.understood(request, name, collection, pieces)
+    const { language, model, pieces, text: raw, tokens } = spoken
+    const { text } = spoken.isSent ? { text: tokens } : yield* voice.understood(request, name, collection, pieces)
     const found = (results: string): Found => ({
       tokens,
       results,
@@ -91,8 +91,8 @@ export const makeVoiceStreams = Effect.gen(function* () {
         listen: (language: string | undefined, heard: Parameters<typeof voice.open>[2]) =>
           voice.open(caller, language, heard, voice.likely(request, collection)),
         decoder: voice.decoder,
-        search: (now: Caller, start: Start, transcript: LiveTranscript) =>
-          searched({ ...request, caller: now, shared: start.shared }, name, collection, transcript)
+        search: (now: Caller, start: Start, spoken: LiveTranscript) =>
+          searched({ ...request, caller: now, shared: start.shared }, name, collection, spoken)
       }
       yield* runVoiceStream(parts, caller, socket)
     }, Effect.scoped)

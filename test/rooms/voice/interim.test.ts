@@ -1,4 +1,4 @@
-/** Searches while the visitor speaks, by a set clock: how often, how many at a time, and which results are outdated. */
+/** Searches while somebody speaks, by a set clock: how often, how many at a time, and what is not shown any more. */
 import { Deferred, Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect, it } from "@effect/vitest"
@@ -12,7 +12,7 @@ interface Asked {
   readonly at_ms: number
   readonly answer: (exit?: Exit.Exit<never, Failure>) => Effect.Effect<void>
 }
-/** Searches that end when the test decides. */
+/** Searches that end when the test answers them. */
 const made = Effect.gen(function* () {
   const asked: Array<Asked> = []
   const rung: Array<string> = []
@@ -46,8 +46,8 @@ const made = Effect.gen(function* () {
   return { asked, rung, searches, transcript, say, next: Effect.suspend(() => searches.next(transcript)) }
 })
 
-describe("searches while the visitor speaks", () => {
-  it.effect("run when the words have changed, one at a time, at most every 150 ms", () =>
+describe("searches while somebody speaks", () => {
+  it.effect("are made when the words are others, one at a time, at most every 150 ms", () =>
     Effect.gen(function* () {
       const { asked, next, rung, say } = yield* made
       yield* say("")
@@ -75,7 +75,7 @@ describe("searches while the visitor speaks", () => {
       expect(yield* next).toBeUndefined()
     }).pipe(Effect.scoped)
   )
-  it.effect("are not shown if the words have changed meanwhile", () =>
+  it.effect("are not shown where the words are others by now", () =>
     Effect.gen(function* () {
       const { asked, say } = yield* made
       yield* say("red")
@@ -86,7 +86,7 @@ describe("searches while the visitor speaks", () => {
       expect(yield* say("red shoes")).toBeUndefined()
     }).pipe(Effect.scoped)
   )
-  it.effect("repeat the last result at the end, and run once more if words were added", () =>
+  it.effect("tell what was found last again at the end, and ask once more where words were added", () =>
     Effect.gen(function* () {
       const { asked, transcript, say, searches } = yield* made
       yield* say("red")
@@ -102,7 +102,7 @@ describe("searches while the visitor speaks", () => {
       expect(last.pollUnsafe()).toMatchObject({ value: { results: '"red shoes"' } })
     }).pipe(Effect.scoped)
   )
-  it.effect("run once more at the end if the same words may be understood differently", () =>
+  it.effect("are made once more at the end where the same words may be understood otherwise", () =>
     Effect.gen(function* () {
       const { asked, transcript, searches } = yield* made
       const words = [{ text: "red", score: 0.5 }]
@@ -118,7 +118,7 @@ describe("searches while the visitor speaks", () => {
       yield* asked[1]!.answer()
     }).pipe(Effect.scoped)
   )
-  it.effect("ignore a temporary limit, and end the stream at a permanent one", () =>
+  it.effect("pass over a limit, and end the stream by what stays", () =>
     Effect.gen(function* () {
       const { asked, next, say } = yield* made
       yield* say("red")
