@@ -7,8 +7,8 @@ export interface ServerConfig {
   readonly port: number
   /** Port of `/metrics`, which needs no credential; 0 for none. */ readonly adminPort: number
   readonly adminHost: string
-  /** The folder of everything that must survive. */ readonly dataDir: string
-  /** Make the demo organization's catalogue and visitors on the first start. */ readonly demo: boolean
+  /** The folder that holds all durable data. */ readonly dataDir: string
+  /** Create the demo organization's catalogue and visitors on the first start. */ readonly demo: boolean
   /** One JSON line on standard output when ready; logs go to standard error. */ readonly json: boolean
   /** Header in which a proxy in front names the visitor's country. */ readonly countryHeader: string | undefined
   /** CIDR ranges of proxies in front, separated by commas: their `X-Forwarded-For` counts. */
@@ -38,9 +38,9 @@ export interface ServerConfig {
 }
 
 export const SEARCH_WORKERS_MAX = 16
-/** Fewer have no room for the second thread that a search then takes: twice the processor time of one alone. */
+/** On fewer processors a worker costs more than it gains: a search then takes the time of two threads. */
 const WORKERS_PROCESSORS_MIN = 4
-/** One processor is left for the thread that takes requests. */
+/** One processor is left for the thread that accepts requests. */
 export const searchWorkersDefault = (processors: number): number =>
   processors < WORKERS_PROCESSORS_MIN ? 0 : Math.min(SEARCH_WORKERS_MAX, processors - 1)
 
@@ -50,7 +50,7 @@ export const searchWorkersDefault = (processors: number): number =>
  */
 type EngineKind = "embedded" | "none" | "remote" | "opensearch" | "http"
 
-/** Where the processes of an installation meet. */
+/** The servers that the processes of an installation share. */
 export interface DistributedConfig {
   /** `host:port` of Kafka brokers, separated by commas. */ readonly brokers: string
   readonly databaseUrl: string

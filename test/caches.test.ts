@@ -65,7 +65,7 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
   ["src/understanding/language.ts", { bytes: 2 * MEGABYTE }],
   ["src/nl-search/collection-facts.ts", { bytes: 8 * MEGABYTE }],
   // Indexes of values, and the time when each was read.
-  ["src/understanding/entity-indexes.ts", { bytes: 41 * MEGABYTE }],
+  ["src/understanding/entity-indexes.ts", { bytes: 41 * MEGABYTE }]
 ])
 /** Maps that functions write to, but that no outside text makes larger. */
 const unbounded: ReadonlyMap<string, string> = new Map([

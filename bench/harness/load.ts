@@ -33,7 +33,7 @@ export interface LoadResult {
   readonly latencies_ms: ReadonlyArray<number>
   /** Sum of `accepted` in answers that have it. */ readonly accepted: number
   readonly processor_s: number
-  /** How late the load knew that a request was due: what of a latency is not the server's. Empty in a closed loop. */
+  /** How late each due request was sent: the part of a latency that is not the server's. Empty in a closed loop. */
   readonly late_ms: ReadonlyArray<number>
   /**
    * Durations of one fixed loop, run ten times a second: a shared machine becomes slower and faster by a half within
@@ -77,7 +77,7 @@ const placesOf = (template: Buffer, marker: string): ReadonlyArray<number> => {
   for (let at = template.indexOf(marker); at >= 0; at = template.indexOf(marker, at + marker.length)) found.push(at)
   return found
 }
-/** `value` below 2^31, with zeros before it; `end` is behind its last digit. */
+/** Writes `value` (below 2^31) with leading zeros; `end` is the position after its last digit. */
 const writeSmall = (bytes: Buffer, value: number, end: number, digits: number): void => {
   for (let left = value, i = end - 1; i >= end - digits; i--) {
     const tenth = (left / 10) | 0

@@ -1,14 +1,13 @@
 /**
- * Question: what does an experiment cost a search, and are the sums of its units exact? Workload: (1) the step of a
- * search that an experiment is (who takes part, the variant's draw, its parameters over the search's), over 100,000
- * sessions, in process; (2) a month of sessions and users in two experiments, with clicks and purchases that name their
- * search or only their session, records out of order and sent twice, units that two variants answered, through the real
- * log and the stream worker into an embedded Postgres; every sum of every variant, day and metric is compared with a
- * recount of the same events by brute force, which shares no code with the processors, and so is what users did before
- * their experiment began, in the middle of the month; how much of the variance that takes away (CUPED) is printed, with
- * users of whom each clicks by a taste of its own. (3) Two rankings of 24 and of 250 hits are merged into one list.
- * Excluded: HTTP, the engine, so of an interleaved search its second search too. A difference ends the bench with an
- * error.
+ * Question: what does an experiment cost a search, and are the sums of its units exact? Workload: (1) The step that an
+ * experiment adds to a search (who takes part, drawing the variant, merging its parameters), for 100,000 sessions, in
+ * process. (2) A month of sessions and users in two experiments, through the real log and the stream worker into an
+ * embedded Postgres. Clicks and purchases name their search or only their session, records come out of order and twice,
+ * and two variants answer some units. Every sum of every variant, day and metric is compared with a brute-force recount
+ * of the same events that shares no code with the processors, and so is what users did before their experiment began in
+ * the middle of the month. Each user clicks by a taste of their own, and the bench prints how much of the variance that
+ * knowledge removes (CUPED). (3) Two rankings of 24 and of 250 hits are merged into one list. Excluded: HTTP and the
+ * engine, and therefore the second search of an interleaved one. A difference ends the bench with an error.
  */
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,10 +1,10 @@
 /**
- * Question: does a search find what its visitor buys earlier once it goes by what they took before, and what does that
- * cost? Workload: a generated catalogue; visitors who each like two brands, a colour and a height of price, draw a
- * history of twenty interactions from the answers of some queries, and then search for something else. What they buy
- * there is drawn from the first 250 hits, by the engine's own place and by taste. nDCG@10 of what was bought, at each
- * strength; time of the stage over 250 hits, and of the whole search in process beyond the same one at strength 0;
- * bytes of full rows of histories in an embedded Postgres. Excluded: HTTP, reading the row (it is read apart).
+ * Question: does ranking by a visitor's earlier interactions move the product that they buy up, and what does that
+ * cost? Workload: a generated catalogue. Each visitor likes two brands, a colour and a price level, makes twenty
+ * interactions with the results of some queries, and then searches for something else. What they buy is drawn from the
+ * first 250 hits, by the engine's rank and by their taste. Printed are nDCG@10 of the bought products at each strength,
+ * the time of the stage over 250 hits, the time of the whole search in process beyond the same one at strength 0, and
+ * the bytes of full rows of histories in an embedded Postgres. Excluded: HTTP, and reading the row (measured alone).
  */
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -213,7 +213,7 @@ export const benchPersonalization = async (options: PersonalizationOptions): Pro
       const { id } = drawn(random, liking, random.pick(known).hits)
       return { kind, at_s: 1_790_000_000 + 3_600 * i, document: id }
     })
-    // As far as a row remembers them.
+    // Only as many as a row keeps.
     const takes = unpackTakes(remembered(Buffer.concat(taken.map(packTake))))
     const { hits: found, q } = random.pick(known)
     const bought = new Set(Array.from({ length: BOUGHT }, () => drawn(random, liking, found).id))
@@ -249,7 +249,7 @@ export const benchPersonalization = async (options: PersonalizationOptions): Pro
       queries: answers.length,
       hits_mean: Math.round(hits / options.visitors),
       row_bytes: Math.round(await rowBytes(0)),
-      // Three ids are kept of those.
+      // Of these ids, three are kept.
       row_bytes_logged_in: Math.round(await rowBytes(5)),
       ...Object.fromEntries(STRENGTHS.map((strength, i) => [`ndcg_at_10_of_${strength}`, ndcg[i]])),
       gain_at_03: round(ndcg[STRENGTHS.indexOf(0.3)] / ndcg[0] - 1),

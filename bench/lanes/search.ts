@@ -2,12 +2,12 @@
  * Question: what does a search cost over HTTP, and how much of it is not the engine?
  * Workload: the queries of `--queries` (one JSON object of search parameters a line) as multi-search requests of one,
  * over keep-alive sockets from a load process of its own: closed loops on 1, 2, 4 and 16 connections and of
- * `--connections` (peak), then fixed arrival rates of 30, 60 and 90 % of the peak; all of it by a program without
- * search workers and by one with one. Processor time of server and load is told apart, since they share the machine.
+ * `--connections` (peak), then fixed arrival rates of 30, 60 and 90 % of the peak; all of it with and
+ * without a search worker. Processor time of server and load is reported separately, because they share the machine.
  * Excluded: TLS and the network. `--mixed` repeats the fixed rate while events and documents stream in. `--rules`
- * asks on one connection again with a thousand rules, a linear rerank and diversity, and says what they cost beyond
- * the engine call: the median over HTTP less the median of the engine call, which `explain` tells of the same
- * searches.
+ * asks on one connection again with a thousand rules, a linear rerank and diversity, and reports what they cost
+ * beyond the engine call: the median over HTTP minus the median of the engine call, which `explain` reports for the
+ * same searches.
  */
 import { availableParallelism } from "node:os"
 import { searchWorkersDefault } from "../../src/config.ts"

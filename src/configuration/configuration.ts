@@ -45,10 +45,10 @@ export interface ConfigurationShape {
   /**
    * Runs the effect in a transaction, reads the changed row into memory here and everywhere, then answers. Rooms do not
    * write to memory themselves. The change is in the audit log, in the same transaction. Fails with
-   * ConfigurationUnavailable if it is stored but not everybody could be reached. Cost: a transaction, four statements
-   * of the audit log and a point read; among several processes also one notification to each and the slowest one's
-   * point read, at most a lease for a process that is gone, two for one that cannot read. Writes of an installation
-   * commit one at a time.
+   * ConfigurationUnavailable if the change is stored but not every process could be reached. Cost: a transaction, four
+   * statements of the audit log and a point read. With several processes, also a notification to each and the point
+   * read of the slowest; it waits at most one lease for a process that ended, two for one that cannot read. An
+   * installation commits its writes one at a time.
    */
   readonly write: <A, E>(
     change: Change,

@@ -33,7 +33,7 @@ const STREAM_SILENCE_MS = 30_000
 /** How long a sender that continues after a refusal has to read the answer. */
 const LINGERING_MS = 30_000
 
-/** More is held for requests than may be (`request-memory.ts`). */
+/** Requests hold more memory than they may (`request-memory.ts`). */
 export const outOfMemory = (): Throttled =>
   new Throttled({
     message: "Too much is held in memory for this organization's requests at this moment; send it again later.",
@@ -106,7 +106,7 @@ interface Ending {
   end: () => void
 }
 /**
- * Bodies being received. One clock for all: a timer each takes two hundredths of a small request. Removing one must
+ * Bodies being received. They share one clock, because a timer for each takes 2 % of a small request. Removing one must
  * empty it (`ARCHITECTURE.md`).
  */
 const endings = new Set<Ending>()

@@ -21,16 +21,16 @@ type PayloadType = "json" | "jsonl" | "bytes"
 type SuccessType = "json" | "jsonl" | "event_stream" | "web_socket" | "text" | "html" | "bytes"
 
 /**
- * A request that is answered with success by an organization that has what it names; `test/contract/examples.test.ts`
- * furnishes one and sends them all.
+ * A request that succeeds for an organization in which everything that it names exists.
+ * `test/contract/examples.test.ts` creates such an organization and sends every example.
  */
 interface Example {
-  /** By the names in the path; ids that the program generates come from `sample-ids.ts`. */ readonly params?: Readonly<
+  /** Path parameters by name; ids that the program generates come from `sample-ids.ts`. */ readonly params?: Readonly<
     Record<string, string>
   >
   readonly query?: Readonly<Record<string, string>>
-  /** Beside the key's own. */ readonly headers?: Readonly<Record<string, string>>
-  /** JSON, or the text of a body that is not. */ readonly body?: unknown
+  /** In addition to the header with the key. */ readonly headers?: Readonly<Record<string, string>>
+  /** A JSON value, or the text of any other body. */ readonly body?: unknown
 }
 type NamesIn<P extends string> = P extends `${string}/:${infer Name}/${infer Rest}`
   ? Name | NamesIn<`/${Rest}`>
@@ -83,7 +83,7 @@ export interface Operation<
   /** `/v1/collections/:collectionName`. */ readonly path: `/${string}`
   readonly plane: Plane
   readonly scope: Sc
-  /** By names in the path; names that are absent are any text. */
+  /** Path parameters by name; those without a schema accept any text. */
   readonly params: { readonly [Name in keyof P]?: Schema.Codec<P[Name], unknown, never, never> }
   readonly query: Schema.Codec<Q, unknown, never, never> | undefined
   readonly payload: Schema.Codec<B, unknown, never, never> | undefined
@@ -144,7 +144,7 @@ interface OperationOptions<
   readonly example: ExampleOf<P, Q, B>
   readonly method: Method
   readonly path: P
-  /** By names in the path: the type of each; names that are absent are any text. */
+  /** The type of each path parameter by name; those without a schema accept any text. */
   readonly params?: PS & { readonly [Name in Exclude<keyof PS, NamesIn<P>>]: never }
   readonly plane: Plane
   readonly scope: Sc

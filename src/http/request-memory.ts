@@ -86,8 +86,8 @@ export class RequestMemory {
   }
 
   /**
-   * An answer was handed over: over the share, those that have not been read for longest are cut off, and this one
-   * never.
+   * An answer was handed over. If its holder now exceeds its share, the answers that have been unread for longest are
+   * cut off, but never this one.
    */
   cutOffBehind(held: HeldMemory): void {
     const holder = this.#holders.get(held.holder)
@@ -100,7 +100,7 @@ export class RequestMemory {
     if (held.answerBytes > 0) holder.answers.add(held)
   }
 
-  /** For an answer being made: unread answers of its holder give way to it, if that is enough. */
+  /** Makes room for an answer in progress by cutting off unread answers of its holder, if that frees enough. */
   makeRoom(held: HeldMemory, bytes: number): boolean {
     const holder = this.#holders.get(held.holder)
     if (holder === undefined) return false
@@ -165,7 +165,8 @@ export class HeldMemory {
   }
 
   /**
-   * The body holds `bytes` now. False, and nothing is changed: more than may be. Less than before is always granted.
+   * The body holds `bytes` from now on. Returns false and changes nothing if that is too much; less than before is
+   * always granted.
    */
   reserve(bytes: number): boolean {
     return this.#set(bytes, this.#decoder, this.#writing, this.#answer, bytes <= this.#body)

@@ -39,12 +39,12 @@ const SENTENCES_MAX = 400
 /** Words of the previous sentence, which a pronoun may stand for; they rank a sentence but support nothing. */
 const BEFORE = 0.3
 const PASSAGE = 0.15
-/** A sentence beside the best one is included from this share of the best score on. */
+/** A further sentence is included if it has at least this share of the best score. */
 const ALSO = 0.5
 
-/** What is longer is no sentence of a reader's. */
+/** Longer texts are not sentences that anybody reads. */
 const SENTENCE_CHARACTERS_MAX = 1_000
-/** Sentences that talk to a model are never said, whoever asks. */
+/** Sentences that give a model instructions are never quoted. */
 const isQuotable = (sentence: string): boolean => sentence.length <= SENTENCE_CHARACTERS_MAX && !isInstruction(sentence)
 
 const segmenters = new Map<string, Intl.Segmenter>()
@@ -55,7 +55,7 @@ const segmenterOf = (language: string): Intl.Segmenter => {
   if (segmenters.size < 40) segmenters.set(language, segmenter)
   return segmenter
 }
-/** `Dr. King`, `No. 5`, `J. Smith`, `z. B.`: an end that is none. A letter behind a number is a unit. */
+/** A full stop that ends no sentence: `Dr. King`, `No. 5`, `J. Smith`, `z. B.`. A letter after a number is a unit. */
 const ABBREVIATED =
   /(?:^|[\s(])(?:(?<!\d\s)\p{L}|Dr|Mr|Ms|Mrs|St|Jr|Sr|Nos?|Sra?|Dra?|bzw|ca|Nr|vgl|Prof|Gen|Gov|Sen|vs)\.\s*$/u
 /** Characters that are looked at for it: a text of abbreviations alone is read once. */
@@ -85,8 +85,8 @@ export const sentencesOf = (text: string, language: string): ReadonlyArray<{ tex
 interface Question {
   readonly text: string
   readonly terms: Terms
-  /** How much a word says, from how few documents contain it. */ readonly weightOf: (term: string) => number
-  /** Below this coverage of a sentence nothing is answered. */ readonly threshold: number
+  /** The rarer a word is among the documents, the higher its weight. */ readonly weightOf: (term: string) => number
+  /** The question is refused if no sentence covers this share of it. */ readonly threshold: number
   /** 1 to 3. */ readonly sentences_max: number
 }
 
@@ -161,7 +161,7 @@ export const extract = (question: Question, passages: ReadonlyArray<Passage>): E
   const [first] = ranked
   const worth = ALSO * first!.score
   const others = first!.titled > 0 ? ALSO * first!.more : 0
-  // Two documents that say the same say it once.
+  // A sentence that two documents contain is quoted once.
   const said = new Set<string>()
   const distinct = ranked.filter(({ text }) => !said.has(text) && said.add(text))
   return {

@@ -28,7 +28,9 @@ interface Batch {
   readonly line: Line
   readonly entries: ReadonlyArray<Entry>
   /** The readable ones, in order. */ readonly parts: ReadonlyArray<Part>
-  /** What the previous batch is about to leave. */ readonly before: KnownDocuments | undefined
+  /** Documents as the previous batch, still being written, will leave them. */ readonly before:
+    | KnownDocuments
+    | undefined
 }
 /** By `documentKey`. */
 export type KnownDocuments = ReadonlyMap<string, DocumentVersion>
@@ -80,7 +82,7 @@ export const makeApplyBatch = Effect.gen(function* () {
     const known = documents.filter(isKnown)
     const fresh = documents.filter((one) => !isKnown(one))
     if (fresh.length > 0) yield* store.add(fresh, at)
-    // A deletion of long ago may be forgotten in this very moment.
+    // The record of an old deletion may expire at this moment.
     if (known.length > 0 && (yield* store.renew(known, at)) < known.length) yield* store.restore(known, at)
   })
   const record = Effect.fnUntraced(function* (
@@ -96,7 +98,7 @@ export const makeApplyBatch = Effect.gen(function* () {
       ))
     )
       return yield* new ClaimLost({ message: "Another process applies this partition." })
-    // A connector that was deleted meanwhile takes what it left with it.
+    // Nothing is recorded for a connector that was deleted meanwhile.
     const living = yield* repository.living([...found.states.keys()])
     const documents = found.documents.filter(({ connectorId }) => living.has(connectorId))
     const entries = found.entries.filter(({ connectorId }) => living.has(connectorId))

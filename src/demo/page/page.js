@@ -14,7 +14,7 @@ void (async () => {
   narrow.addEventListener("change", placeFilters)
   const openDrawer = document.querySelector("#filters-open")
   openDrawer.addEventListener("click", () => drawer.showModal())
-  // Beside the drawer there is nothing but what lies behind it.
+  // A click to the right of the drawer is on its backdrop.
   drawer.addEventListener("click", (event) => {
     if (event.target === drawer && event.clientX > drawer.getBoundingClientRect().right) drawer.close()
   })
@@ -113,7 +113,7 @@ void (async () => {
     meaningNote.textContent = text
     meaningNote.hidden = text === ""
   }
-  /** The search once more by what it means; undefined leaves it to the words, and says why. */
+  /** Searches again by meaning; undefined if the search stays one by words, and the page says why. */
   const byMeaning = async ({ collection: _of, ...parameters }) => {
     if (!meaning.checked || (parameters.q ?? "").trim().length < 3 || parameters.sort !== undefined) {
       note("")
@@ -148,7 +148,8 @@ void (async () => {
   }
 
   /**
-   * What was searched instead of what was typed, and which of its words name a value: pressing it makes that a filter.
+   * The query that was searched instead of the typed one, and the words that name a facet value: pressing one makes it
+   * a filter.
    */
   const understoodBox = document.querySelector("#understood")
   const filterable = ["department", "brand", "color"]
@@ -262,7 +263,7 @@ void (async () => {
       attribute: "rating",
       max: 5,
       templates: {
-        // What is read aloud is what is shown.
+        // Screen readers read the same text that is shown.
         item: ({ count, cssClasses, url, value }, { html }) => {
           const shown = html`<span class="stars" aria-hidden="true">${"★".repeat(value)}${"☆".repeat(5 - value)}</span>
             <span>${value} & up</span>

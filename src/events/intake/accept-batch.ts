@@ -134,7 +134,8 @@ const paid = (event: Draft): void => {
 }
 
 /**
- * Texts that `identifier` and `words` would leave as they are; some long ones are not looked at closely, and are no.
+ * Whether `identifier` and `words` would leave a text unchanged. Some long texts are not examined, and the answer is
+ * no.
  */
 const isIdentifier = (value: unknown, bytes_max: number): boolean =>
   typeof value === "string" && value !== "" && value.length * 3 <= bytes_max && !hasNul(value) && value.isWellFormed()
@@ -233,7 +234,7 @@ const isNormal = (entry: Record<string, unknown>, now: number): boolean => {
   return hasCollection && hasTimestamp
 }
 
-/** Reads a field that names something; false for one that is none of these. */
+/** Reads a field that is a name or an id; returns false for any other field. */
 const readName = (event: Draft, key: string, value: unknown): boolean => {
   switch (key) {
     case "type":
@@ -274,7 +275,7 @@ const readName = (event: Draft, key: string, value: unknown): boolean => {
   }
 }
 
-/** Reads a field that says something of the event; false for one that is none of these. */
+/** Reads a field that describes the event; returns false for any other field. */
 const readFact = (event: Draft, key: string, value: unknown): boolean => {
   switch (key) {
     case "timestamp":

@@ -41,8 +41,8 @@ export interface Offer {
 }
 
 /**
- * The level up to which each may send, per weight, so that together they send at most `capacity`: those that offer less
- * than level × weight keep their own rate, and the rest is shared. Infinity when all fit. O(n log n).
+ * The level up to which each may send, per weight, so that together they send at most `capacity`: those that send less
+ * than level × weight keep their rate, and the others share the rest. Infinity when all fit. O(n log n).
  */
 export const fairLevel = (offers: ReadonlyArray<Offer>, capacity: number): number => {
   let left = capacity
@@ -149,7 +149,7 @@ export class AdmissionControl {
     }
     if (this.behind_ms <= this.#shareFrom_ms || this.#senders.size < 2) {
       this.#given = Math.min(1, this.#given * 1.2)
-      // Half the bound, so that it does not flutter.
+      // Half the bound, so that it does not switch on and off.
       if (this.behind_ms <= this.#shareFrom_ms / 2 || this.#senders.size < 2) this.#level = Number.POSITIVE_INFINITY
       else if (this.#level < Number.POSITIVE_INFINITY) this.#share(now)
       return
@@ -168,8 +168,8 @@ export class AdmissionControl {
     }))
     const capacity = this.#drain * this.#given
     const level = fairLevel(offers, capacity)
-    // Everything fits and yet it is behind: the backlog must drain first, so everybody keeps an even share and small
-    // senders feel nothing.
+    // Everything fits and yet it is behind: the backlog must drain first, so everybody gets an equal share, which
+    // does not limit small senders.
     this.#level =
       level === Number.POSITIVE_INFINITY ? capacity / offers.reduce((sum, { weight }) => sum + weight, 0) : level
     if (begins)

@@ -19,19 +19,19 @@ export type IngestChange =
 export interface IngestBatch {
   /** At most `BATCH_CHANGES_MAX`, and about `BATCH_BYTES_MAX` as JSON. */ readonly changes: ReadonlyArray<IngestChange>
   /**
-   * Records, rows or pages behind which the batch ends, counted from the beginning of the source. Never less than
+   * How many records, rows or pages of the source have been read at the end of this batch. Never less than in the batch
    * before.
    */
   readonly cursor: number
-  /** What was read for it, with what could not be read. */ readonly fetched: number
+  /** Records read for this batch, those that could not be read included. */ readonly fetched: number
   /** What could not be read: `id` names the record, row (`line 12`) or address. */
   readonly errors: ReadonlyArray<{ readonly id: string; readonly error: string }>
-  /** Of the whole source, 0..1, where it is known. */ readonly progress?: number | undefined
-  /** What the source must know to go on from the cursor; kept with it. */
+  /** Share of the whole source that has been read, 0..1, if known. */ readonly progress?: number | undefined
+  /** What the source needs in order to continue from the cursor; stored with it. */
   readonly state?: Readonly<Record<string, unknown>> | undefined
-  /** Rows of the source, in the transaction that stores the cursor. */
+  /** Writes the source's own rows, in the transaction that stores the cursor. */
   readonly alongside?: Effect.Effect<void, SqlError.SqlError> | undefined
-  /** The source is as the pass before left it: nothing is read, and nothing is missing. */
+  /** The source has not changed since the previous pass: nothing is read, and nothing counts as missing. */
   readonly isUnchanged?: boolean | undefined
 }
 export const BATCH_CHANGES_MAX = 500
@@ -47,13 +47,14 @@ export interface IngestTask<Config> {
   readonly collection: string
   readonly config: Config
   readonly place: IngestPlace
-  /** Which pass this is over the same source: 1 for the first, more for a job of a schedule. */ readonly pass: number
+  /** How many passes over the same source this schedule has begun, this one included; 1 without a schedule. */ readonly pass: number
 }
 
-/** The job ends: why, as its owner reads it. */
+/** Ends the job; the message is shown to its owner. */
 export class IngestFailed extends Schema.TaggedError<IngestFailed>()("IngestFailed", { message: Schema.String }) {}
 /**
- * Not now: the job goes on from its cursor after `after_s`, and fails with the message when that was tried five times.
+ * The source is temporarily unavailable: the job continues from its cursor after `after_s` seconds. After five attempts
+ * it fails with the message.
  */
 export class IngestLater extends Schema.TaggedError<IngestLater>()("IngestLater", {
   message: Schema.String,
@@ -61,46 +62,46 @@ export class IngestLater extends Schema.TaggedError<IngestLater>()("IngestLater"
 }) {}
 
 /**
- * `import`: busy with reading, two jobs of a process at a time. `wait`: waits for others most of the time (a crawl),
- * sixteen of a process.
+ * `import`: limited by the processor, so two jobs run per process. `wait`: mostly waits for other servers (a crawl), so
+ * sixteen run per process.
  */
 export type IngestLoad = "import" | "wait"
 
 interface IngestWrites {
   readonly action?: WriteAction
-  /** Indexes again what is stored under the id. */ readonly isRewrite?: boolean
-  /** Of sources whose values are texts: numbers and flags become what their fields are. */
+  /** Indexes the stored document again. */ readonly isRewrite?: boolean
+  /** For sources whose values are texts: they are converted to the types of their fields. */
   readonly dirtyValues?: DirtyValues
 }
 export interface IngestSource<Config> {
-  /** As jobs name it. */ readonly name: string
+  /** The name by which jobs refer to it. */ readonly name: string
   /**
-   * What a job's `config` says, beside `create_collection` and `confirm_deletes`, which are of every source; a wrong
-   * one is a 400 that names every wrong field.
+   * The schema of a job's `config`, without `create_collection` and `confirm_deletes`, which every source has. An
+   * invalid one is a 400 that names every wrong field.
    */
   readonly config: Schema.Codec<Config, unknown>
   readonly load: IngestLoad
-  /** Fields of the config that are sealed where it is kept and shown to nobody. */
+  /** Fields of the config that are sealed at rest and never shown. */
   readonly secrets?: ReadonlyArray<string> | undefined
-  /** Whether a job may delete what a complete pass did not bring (`full: true`). */
+  /** Whether a job may delete documents that a complete pass did not contain (`full: true`). */
   readonly isFull: (config: Config) => boolean
-  /** How documents are written; upserts where absent. */
+  /** How documents are written; by default they are upserted. */
   readonly writes?: ((config: Config) => IngestWrites) | undefined
-  /** What is wrong with a config whose every field is right, such as one of two that is missing. */
+  /** What is wrong with a config whose fields are valid one by one, for example if one of two is required. */
   readonly refuses?: ((config: Config) => string | undefined) | undefined
-  /** Why it cannot be done again by a schedule; absent where it always can. */
+  /** Why a schedule cannot repeat the job; absent if it always can. */
   readonly unrepeatable?: ((config: Config) => string | undefined) | undefined
   /**
-   * What of the config stays with the job: texts that are too large for a row go elsewhere, before there is a job.
-   * Absent: all of it.
+   * The part of the config that is stored with the job. Texts too large for a row are stored elsewhere, before the job
+   * is created. By default all of it is stored.
    */
   readonly keep?:
     | ((organizationId: string, jobId: string, config: Config) => Effect.Effect<Config, FeedSpaceExhausted>)
     | undefined
-  /** Lazy: the next batch is read when the last one is written. Closes what it opened with the scope. */
+  /** Lazy: a batch is read after the previous one was written. What it opens is closed with the scope. */
   readonly read: (
     task: IngestTask<Config>
   ) => Effect.Effect<Stream.Stream<IngestBatch, IngestFailed | IngestLater>, IngestFailed | IngestLater, Scope.Scope>
-  /** Of a job that is over or was deleted: what it left behind (files, rows). */
+  /** Removes files and rows that a job left behind, once it has ended or was deleted. */
   readonly forget?: ((organizationId: string, jobId: string) => Effect.Effect<void>) | undefined
 }

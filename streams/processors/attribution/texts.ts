@@ -1,5 +1,5 @@
 /** Texts of events and searches in the form that is counted, and the keys that visits and query ids are kept under. */
-import { cutBytes, normalizeQuery, storable } from "@dowser/log/normalize-query"
+import { cutBytes, storable } from "@dowser/log/normalize-query"
 
 const DIMENSION_BYTES_MAX = 64
 const NAME_BYTES_MAX = 256
