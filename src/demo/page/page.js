@@ -148,8 +148,7 @@ void (async () => {
   }
 
   /**
-   * The query that was searched instead of the typed one, and the words that name a facet value: pressing one makes it
-   * a filter.
+   * The query that was searched instead of the typed one; pressing a word of it that names a facet value filters by it.
    */
   const understoodBox = document.querySelector("#understood")
   const filterable = ["department", "brand", "color"]

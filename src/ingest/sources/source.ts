@@ -47,7 +47,8 @@ export interface IngestTask<Config> {
   readonly collection: string
   readonly config: Config
   readonly place: IngestPlace
-  /** How many passes over the same source this schedule has begun, this one included; 1 without a schedule. */ readonly pass: number
+  /** How many passes over the same source this schedule has begun, this one included; 1 without a schedule. */
+  readonly pass: number
 }
 
 /** Ends the job; the message is shown to its owner. */
