@@ -33,7 +33,7 @@ export interface LoadResult {
   readonly latencies_ms: ReadonlyArray<number>
   /** Sum of `accepted` in answers that have it. */ readonly accepted: number
   readonly processor_s: number
-  /** How late each due request was sent: the part of a latency that is not the server's. Empty in a closed loop. */
+  /** How late the load noticed that each request was due: not the server's doing. Empty in a closed loop. */
   readonly late_ms: ReadonlyArray<number>
   /**
    * Durations of one fixed loop, run ten times a second: a shared machine becomes slower and faster by a half within

@@ -12,6 +12,7 @@ import {
   warmUp,
   writeAnswer
 } from "../../engine-sdk/src/operations/mod.ts"
+import { ROUNDS_FIRST } from "../../src/runtime/warm-start.ts"
 import { ownMb, processorSeconds, round } from "../harness/harness.ts"
 import { contextOver, imported } from "../inputs/filled.ts"
 
@@ -82,13 +83,12 @@ const COMPILED = 200
 if (job.small !== undefined)
   for (let i = 0; i < COMPILED; i++) for (const asked of Object.values(job.searches)) await took_ms(asked, job.small)
 /** Threads for searches that take long come up one and two seconds after there is something to search. */
-const THREADS_UP_MS = 3_000,
-  PRACTICE_ROUNDS = 12
+const THREADS_UP_MS = 3_000
 const practised = async (): Promise<{ readonly took_ms: number; readonly processor_ms: number }> => {
   await pause(THREADS_UP_MS)
   const from = performance.now(),
     before_ms = processor_ms()
-  await warmUp({ ...context, engine }, job.collection, PRACTICE_ROUNDS)
+  await warmUp({ ...context, engine }, job.collection, ROUNDS_FIRST)
   return { took_ms: round(performance.now() - from, 1), processor_ms: round(processor_ms() - before_ms, 1) }
 }
 const practice = job.practised ? await practised() : undefined

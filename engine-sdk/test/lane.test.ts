@@ -11,6 +11,7 @@ import type { SearchAnswer, SearchPlan } from "../src/plan.ts"
 import type { Filter } from "../src/filter.ts"
 import type { LocalEngine } from "../src/memory/local-engine.ts"
 import { answerToJson } from "../src/search/answer/answer-json.ts"
+import { slowFilter } from "./slow-filter.ts"
 import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
 
 const DOCS = 30_000
@@ -33,24 +34,7 @@ const schema = suiteSchema("c", [
   suiteField("place", "geopoint"),
   suiteField("float", "float", { facet: true })
 ])
-/** Slow on any thread: the angle of every document to thousands of corners. */
-const slow: Filter = {
-  kind: "not",
-  filter: {
-    kind: "geo",
-    field: "place",
-    areas: [
-      {
-        kind: "polygon",
-        exactFilterRadius_m: 0,
-        points: Array.from({ length: 300 }, (_corner, i): [number, number] => [
-          80 + Math.sin((i / 300) * Math.PI * 2),
-          10 + Math.cos((i / 300) * Math.PI * 2)
-        ])
-      }
-    ]
-  }
-}
+const slow = slowFilter(300)
 const cheap: Filter = {
   kind: "not",
   filter: {

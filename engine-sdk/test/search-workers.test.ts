@@ -14,6 +14,7 @@ import type { LocalEngine } from "../src/memory/local-engine.ts"
 import { OtherThreads } from "../src/memory/other-threads.ts"
 import type { SearchAnswer, SearchPlan } from "../src/plan.ts"
 import { answerToJson } from "../src/search/answer/answer-json.ts"
+import { slowFilter } from "./slow-filter.ts"
 import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
 
 const DOCS = 4_000
@@ -30,25 +31,8 @@ const documentOf = (namespace: string, i: number) => ({
   big: 9_007_199_254_740_000n + BigInt(i % 1_000),
   place: [i % 90, i % 180]
 })
-/** Slow on any thread: the angle of every document to thousands of corners. */
 const heavy = suitePlan("c", {
-  filter: {
-    kind: "not",
-    filter: {
-      kind: "geo",
-      field: "place",
-      areas: [
-        {
-          kind: "polygon",
-          exactFilterRadius_m: 0,
-          points: Array.from({ length: 20_000 }, (_corner, i): [number, number] => [
-            80 + Math.sin((i / 20_000) * Math.PI * 2),
-            10 + Math.cos((i / 20_000) * Math.PI * 2)
-          ])
-        }
-      ]
-    }
-  },
+  filter: slowFilter(20_000),
   cutoff_ms: 10_000
 })
 const facet = (field: string): SearchPlan["facets"][number] => ({

@@ -14,8 +14,8 @@ import {
   search,
   warmUp
 } from "../src/operations/mod.ts"
-
 import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
+import { slowFilter } from "./slow-filter.ts"
 import { OtherThreads } from "../src/memory/other-threads.ts"
 
 const DOCS = 1_500
@@ -26,26 +26,7 @@ const schema = suiteSchema("shop", [
   suiteField("price", "float", { sort: true }),
   suiteField("place", "geopoint")
 ])
-/** Slow on any thread: the angle of every document to thousands of corners. */
-const heavy = suitePlan("shop", {
-  filter: {
-    kind: "not",
-    filter: {
-      kind: "geo",
-      field: "place",
-      areas: [
-        {
-          kind: "polygon",
-          exactFilterRadius_m: 0,
-          points: Array.from({ length: 20_000 }, (_corner, i): [number, number] => [
-            80 + Math.sin((i / 20_000) * Math.PI * 2),
-            10 + Math.cos((i / 20_000) * Math.PI * 2)
-          ])
-        }
-      ]
-    }
-  }
-})
+const heavy = suitePlan("shop", { filter: slowFilter(20_000) })
 const documentOf = (i: number) => ({
   id: `d${i}`,
   title: `walnut kitchen table ${i % 70}`,

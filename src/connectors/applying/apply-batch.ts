@@ -28,9 +28,8 @@ interface Batch {
   readonly line: Line
   readonly entries: ReadonlyArray<Entry>
   /** The readable ones, in order. */ readonly parts: ReadonlyArray<Part>
-  /** Documents as the previous batch, still being written, will leave them. */ readonly before:
-    | KnownDocuments
-    | undefined
+  /** Documents as the previous batch, which is still being recorded, leaves them. */
+  readonly before: KnownDocuments | undefined
 }
 /** By `documentKey`. */
 export type KnownDocuments = ReadonlyMap<string, DocumentVersion>

@@ -47,7 +47,7 @@ export interface IngestTask<Config> {
   readonly collection: string
   readonly config: Config
   readonly place: IngestPlace
-  /** How many passes over the same source this schedule has begun, this one included; 1 without a schedule. */
+  /** Number of this pass over the same source, from 1; only the job of a schedule makes more than one. */
   readonly pass: number
 }
 
@@ -55,7 +55,7 @@ export interface IngestTask<Config> {
 export class IngestFailed extends Schema.TaggedError<IngestFailed>()("IngestFailed", { message: Schema.String }) {}
 /**
  * The source is temporarily unavailable: the job continues from its cursor after `after_s` seconds. After five attempts
- * it fails with the message.
+ * without progress it fails with the message.
  */
 export class IngestLater extends Schema.TaggedError<IngestLater>()("IngestLater", {
   message: Schema.String,
