@@ -7,7 +7,11 @@ import { addressOf } from "./places.ts"
 import type { GuideSite } from "./site.ts"
 
 const HITS_MAX = 10
-const CUTOFF_MS = 50
+/**
+ * The worst of 100 characters takes 20 ms once the code is compiled. The first search of a process on a busy machine
+ * takes a multiple of that, and a search that is cut off says that it found nothing.
+ */
+const CUTOFF_MS = 1_000
 /** Of a text below one heading; what is beyond it is not searched. */
 const TEXT_CHARACTERS_MAX = 20_000
 const fields = {
