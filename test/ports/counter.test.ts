@@ -180,6 +180,29 @@ it.live("units that are returned after the wait for them can be taken, by the sa
   )
 )
 
+it.live("units that others return while this process stalls are not refused", () =>
+  inDatabase((address) =>
+    Effect.gen(function* () {
+      const STALL_MS = 1_300
+      const budget = minute("stalled", 60)
+      const far = yield* member(address, durable)
+      // Stalls after the exchange that recalls, once the wait for the others has begun.
+      const near = yield* member(address, {
+        ...durable,
+        onUsed: () => {
+          // After what arrived was read, so that the timers that are due come first.
+          setImmediate(() => {
+            const until = performance.now() + STALL_MS
+            while (performance.now() < until);
+          })
+        }
+      })
+      assert.strictEqual(yield* passes(far, budget, 1), 1)
+      assert.strictEqual(yield* passes(near, budget, 60), 59)
+    })
+  )
+)
+
 it.live("processes that report at the same time lose nothing", () =>
   inDatabase((address) =>
     Effect.gen(function* () {

@@ -2,13 +2,14 @@
  * A counter of budgets leased from Postgres: the table decides, the exchanger talks to Postgres, and one fiber does so
  * for all callers. Waiting happens here.
  */
-import { Clock, Deferred, Effect, Queue } from "effect"
+import { Clock, Deferred, Effect, Option, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Budget, type Counter, type CounterOptions, CounterUnavailable } from "../counter.ts"
 import { type BudgetEntry, BudgetTable } from "./budget-table.ts"
 import { EXHAUSTED_MS } from "./exchange.ts"
 import { Exchanger } from "./exchanger.ts"
 import { Heartbeat } from "./heartbeat.ts"
+import { settlesWithin } from "./settles-within.ts"
 import { Availability, STATEMENT_MAX_MS, TimelyStatements } from "./statements.ts"
 
 /** How often usage is reported. */
@@ -128,16 +129,14 @@ class LeasedCounter implements Counter, Recalls {
     Effect.suspend(() => {
       if (!entry.isRecalling || entry.held >= units) return Effect.void
       entry.returned ??= Deferred.makeUnsafe<void>()
-      return Effect.timeoutOrElse(Deferred.await(entry.returned), {
-        duration: Math.min(
-          STATEMENT_MAX_MS,
-          Math.max(RECALL_WAIT_MS, RECALL_STATEMENTS * this.#exchanger.lastStatementMs)
-        ),
+      const time_ms = Math.min(
+        STATEMENT_MAX_MS,
+        Math.max(RECALL_WAIT_MS, RECALL_STATEMENTS * this.#exchanger.lastStatementMs)
+      )
+      return Effect.map(settlesWithin(Deferred.await(entry.returned), time_ms), (settled) => {
         // A process that does not answer is dead or stalled: its units come back with its lease, or count as used.
-        orElse: () =>
-          Effect.sync(() => {
-            if (entry.held < units) entry.exhaustedUntil = Math.min(entry.budget.ends_at, this.#now() + EXHAUSTED_MS)
-          })
+        if (Option.isNone(settled) && entry.held < units)
+          entry.exhaustedUntil = Math.min(entry.budget.ends_at, this.#now() + EXHAUSTED_MS)
       })
     })
 

@@ -1,6 +1,7 @@
 /** Statements that are given up after a second, and whether Postgres is away because it lately did not answer one. */
 import { Cause, Effect, Fiber, type Scope } from "effect"
 import { CounterUnavailable } from "../counter.ts"
+import { settlesWithin } from "./settles-within.ts"
 
 export const STATEMENT_MAX_MS = 1_000
 /** After a failure nobody waits for another until then. */
@@ -28,7 +29,7 @@ export class TimelyStatements {
   run<A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E | CounterUnavailable> {
     return Effect.gen({ self: this }, function* () {
       const fiber = yield* this.#fork(statement)
-      const answer = yield* Effect.timeoutOption(Fiber.await(fiber), STATEMENT_MAX_MS)
+      const answer = yield* settlesWithin(Fiber.await(fiber), STATEMENT_MAX_MS)
       if (answer._tag === "Some") return yield* answer.value
       yield* this.#fork(Fiber.interrupt(fiber))
       return yield* new CounterUnavailable({ message: "Postgres does not answer in time." })
