@@ -21,6 +21,7 @@ import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { BATCH_DOCS, batchOrder } from "./batch-order.ts"
 import { sortSpending, spend } from "../budget/cutoff.ts"
 import { SpareNumbers } from "../spare.ts"
+import { firstNotBefore } from "../sorted.ts"
 
 /** `born`: the batch that brought a value; `changed`: the last one that added to it. */
 export type Age = "born" | "changed"
@@ -288,13 +289,5 @@ const placesIn = (reader: CollectionReader, field: string, batch: number): Reado
   kept.byBatch.set(batch, places)
   return places
 }
-const firstFrom = (order: Uint32Array, seqs: Uint32Array, least: number): number => {
-  let low = 0,
-    high = order.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (seqs[order[middle]] < least) low = middle + 1
-    else high = middle
-  }
-  return low
-}
+const firstFrom = (order: Uint32Array, seqs: Uint32Array, least: number): number =>
+  firstNotBefore(0, order.length, (at) => seqs[order[at]] < least)

@@ -7,6 +7,7 @@ import type { ListSet, ListSets } from "./list-sets.ts"
 import { RowFile } from "./row-file.ts"
 import type { Ordinals, SectionReader } from "./sections.ts"
 import { StringTable } from "./string-table.ts"
+import { firstNotBefore } from "../sorted.ts"
 
 /** Positions of a posting that do not fit into the posting itself: count, then `element << 16 | position`. */
 export const SPILLED = 0x80000000
@@ -83,14 +84,10 @@ export class TextColumn {
   }
   /** Index of the posting of `doc`, else -1. O(log postings). */
   posting(term: number, doc: number): number {
-    let low = this.starts[term],
-      high = this.starts[term + 1]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.docs[middle] < doc) low = middle + 1
-      else high = middle
-    }
-    return low < this.starts[term + 1] && this.docs[low] === doc ? low : -1
+    const { docs } = this,
+      end = this.starts[term + 1]
+    const at = firstNotBefore(this.starts[term], end, (index) => docs[index] < doc)
+    return at < end && docs[at] === doc ? at : -1
   }
 }
 

@@ -8,6 +8,7 @@ import { compareBytes, encodeUtf8 } from "./bytes.ts"
 import type { Segment } from "./segment.ts"
 import { StringTable } from "./string-table.ts"
 import { TokenTable } from "./token-table.ts"
+import { gallop } from "../sorted.ts"
 
 /** Values looked up between two chances to yield. */
 const STEP_MASK = 127
@@ -95,24 +96,7 @@ const lowerBoundFrom = (
   key: Uint8Array,
   start: number,
   end: number
-): number => {
-  let low = from,
-    stride = 1
-  while (
-    low + stride <= size &&
-    compareBytes(bytes, offsets[low + stride - 1], offsets[low + stride], key, start, end) < 0
-  ) {
-    low += stride
-    stride *= 2
-  }
-  let high = Math.min(size, low + stride - 1)
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (compareBytes(bytes, offsets[middle], offsets[middle + 1], key, start, end) < 0) low = middle + 1
-    else high = middle
-  }
-  return low
-}
+): number => gallop(from, size, (at) => compareBytes(bytes, offsets[at], offsets[at + 1], key, start, end) < 0)
 
 let numbers = new Uint32Array(0)
 /** 0, 1, 2, …: one array for all bases of the process, as long as the longest of them. Must not be written to. */

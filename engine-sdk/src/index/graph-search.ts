@@ -6,6 +6,7 @@
 import { Heap } from "./heap.ts"
 import { productIn, type Product } from "./graph-kernel.ts"
 import { SectionReader, type Region, type SegmentMeta } from "./sections.ts"
+import { firstNotBefore } from "../sorted.ts"
 
 /** One byte a number; the largest number of a vector becomes 127. */
 const LARGEST = 127
@@ -195,13 +196,6 @@ export class GraphSearch {
   }
   private upperListOf(node: number, level: number): number {
     const { upper } = this
-    let low = 0,
-      high = upper.length - 1
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (upper[middle] < node) low = middle + 1
-      else high = middle
-    }
-    return this.upperLists[low] + level - 1
+    return this.upperLists[firstNotBefore(0, upper.length - 1, (at) => upper[at] < node)] + level - 1
   }
 }

@@ -8,6 +8,7 @@ import { GeoColumn, NumberColumn, SortColumn, TextColumn, ValueColumn, VectorCol
 import { ListSets } from "./list-sets.ts"
 import { radixOrder } from "./radix-order.ts"
 import { SectionReader, type Region, type SegmentMeta } from "./sections.ts"
+import { firstNotBefore } from "../sorted.ts"
 
 const NONE: number[] = []
 
@@ -93,15 +94,9 @@ export class Segment {
   /** Documents with this insertion number (at most a few). */
   docsOfSeq(seq: number): number[] {
     const order = this.insertionOrder
-    let low = 0,
-      high = order.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.seqs[order[middle]] < seq) low = middle + 1
-      else high = middle
-    }
     const found: number[] = []
-    for (; low < order.length && this.seqs[order[low]] === seq; low++) found.push(order[low])
+    let at = firstNotBefore(0, order.length, (index) => this.seqs[order[index]] < seq)
+    for (; at < order.length && this.seqs[order[at]] === seq; at++) found.push(order[at])
     return found
   }
   private column<A>(kind: string, field: string, probe: string, make: (prefix: string) => A): A | undefined {

@@ -4,6 +4,7 @@
  */
 import { compareBytes, decodeUtf8, encodeUtf8, ByteLog, WordLog } from "./bytes.ts"
 import type { SectionReader } from "./sections.ts"
+import { firstNotBefore } from "../sorted.ts"
 
 export class StringTable {
   readonly bytes: Uint8Array
@@ -22,15 +23,8 @@ export class StringTable {
   }
   /** First entry not below `key`. O(log size). */
   lowerBound(key: Uint8Array): number {
-    let low = 0,
-      high = this.size
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (compareBytes(this.bytes, this.offsets[middle], this.offsets[middle + 1], key, 0, key.length) < 0)
-        low = middle + 1
-      else high = middle
-    }
-    return low
+    const { bytes, offsets, size } = this
+    return firstNotBefore(0, size, (at) => compareBytes(bytes, offsets[at], offsets[at + 1], key, 0, key.length) < 0)
   }
   /** Index of an equal entry, else -1. */
   find(key: Uint8Array): number {
@@ -44,16 +38,11 @@ export class StringTable {
   }
   /** One past the last entry that starts with `key`, searching from `from` (its lower bound). */
   prefixEnd(key: Uint8Array, from: number): number {
-    let low = from,
-      high = this.size
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      const start = this.offsets[middle],
-        end = Math.min(this.offsets[middle + 1], start + key.length)
-      if (compareBytes(this.bytes, start, end, key, 0, key.length) <= 0) low = middle + 1
-      else high = middle
-    }
-    return low
+    const { bytes, offsets, size } = this
+    return firstNotBefore(from, size, (at) => {
+      const start = offsets[at]
+      return compareBytes(bytes, start, Math.min(offsets[at + 1], start + key.length), key, 0, key.length) <= 0
+    })
   }
 }
 

@@ -7,6 +7,7 @@ import type { Document } from "../schema.ts"
 import { spend } from "../budget/cutoff.ts"
 import { allowedBits } from "./filter/filters.ts"
 import type { SearchScope } from "./scope.ts"
+import { firstNotBefore } from "../sorted.ts"
 
 /** Steps of taking the next document, and of parsing a few of its characters. */
 const DOCUMENT_STEPS = 64,
@@ -51,13 +52,5 @@ export const scanPage = (scope: SearchScope, reader: CollectionReader, request: 
     ids.push(reader.views[best].segment.idOf(doc))
   }
 }
-const firstAfter = (order: Uint32Array, seqs: Uint32Array, after: number): number => {
-  let low = 0,
-    high = order.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (seqs[order[middle]] <= after) low = middle + 1
-    else high = middle
-  }
-  return low
-}
+const firstAfter = (order: Uint32Array, seqs: Uint32Array, after: number): number =>
+  firstNotBefore(0, order.length, (at) => seqs[order[at]] <= after)

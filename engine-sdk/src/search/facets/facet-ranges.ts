@@ -3,6 +3,7 @@ import { hasBit } from "../../index/bits.ts"
 import type { FacetRequest } from "../../plan.ts"
 import { spend } from "../../budget/cutoff.ts"
 import { rowsOf, type Counted, type FacetedSet, type Row } from "./facet-rows.ts"
+import { firstNotBefore } from "../../sorted.ts"
 
 /** Turns rows of values into rows of ranges. */
 export const inRanges = (request: FacetRequest, rows: ReadonlyArray<Row>): Row[] => {
@@ -20,14 +21,7 @@ export const inRanges = (request: FacetRequest, rows: ReadonlyArray<Row>): Row[]
 
 /** Ranges are contiguous, so only the last one that starts at or below the value can contain it. */
 const rangeAround = (ranges: FacetRequest["ranges"], value: number): FacetRequest["ranges"][number] | undefined => {
-  let low = 0,
-    high = ranges.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (ranges[middle].from <= value) low = middle + 1
-    else high = middle
-  }
-  const range = ranges[low - 1]
+  const range = ranges[firstNotBefore(0, ranges.length, (at) => ranges[at].from <= value) - 1]
   return range !== undefined && value >= range.from && value < range.to
     ? range
     : ranges.find(({ from, to }) => value >= from && value < to)

@@ -9,6 +9,7 @@ import type { NumberColumn } from "../../index/columns.ts"
 import type { Segment } from "../../index/segment.ts"
 import { nextTurn } from "../../turns.ts"
 import { spendInFilter } from "../../budget/cutoff.ts"
+import { firstNotBefore } from "../../sorted.ts"
 
 interface Steps {
   /** Fine bounds, ascending; the documents of bucket b have values from bound b-1 up to below bound b. */
@@ -174,13 +175,5 @@ export const steppedRange = (
   for (let bucket = to * FINER + 1; bucket <= last; bucket++) add(bucket)
 }
 /** First bound above `value`; bounds.length when there is none. NaN is above all. */
-const upperBound = (bounds: Float64Array, value: number): number => {
-  let low = 0,
-    high = bounds.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (bounds[middle] > value) high = middle
-    else low = middle + 1
-  }
-  return low
-}
+const upperBound = (bounds: Float64Array, value: number): number =>
+  firstNotBefore(0, bounds.length, (at) => !(bounds[at] > value))

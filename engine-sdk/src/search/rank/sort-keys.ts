@@ -18,6 +18,7 @@ import { relatedDocs, relationOf } from "../filter/relations.ts"
 import type { SearchScope } from "../scope.ts"
 import type { SegmentMatches } from "../text/segment-matches.ts"
 import { vectorDistances, type DistanceTable } from "../vector/vectors.ts"
+import { firstNotBefore } from "../../sorted.ts"
 
 /** Distance assigned to a document without a point. */
 const NOWHERE_M = 2_147_483_647
@@ -298,14 +299,7 @@ function* makingClasses(
     if ((doc & CLASSES_STEP_MASK) === CLASSES_STEP_MASK) yield
     if (!hasBit(has, doc)) continue
     const value = sign * values[doc]
-    let low = 0,
-      high = bounds.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (bounds[middle] <= value) low = middle + 1
-      else high = middle
-    }
-    classes[doc] = low + 1
+    classes[doc] = firstNotBefore(0, bounds.length, (at) => bounds[at] <= value) + 1
   }
   segment.derived.set(name, classes)
   return classes

@@ -3,6 +3,7 @@
  * on, plus the best, which get a close look.
  */
 import { record as recordScore, type SegmentMatches } from "../text/segment-matches.ts"
+import { firstNotBefore } from "../../sorted.ts"
 
 /** Number of best documents that are examined word by word. */
 export const CLOSE_LOOK_DOCS = 300
@@ -96,15 +97,9 @@ export class BestDocuments {
     heapScores.sort()
     heap.fill(FREE)
     for (const at of arrived) {
-      let low = 0,
-        high = CLOSE_LOOK_DOCS
-      while (low < high) {
-        const middle = (low + high) >>> 1
-        if (heapScores[middle] < scores[at]) low = middle + 1
-        else high = middle
-      }
-      while (heap[low] !== FREE) low++
-      heap[low] = at
+      let place = firstNotBefore(0, CLOSE_LOOK_DOCS, (other) => heapScores[other] < scores[at])
+      while (heap[place] !== FREE) place++
+      heap[place] = at
     }
     this.least = heapScores[0] - SAME_SCORE
   }

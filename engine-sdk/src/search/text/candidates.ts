@@ -4,6 +4,7 @@
  */
 import { bitsOf, countBits, type Bits, type ReadonlyBits } from "../../index/bits.ts"
 import type { TextColumn } from "../../index/columns.ts"
+import { gallop } from "../../sorted.ts"
 
 /** One word in one field of one segment. */
 export interface PostingList {
@@ -243,22 +244,8 @@ const docsWith = (docs: Uint32Array, lists: ReadonlyArray<PostingList>, word: nu
   return kept.subarray(0, n)
 }
 /** The first posting at or after `doc`, galloping from `at`. */
-export const firstFrom = (docs: Uint32Array, at: number, end: number, doc: number): number => {
-  if (at >= end || docs[at] >= doc) return at
-  let step = 1
-  while (at + step < end && docs[at + step] < doc) {
-    at += step
-    step *= 2
-  }
-  let high = Math.min(at + step, end)
-  at++
-  while (at < high) {
-    const middle = (at + high) >>> 1
-    if (docs[middle] < doc) at = middle + 1
-    else high = middle
-  }
-  return at
-}
+export const firstFrom = (docs: Uint32Array, at: number, end: number, doc: number): number =>
+  gallop(at, end, (index) => docs[index] < doc)
 /** Sets the documents' bits; returns those that were not set before. */
 export const addDocs = (docs: Uint32Array, found: Bits): Uint32Array => {
   const fresh = new Uint32Array(docs.length)
