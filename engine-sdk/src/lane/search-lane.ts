@@ -185,7 +185,7 @@ export class SearchLane {
     const place: Place = {
       thread: new SearchThread(
         this.path,
-        { old_mb: HEAP_MB },
+        { old_mb: HEAP_MB, isForLong: true },
         {
           receive: (message) => {
             const waiting = place.running?.waiting

@@ -33,10 +33,12 @@ export interface KnownSegment {
   readonly sections: ReadonlyMap<string, DerivedSection>
 }
 /**
- * In MB: memory that its searches can hold in addition to the index. Beyond it, the thread ends instead of the program.
+ * `old_mb`: memory that its searches can hold in addition to the index. Beyond it, the thread ends instead of the
+ * program.
  */
-interface ThreadHeap {
+interface ThreadOptions {
   readonly old_mb: number
+  /** Runs long searches, at a lower priority. */ readonly isForLong?: boolean
 }
 interface Side {
   readonly receive: (said: ThreadReport) => void
@@ -51,12 +53,12 @@ export class SearchThread {
   private readonly worker: Worker
   private readonly settled: Promise<void>
   private settle = (): void => {}
-  constructor(path: string, { old_mb }: ThreadHeap, side: Side) {
+  constructor(path: string, { isForLong = false, old_mb }: ThreadOptions, side: Side) {
     this.settled = new Promise((resolve) => {
       this.settle = resolve
     })
     const worker = (this.worker = new Worker(new URL("./search-worker.ts", import.meta.url), {
-      workerData: { path },
+      workerData: { path, isForLong },
       resourceLimits: { maxOldGenerationSizeMb: old_mb }
     }))
     worker.unref()

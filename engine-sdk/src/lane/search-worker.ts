@@ -21,6 +21,7 @@ import { Allowance, Cutoff, GIVE_WAY, within } from "../budget/cutoff.ts"
 import { scanPage } from "../search/scan.ts"
 import type { SearchScope } from "../search/scope.ts"
 import { LmdbReads } from "../store/lmdb-reads.ts"
+import { yieldToQuickSearches } from "../thread-priority.ts"
 import type { Done, Finished, FromLane, Shared, SharedCollection, Task, TaskMessage, ToLane } from "./messages.ts"
 import { packed, type PortableResult, type Texts } from "./portable.ts"
 import { joined, sealed, unsealed } from "./sealed.ts"
@@ -35,7 +36,9 @@ interface OpenCollection {
   early: ReadonlyMap<number, string>
 }
 
-const reads = await LmdbReads.open((workerData as { readonly path: string }).path)
+const { isForLong, path } = workerData as { readonly path: string; readonly isForLong: boolean }
+if (isForLong) yieldToQuickSearches()
+const reads = await LmdbReads.open(path)
 /** Must match exactly what the main thread has recorded for this thread. */
 const kept = new Map<number, OpenCollection>()
 const dictionaries = new Map<string, Map<string, ReadonlyMap<string, string>>>()

@@ -10,6 +10,7 @@ import type { RelevanceUnit, WriteOperation } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { LmdbJournal } from "./lmdb-journal.ts"
 import { SlabPool } from "./slab-pool.ts"
+import { yieldToQuickSearches } from "../thread-priority.ts"
 import { giveWayTo } from "../turns.ts"
 import type { MoreOperations } from "./collection-writer-options.ts"
 import { Writer } from "./writer.ts"
@@ -24,6 +25,7 @@ import {
 
 const port = parentPort
 if (port === null) throw new Error("writer-worker runs in a worker thread only")
+yieldToQuickSearches()
 const post = (message: FromWriter): void => port.postMessage(message)
 const failed = (error: unknown, id?: number): void => {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
