@@ -24,7 +24,7 @@ export interface CrawlOwner {
   readonly jobId: string
   readonly organizationId: string
   readonly collection: string
-  /** Of one list of start addresses: what one crawl knows, another of the same site goes on with. */
+  /** Identifies a list of start addresses; crawls of the same site share what is stored about its pages. */
   readonly site: string
 }
 /** An address of a sitemap; `changed_at` in milliseconds where it says so. */
