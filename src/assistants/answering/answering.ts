@@ -1,6 +1,6 @@
 /**
  * Answers a question: determines what it is about, finds the documents that the caller may see, and returns one to
- * three of their sentences, or the text of an organization's own model. Refuses before calling a model without support.
+ * three of their sentences, or the text of an organization's own model. Unsupported questions are refused first.
  */
 import { Effect } from "effect"
 import { AiProviders } from "../../ai-providers/ai-providers.ts"

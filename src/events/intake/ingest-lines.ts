@@ -1,7 +1,7 @@
 /**
- * `POST /events` as NDJSON: one event per line on one long request, judged and stored in parts, answered once with the
- * totals. Each part is checked like a batch: a token of the key's rate, which also confirms that the key is still
- * valid, and room for its bytes in the plan. A stream that is cut short answers why, with the totals so far.
+ * `POST /events` as NDJSON: one event per line in one long request, judged and stored in parts, answered once with
+ * the totals. Each part is checked like a batch: a token of the key's rate, which also confirms that the key is still
+ * valid, and room for its bytes in the plan. The response to an interrupted stream has the reason and totals so far.
  */
 import { Clock, Effect, Schedule } from "effect"
 import type { Caller } from "../../identity/caller.ts"
