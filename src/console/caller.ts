@@ -5,7 +5,7 @@ import type { MemberRecord, SessionRecord } from "../identity/console-caller.ts"
 export interface OpenedSession {
   readonly session: SessionRecord
   readonly member: MemberRecord
-  /** The only moment at which it exists in plain. */ readonly token: string
+  /** The only moment at which it exists in plain text. */ readonly token: string
 }
 export interface NewMember {
   readonly email: string
