@@ -1,8 +1,8 @@
 /**
  * Turns an operation and its handler into a route. The order of refusals (`docs/contract/errors.md#order-of-refusals`)
- * is the order of this file: the caller's identity and everything that its check decides, then the handler, which looks
+ * is the order in this file: the caller's identity and everything that its check decides, then the handler, which looks
  * up the resource before it reads the body. Query and body are therefore effects that decode when yielded. Every
- * failure and every defect is rendered here. It knows no room: identity's authenticators say whose a request is.
+ * failure and every defect is rendered here. It depends on no room: identity's authenticators find the caller.
  */
 import { type Cause, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"

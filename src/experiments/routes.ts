@@ -32,7 +32,7 @@ const shown = ({ definition, promotion, winner_variant_id, ...row }: StoredExper
 
 const makeFound = Effect.map(Experiments, (experiments) => ({
   experiments,
-  /** To a key, an experiment on a collection outside its scope does not exist. */
+  /** To a key, an experiment on a collection that it may not access does not exist. */
   found: ({ caller, params }: { readonly caller: Caller; readonly params: { readonly experimentId: string } }) =>
     Effect.flatMap(experiments.get(caller.organizationId, params.experimentId), (one) =>
       reachesCollection(caller, one.definition.collection)

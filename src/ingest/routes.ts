@@ -16,7 +16,7 @@ export const routes = Effect.gen(function* () {
   const ingest = yield* Ingest
   const names = yield* CatalogNames
   const contextOf = yield* makeContexts
-  /** To a key, a job on a collection outside its scope does not exist. */
+  /** To a key, a job on a collection that it may not access does not exist. */
   const found = (caller: Caller, id: string) =>
     Effect.flatMap(ingest.get(caller.organizationId, id), (job) =>
       reachesOwnName(contextOf(caller.organizationId), caller, job.collection)

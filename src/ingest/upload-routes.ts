@@ -50,7 +50,7 @@ export const uploadRoutes = Effect.gen(function* () {
     }
     return upload
   })
-  /** To a key, an upload into a collection outside its scope does not exist. */
+  /** To a key, an upload into a collection that it may not access does not exist. */
   const found = Effect.fnUntraced(function* (caller: Caller, id: string) {
     const collection = (yield* feeds.get(caller.organizationId, id))?.upload?.collection
     if (collection === undefined || !reachesOwnName(contextOf(caller.organizationId), caller, collection))

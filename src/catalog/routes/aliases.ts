@@ -11,8 +11,8 @@ import { bodyOf, type Handling, type In } from "./handling.ts"
 type OfAlias = In<{ readonly aliasName: string }>
 
 /**
- * An alias within the key's scope could open a collection outside it; and a key must not move an alias whose target
- * is outside its scope.
+ * A new alias with an allowed name could open a collection that the key may not access, and a key must not move an
+ * alias whose target it may not access.
  */
 const isAliasAllowed = (context: engine.OperationContext, caller: Caller, name: string, target?: unknown): boolean => {
   if (reachesEverything(caller)) return true

@@ -363,7 +363,7 @@ const read = (entry: unknown, now: number): { readonly event: BehaviouralEvent; 
 export interface AcceptOptions {
   /** Index of the first entry: a long NDJSON request is judged in several calls. */
   readonly indexFrom?: number
-  /** False for a collection outside the scope of the caller's key: its entries are refused, the others are not. */
+  /** False for a collection that the caller's key may not access: its entries are refused, the others are not. */
   readonly reaches?: (collection: string) => boolean
 }
 
