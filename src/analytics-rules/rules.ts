@@ -1,4 +1,4 @@
-/** Analytics rules as a caller manages them; a rule outside the key's scope does not exist for the caller. */
+/** Analytics rules as a caller manages them; one about a collection that the key may not access does not exist. */
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { fieldNamed } from "@dowser/engine-sdk/query"
 import { Clock, Effect } from "effect"
@@ -22,7 +22,7 @@ export const shown = ({ collection, event_type, name, params, rule_tag, type }: 
   params
 })
 const missing = () => new NotFound({ message: "Rule not found" })
-/** Whether the key's scope includes the collection that a rule counts and the one to which it publishes. */
+/** Whether the key may access both the collection that a rule counts and the one to which it publishes. */
 const isReached = (caller: Caller, { collection, params }: Rule): boolean =>
   [collection, params.destination_collection].every((name) => name === undefined || reachesCollection(caller, name))
 

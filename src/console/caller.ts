@@ -1,4 +1,4 @@
-/** Types that the parts of the console exchange. */
+/** Types that the parts of the console share. */
 import type { Role } from "../identity/roles.ts"
 import type { MemberRecord, SessionRecord } from "../identity/console-caller.ts"
 

@@ -1,7 +1,7 @@
 /**
  * The meaning of a query for a search that found nothing (`zero_hits_fallback: "semantic"`): the vector to search
  * near, from the collection's first text embedding field whose sources the caller sees completely, or from the
- * vectors beside its schema. The search waits for it only for a moment. Without a vector, for whatever reason,
+ * vectors outside its schema. The search waits for it only for a moment. Without a vector, for whatever reason,
  * nothing is found, as without the fallback.
  */
 import { Context, Effect, Layer, Option, Semaphore } from "effect"

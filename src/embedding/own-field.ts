@@ -1,4 +1,4 @@
-/** The vectors that a collection has beside its schema: their source fields, and the field that holds them. */
+/** The vectors that a collection has outside its schema: their source fields, and the field that holds them. */
 import { Effect } from "effect"
 import type { CollectionSchema } from "@dowser/engine-sdk"
 import { type EmbeddingField, embeddingFieldsOf, type ModelConfig, OWN_VECTORS } from "@dowser/engine-sdk/embedding"

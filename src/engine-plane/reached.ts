@@ -59,7 +59,7 @@ const cascading = (): CollectionNotAllowed =>
       "Documents of a collection that this key does not reach refer to this one and would be deleted with its documents; use a key that reaches both."
   })
 
-/** Refuses to write documents, or copy the schema, if that queries a collection outside the key's scope. */
+/** Refuses to write documents, or copy the schema, if that queries a collection that the key may not access. */
 export const writable = (
   context: OperationContext,
   caller: Caller,
@@ -69,7 +69,7 @@ export const writable = (
     const collection = reachesEverything(caller) ? undefined : resolveCollection(context, name)
     return collection !== undefined && refersBeyond(caller, collection.schema) ? Effect.fail(beyond()) : Effect.void
   })
-/** Refuses to delete documents of a collection if that would delete some outside the key's scope. O(collections). */
+/** Refuses to delete documents if that deletes some of a collection that the key may not access. O(collections). */
 export const deletable = (
   context: OperationContext,
   caller: Caller,

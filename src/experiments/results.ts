@@ -80,7 +80,7 @@ interface Judged extends Estimated {
   readonly compared: ReadonlyArray<Comparison | undefined>
   /** For each variant but the control, the smallest p-value so far, corrected for several variants. */
   readonly p: ReadonlyArray<number>
-  /** For an interleaved run, neither split nor guardrails say anything: all units see both variants. */
+  /** For an interleaved run, neither split nor guardrails are meaningful, because all units see both variants. */
   readonly preference: Preference | undefined
   readonly guardrails: ReadonlyArray<Guardrail>
   readonly split_p: number
@@ -168,7 +168,7 @@ interface Winner {
   readonly metric: Metric
   /** Relative to the control; null for the control itself, and if both rankings are in one list. */
   readonly lift: number | null
-  /** For the control, the largest p-value of the others: all of them are worse. */ readonly p_value: number
+  /** For the control, the largest p-value of the others, because all of them are worse. */ readonly p_value: number
 }
 const toldOf = (
   { definition: { metric, variants } }: StoredRun,

@@ -126,7 +126,7 @@ const endLate = (): void => {
   let next = Infinity
   for (const ending of endings) {
     if (ending.at <= now) ending.end()
-    // A body that advanced has a new deadline.
+    // A body that has received data since has a new deadline.
     if (ending.at > now) next = Math.min(next, ending.at)
   }
   if (next < Infinity) lookAt(Math.max(next, now + LOOK_EVERY_MS), now)

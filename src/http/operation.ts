@@ -98,7 +98,7 @@ export interface Operation<
   readonly bodyBytesMax: number
   /** Errors of this operation in addition to the common refusals (`refusals.ts`). */
   readonly errors: ReadonlyArray<Declared<E>>
-  /** Not counted by the per-key rate. */ readonly isRateFree: boolean
+  /** Does not count towards the per-key rate. */ readonly isRateFree: boolean
   /** An AI operation: with a search key it needs a session, which is checked before query and body are read. */
   readonly isAi: boolean
 }

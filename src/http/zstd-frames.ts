@@ -54,7 +54,7 @@ export const makeZstdFrames = (): ZstdFrames => {
         const kind = (header >> 1) & 3
         if (kind === 3) throw new Error("a zstd frame has a block of no known kind")
         isLast = (header & 1) === 1
-        // A repeated byte is stored once.
+        // A block of one repeated byte stores it once.
         skipped = (kind === 1 ? 1 : header >>> 3) + (isLast && hasChecksum ? 4 : 0)
         break
       }

@@ -9,7 +9,7 @@ export interface Caller {
   /** Parameters in a secured key: they override the request's; `filter_by` is ANDed. */ readonly embedded:
     | Readonly<Record<string, unknown>>
     | undefined
-  /** The one collection that a scoped token reaches. */ readonly index?: string
+  /** The only collection that a scoped token may access. */ readonly index?: string
   /** The search profile that a browser key is bound to. */ readonly profile?: ProfilePin
   readonly sessionId: string | undefined
   /** State of the key's rate bucket, updated as this request takes tokens; undefined without a limit. */

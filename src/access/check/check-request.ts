@@ -32,7 +32,7 @@ class RateToken {
   readonly #now_ms: number
   readonly #onKey: Presented["onKey"]
   readonly #rates: Counter
-  /** The state of the minute, once it has been counted. */
+  /** The state of the minute's budget, once this request was counted. */
   rate: Caller["rate"]
   /** True if no token is available locally and Postgres has not been queried yet. */
   isUnknown = false
@@ -47,7 +47,7 @@ class RateToken {
     this.#rates = rates
   }
 
-  /** The state of the minute for the headers, before anything is taken. */
+  /** Reports the state of the minute's budget for the headers, before anything is taken. */
   show(): void {
     if (this.#onKey === undefined) return
     this.#onKey(

@@ -29,7 +29,7 @@ export interface DecisionInput {
   }
   /** What could not be read of the organization; undefined if nothing. */ readonly damage?: string | undefined
   /** The domain whose subdomains a free organization may list. */ readonly serviceDomain: string | undefined
-  /** The one collection that a scoped token reaches. */ readonly index: string | undefined
+  /** The only collection that a scoped token may access. */ readonly index: string | undefined
   readonly isSecured: boolean
   readonly scope: Scope
   readonly address: string

@@ -17,7 +17,7 @@ import type { Presented } from "../../identity/presented.ts"
 interface Resolved {
   readonly key: KeyRecord
   readonly embedded: Record<string, unknown> | undefined
-  /** The one collection that a scoped token reaches. */ readonly index?: string
+  /** The only collection that a scoped token may access. */ readonly index?: string
   /** The profile that a browser key is bound to. */ readonly profile?: ProfilePin
 }
 /** Why a text resolves to no key: the key is no longer valid, is unknown, or was not looked up. */

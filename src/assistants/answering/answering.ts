@@ -103,7 +103,7 @@ export const makeAnswering = Effect.gen(function* () {
     if (own === undefined || assistant.model === EXTRACTIVE) return undefined
     return assistant.model === undefined ? own : { ...own, model: assistant.model }
   }
-  /** Whether there is anything that a model could answer from. */
+  /** Whether the documents contain anything from which a model could answer. */
   const isSupported = ({ asked, question }: Asking, found: Found, isNearest: boolean): boolean =>
     !asked.assistant.refuse_without_sources ||
     (!isNearest &&

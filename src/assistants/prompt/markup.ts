@@ -91,7 +91,7 @@ export class Markup {
   get #isLineStart(): boolean {
     return LINE_START.test(this.#line.replace(ADDRESS_LIKE, ""))
   }
-  /** Whether a bracket that opened first on the line may close here. */
+  /** Whether the first bracket opened on the line may close here. */
   get #isLabel(): boolean {
     const [before = "", inside] = this.#line.split("[", 2)
     return inside !== undefined && LINE_START.test(before.replace(ADDRESS_LIKE, ""))

@@ -81,7 +81,7 @@ export const makeApplyBatch = Effect.gen(function* () {
     const known = documents.filter(isKnown)
     const fresh = documents.filter((one) => !isKnown(one))
     if (fresh.length > 0) yield* store.add(fresh, at)
-    // The record of an old deletion may expire at this moment.
+    // The row of an old deletion may have expired just now.
     if (known.length > 0 && (yield* store.renew(known, at)) < known.length) yield* store.restore(known, at)
   })
   const record = Effect.fnUntraced(function* (

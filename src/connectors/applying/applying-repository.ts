@@ -36,7 +36,7 @@ export const makeApplyingRepository = Effect.gen(function* () {
         sql<{ id: string }>`SELECT id FROM connectors WHERE id = ANY(${ids}::text[]) ORDER BY id FOR KEY SHARE`,
         (rows) => new Set(rows.map(({ id }) => id))
       ),
-    /** Their ids begin with `base`, and sort in this order. */
+    /** Inserts journal entries whose ids begin with `base` and sort in this order. */
     note: (entries: ReadonlyArray<OwnEntry>, { at, base }: { readonly at: number; readonly base: string }) => {
       const kinds = new Kinds<OwnEntry>(({ attempts, connectorId, error, mapping, op, status }) => [
         connectorId,

@@ -104,7 +104,7 @@ export class Reports {
       ...(range === undefined ? [] : [range[0] === range[1] ? range[0]! : range.join(" - ")])
     ].join(", ")
   }
-  /** The entity that most of some documents name. */
+  /** The entity that most of the given documents name. */
   #strongest(
     documents: Iterable<number>,
     isAsked: (type: string) => boolean

@@ -13,7 +13,7 @@ export type FeedItem =
   | { readonly kind: "state"; readonly state: Readonly<Record<string, unknown>> }
 
 export interface ReaderOptions {
-  /** The field of a row that is its id; `id` where absent. */ readonly idField?: string | undefined
+  /** The field of a row that is its id; `id` if absent. */ readonly idField?: string | undefined
   /** Texts that are numbers in every row of the sample become numbers. */ readonly isTyped?: boolean | undefined
 }
 /** Yields the items of about one chunk at a time. */
