@@ -1,10 +1,9 @@
 /**
- * Question: after a start and after a merge, what does the first search of each kind cost that reads something
- * besides the index? Workload: generated products, facets with a value for most products and for each, relevance, a
- * sort and a range. One search at a time runs in a fresh process whose collection was opened by a search for
- * everything: once as it is (`cold`), once as the service does it, opened but searched by nobody before
- * (`practised`), and once with its code compiled on a small collection. The same follows after an import of a quarter
- * more that ends in one segment. Excluded: HTTP.
+ * Question: after a start and after a merge, what does the first search of each kind cost that reads something besides
+ * the index? Workload: generated products, facets with a value for most products and for each, relevance, a sort and a
+ * range. One search at a time runs in a fresh process whose collection was opened by a search for everything: once as
+ * it is (`cold`), once after the service's own warm-up (`practised`), and once with its code compiled on a small
+ * collection. The same follows after an import of a quarter more that ends in one segment. Excluded: HTTP.
  */
 import { spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"

@@ -22,10 +22,10 @@ export interface FirstSearchesJob {
   /** A small collection with the same fields, searched first to compile the code; undefined: not done. */
   readonly small: string | undefined
   readonly workers: number
-  /** Whether the collection is opened but never searched before the first look, as the service does after a start. */
+  /** Whether to warm up first, as the service does after a start, for a collection that was never searched. */
   readonly practised: boolean
   readonly searches: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-  /** Written between the two looks. */ readonly more: ReadonlyArray<string>
+  /** Written between the two measurements. */ readonly more: ReadonlyArray<string>
 }
 
 const text = await new Response(

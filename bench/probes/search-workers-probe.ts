@@ -37,7 +37,7 @@ const job = JSON.parse(text) as ProbeJob
 const engine = await openEngine({
   path: job.path,
   worker: true,
-  // The cost of a search does not matter here: the probe measures only how searches are sent and to which worker.
+  // Every search is sent, whatever it costs: the probe measures only sending and the choice of a worker.
   searchWorkers: { count: job.workers, documents_min: 0, cost_min_ms: 0, here_share: job.here_share ?? 0 }
 })
 const context = contextOver(engine)

@@ -107,7 +107,7 @@ const SPIN_MS = 200
 const markedSpin = (): number => {
   const from = performance.now()
   while (performance.now() < from + SPIN_MS) {
-    /* The sampler sees this call. */
+    /* Empty: the sampler sees this loop. */
   }
   return (from + performance.now()) / 2
 }

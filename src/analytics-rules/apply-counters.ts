@@ -53,7 +53,7 @@ const valuesOf = (
         : Effect.fail({ message: answer.error.message })
   )
 
-/** The next step of each counter. If the field no longer has an intent's `before`, a new intent is formed. */
+/** The next step of each counter. An intent of this batch is formed again if the field has changed since. */
 const stepsOf = (
   counters: ReadonlyArray<Counter>,
   values: ReadonlyArray<number | undefined>,

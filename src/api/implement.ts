@@ -31,7 +31,7 @@ interface Request<Q, B, P> {
   /** Everything after the `?`, as sent. */ readonly searchText: string
   readonly headers: IncomingMessage["headers"]
   readonly address: string
-  /** Whether this connection is TLS, whatever one to a proxy in front is. */ readonly isEncrypted: boolean
+  /** Whether this connection is TLS; one from a proxy may lack it. */ readonly isEncrypted: boolean
   /** Decoded by the operation's schema when yielded. */ readonly query: Effect.Effect<
     Q,
     InputInvalid | SessionRequired

@@ -33,7 +33,7 @@ export interface TurnHead {
 type TurnListener = (head: TurnHead) => Listener
 const SILENT: Listener = { delta: () => Effect.void, sources: () => Effect.void }
 
-/** Limit of concurrent turns per process. */
+/** Limit of an organization's concurrent turns in one process. */
 const AT_ONCE_MAX = 400,
   /** Limit for search keys: a caller that opens hundreds of sessions leaves room for others. */ OF_VISITORS_MAX = 320,
   OF_SESSION_MAX = 5

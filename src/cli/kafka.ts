@@ -145,7 +145,7 @@ const spawnBroker = (
     { cwd: folder, env: { ...process.env, LOG: log }, stdio: "ignore" }
   )
 
-/** Returns the running broker and how to stop it. */
+/** Returns the child's exit status and how to stop it. */
 const watched = (child: ChildProcess) => {
   let code: number | null | undefined
   const exited = new Promise<number | null>((settle) =>

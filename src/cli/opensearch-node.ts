@@ -163,7 +163,7 @@ const answersWhole = async (address: string, nodes: number): Promise<boolean> =>
     const health = (await response.json()) as { readonly number_of_nodes?: number; readonly status?: string }
     return response.ok && health.number_of_nodes === nodes && health.status !== "red"
   } catch {
-    // Not counted as ended: the caller reports a time-out itself.
+    // Not ready yet; the caller itself reports a time-out.
     return false
   }
 }

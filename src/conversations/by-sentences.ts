@@ -38,7 +38,7 @@ interface Question {
 }
 interface Found {
   readonly title: string
-  /** The question's coverage by the document, plus part of its title's. */ readonly score: number
+  /** How well the document covers the question, plus a share for its title. */ readonly score: number
   readonly sentences: ReadonlyArray<string>
 }
 /** Sentences of one document, all of which its title describes. */

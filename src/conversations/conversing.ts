@@ -28,7 +28,7 @@ import { type Listener, makeEvents } from "./events.ts"
 import { seen } from "./known-words.ts"
 import { makeTakeTurn, type Searching } from "./take-turn.ts"
 
-/** Limit of concurrent answers per process. */
+/** Limit of an organization's concurrent answers in one process. */
 const AT_ONCE_MAX = 400,
   /** Limit for visitors, which leaves room for the organization itself. */ OF_VISITORS_MAX = 320,
   OF_SESSION_MAX = 5

@@ -13,7 +13,7 @@ export interface Visit {
   /** Whether the page was requested from its host. */ readonly isAsked: boolean
   readonly changes: ReadonlyArray<IngestChange>
   readonly errors: ReadonlyArray<{ readonly id: string; readonly error: string }>
-  /** The new record of the page; undefined if it is unchanged. */ readonly keep?: KnownPage | undefined
+  /** The new record of the page; undefined if the record stays as it is. */ readonly keep?: KnownPage | undefined
   readonly isForgotten?: boolean | undefined
   readonly links: ReadonlyArray<FrontierPageFound>
   readonly linksBeyond: number
