@@ -51,7 +51,7 @@ interface Room<Out = never, In = never, Needs = never, Reads = never> {
     Record<string, Reach>
   >
   /** Tables that would otherwise only grow. */ readonly expiries?: ReadonlyArray<Expiry>
-  /** Samples of every error that it declares: `test/wire` renders each on each plane. */
+  /** Samples of every error that it declares: `test/http` renders each on each plane. */
   readonly errorSamples?: ReadonlyArray<ErrorSample>
   /**
    * By name: limits and features that plans include, checked by `Entitlements`; in addition to the plans' own table

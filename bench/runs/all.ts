@@ -1,6 +1,6 @@
 /**
- * Question: what does this machine reach in every lane, and did anything change since the last run here? Workload: a
- * small version of each bench (`lanes.ts`), one after another, each in a fresh process with default seeds. Small
+ * Question: how does this machine perform in every lane, and did anything change since the last run here? Workload: a
+ * small version of each bench (`lane-list.ts`), one after another, each in a fresh process with default seeds. Small
  * inputs on a shared machine are noisy: a ratio shows which bench to run in full, not what happened.
  */
 import { spawn } from "node:child_process"

@@ -1,4 +1,4 @@
-/** Analytics rules as a caller manages them; one about a collection that the key may not access does not exist. */
+/** Analytics rules for a caller; rules on collections that the key may not access do not exist for it. */
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { fieldNamed } from "@dowser/engine-sdk/query"
 import { Clock, Effect } from "effect"

@@ -61,8 +61,7 @@ export class Exchange {
       else response.once("close", () => account.close())
       return account
     }
-    // Not inline: V8 immediately allocates a function literal that is assigned to a property in old space
-    // (`ARCHITECTURE.md`).
+    // Not inline: V8 allocates a function literal assigned to a property directly in old space (`ARCHITECTURE.md`).
     this.held = held
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Experiments, their runs, and the counts of each run: units, sums of variants by the day of a unit's first response,
  * and responses by day. Units and sums name a run without a foreign key: the rows of a deleted run are removed in
- * pages (`expire.ts`), and not by the request that deletes it.
+ * pages (`runs-repository.ts`), and not by the request that deletes it.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -38,7 +38,7 @@ export const pageUrl = (text: string, base?: string): URL | undefined => {
   return url.href.length > URL_LENGTH_MAX || isTrap(url.pathname) ? undefined : url
 }
 
-/** To people and to us, `www.` in front makes no different host. */
+/** Removes a leading `www.`, which does not make a different host, neither to people nor to us. */
 export const bareHost = (host: string): string => host.replace(/^www\./, "")
 
 /** The id of a page's document: 32 characters of the address's SHA-256, the same in every crawl. */
