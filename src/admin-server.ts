@@ -1,4 +1,4 @@
-/** What the admin port of an API process shows: metrics of the server, the log, background work and all rooms. */
+/** Contents of an API process's admin port: metrics of the server, the log, background work and all rooms. */
 import { Effect } from "effect"
 import { MeasuredLog } from "@dowser/log/event-log/measured"
 import { httpMeasures } from "./metrics/http-measures.ts"
@@ -7,7 +7,7 @@ import { logMeasures } from "./metrics/log-measures.ts"
 import { type AdminPort, layerMetrics } from "./metrics/server.ts"
 import { rooms } from "./rooms.ts"
 
-/** Everything but what the operating system says of the process. */
+/** All metrics except those that the operating system provides about the process. */
 export const measures = Effect.gen(function* () {
   return [
     ...(yield* httpMeasures),

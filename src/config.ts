@@ -1,6 +1,5 @@
 /**
- * Every setting, with its unit in its name. Flags of the command line win over `DOWSER_*` variables, those over
- * defaults.
+ * Every setting, with its unit in its name. Command-line flags override `DOWSER_*` variables, which override defaults.
  */
 export interface ServerConfig {
   readonly host: string
@@ -11,7 +10,7 @@ export interface ServerConfig {
   /** Create the demo organization's catalogue and visitors on the first start. */ readonly demo: boolean
   /** One JSON line on standard output when ready; logs go to standard error. */ readonly json: boolean
   /** Header in which a proxy in front names the visitor's country. */ readonly countryHeader: string | undefined
-  /** CIDR ranges of proxies in front, separated by commas: their `X-Forwarded-For` counts. */
+  /** CIDR ranges of proxies in front, separated by commas, whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: string
   /** The service's own domain: free organizations may list its subdomains as origins of keys. */
   readonly serviceDomain: string | undefined
@@ -21,32 +20,32 @@ export interface ServerConfig {
   readonly mode: "embedded" | "distributed"
   /** Weights of organizations, `organization=weight` separated by commas. */ readonly weights: string
   /** Prices of AI operations, `operation=credits` separated by commas. */ readonly creditPrices: string
-  /** The most that the embedded event log may hold; 0 for as much as the disk has. */ readonly logMegabytesMax: number
-  /** What must stay free on the data folder's disk. */ readonly diskReserveMegabytes: number
-  /** The most memory of bodies and unread answers of all requests together; one organization gets at most half. */
+  /** Limit of the embedded event log; 0 for no limit but the disk. */ readonly logMegabytesMax: number
+  /** Space that must stay free on the data folder's disk. */ readonly diskReserveMegabytes: number
+  /** Memory limit for bodies and unread responses of all requests together; one organization gets at most half. */
   readonly requestMegabytesMax: number
-  /** Open connections, in all and per address; more are closed with 503. */ readonly connectionsMax: number
+  /** Open connections, in total and per address; further ones are closed with 503. */ readonly connectionsMax: number
   readonly connectionsPerAddressMax: number
-  /** All but the first in distributed mode only. */ readonly engine: EngineKind
+  /** All values except the first require distributed mode. */ readonly engine: EngineKind
   /** Address of the process that has the engine, `host:port`; for `remote`. */ readonly engineAddress: string
-  /** Where other processes reach this one's engine; 0 for nowhere. */ readonly enginePort: number
+  /** Port on which other processes reach this one's engine; 0 for none. */ readonly enginePort: number
   readonly engineHost: string
-  /** Search threads beside the thread that takes requests; 0 for none. */ readonly searchWorkers: number
+  /** Search threads in addition to the thread that takes requests; 0 for none. */ readonly searchWorkers: number
   /** Whether missing models are installed while serving. */ readonly models: "background" | "off"
-  /** Where models are; "" for the program's folder, or the data folder. */ readonly modelsDir: string
+  /** Folder of the models; "" for the program's folder, or the data folder. */ readonly modelsDir: string
   /** The operator's list of embedding models; "" for none. */ readonly embeddingModels: string
 }
 
 export const SEARCH_WORKERS_MAX = 16
-/** On fewer processors a worker costs more than it gains: a search then takes the time of two threads. */
+/** On fewer processors, a worker costs more than it gains: a search then takes the time of two threads. */
 const WORKERS_PROCESSORS_MIN = 4
-/** One processor is left for the thread that accepts requests. */
+/** Leaves one processor for the thread that accepts requests. */
 export const searchWorkersDefault = (processors: number): number =>
   processors < WORKERS_PROCESSORS_MIN ? 0 : Math.min(SEARCH_WORKERS_MAX, processors - 1)
 
 /**
  * `none` and `remote`: another process has the engine. `opensearch` and `http` (a server of the Typesense API): any
- * number of processes ask it.
+ * number of processes query it.
  */
 type EngineKind = "embedded" | "none" | "remote" | "opensearch" | "http"
 
@@ -54,10 +53,10 @@ type EngineKind = "embedded" | "none" | "remote" | "opensearch" | "http"
 export interface DistributedConfig {
   /** `host:port` of Kafka brokers, separated by commas. */ readonly brokers: string
   readonly databaseUrl: string
-  /** Put before every topic's name, for installations that share brokers. */ readonly topicPrefix: string
-  /** The same number in every process of an installation; the topics remember it. */ readonly visitorPartitions: number
+  /** Prefix of every topic's name, for installations that share brokers. */ readonly topicPrefix: string
+  /** The same in every process of an installation; the topics fix it. */ readonly visitorPartitions: number
   readonly compression: "zstd" | "gzip" | "none" | undefined
-  /** Replicas of topics made here; the brokers' default when undefined. */ readonly replication: number | undefined
+  /** Replicas of newly created topics; the brokers' default if undefined. */ readonly replication: number | undefined
 }
 
 export const PORT_DEFAULT = 3100

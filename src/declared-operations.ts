@@ -1,6 +1,6 @@
 /**
- * Every operation that a room's contract declares, the console's twins included, without a program that runs: for the
- * pages about the API and for tests that walk them as values.
+ * Every operation that a room's contract declares, including the console's twins, without a running program: for API
+ * pages, and for tests that inspect operations as values.
  */
 import { existsSync, readdirSync } from "node:fs"
 import { isTwinned, twinOf } from "./console/twins.ts"

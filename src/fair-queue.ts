@@ -1,7 +1,7 @@
 /**
- * The order of work on a thread shared by all: start-time fair queueing by the time that each organization's work took,
- * divided by its weight. The organization that has used least since others began to wait goes next, so a tenant with
- * one search passes a tenant with fifty. Pure.
+ * The order of work on a thread that organizations share: start-time fair queueing by the time that each organization's
+ * work took, divided by its weight. The organization that has used the least since others began to wait is next, so a
+ * tenant with one search passes a tenant with fifty. Pure.
  *
  * Bound: the waiting work, and an entry for each organization that waits or has worked since the queue was last empty.
  */
@@ -23,7 +23,7 @@ export const makeFairQueue = <A>(weightOf: (organizationId: string) => number) =
     put: (organizationId: string, entry: A): void => {
       let member = members.get(organizationId)
       if (member === undefined) members.set(organizationId, (member = { waiting: [], finish: virtual_ms }))
-      // An idle organization saves up nothing.
+      // An idle organization accumulates no credit.
       if (member.waiting.length === 0) member.finish = Math.max(member.finish, virtual_ms)
       member.waiting.push(entry)
       size++
@@ -38,12 +38,12 @@ export const makeFairQueue = <A>(weightOf: (organizationId: string) => number) =
       size--
       return { organizationId: next[0], entry: next[1].waiting.shift()! }
     },
-    /** Called with what the entry took, or what was done without waiting. */
+    /** Call with the time that the entry took, or that work without waiting took. */
     worked: (organizationId: string, took_ms: number): void => {
       if (size === 0) return members.clear()
       const member = members.get(organizationId)
       if (member !== undefined) member.finish += took_ms / weightOf(organizationId)
-      // Organizations whose lead the others have caught up with are forgotten.
+      // Removes organizations whose lead the others have caught up with.
       for (const [id, { finish, waiting }] of members)
         if (waiting.length === 0 && finish <= virtual_ms) members.delete(id)
     }

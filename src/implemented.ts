@@ -1,6 +1,6 @@
 /**
- * The whole API as one list: what each room implements, and the console's twins of it. The server, the OpenAPI
- * documents and the tests that walk every operation read it; a room that is not in `rooms.ts` does not exist.
+ * The entire API as one list: what each room implements, and the console's twins. The server, the OpenAPI documents
+ * and the tests that cover every operation read it; a room that is not in `rooms.ts` does not exist.
  */
 import { Effect } from "effect"
 import { twinsOf } from "./console/twins.ts"
@@ -10,8 +10,8 @@ import { EngineUnavailable } from "./http/errors.ts"
 import type { Implemented } from "./api/implement.ts"
 
 /**
- * Asked for its collections, an engine that is not there could only say that there are none. A group may be of several
- * rooms.
+ * Without an engine, a request for collections could only report that there are none, so it is refused. A group may
+ * belong to several rooms.
  */
 const withEngine = (
   absence: () => string | undefined,

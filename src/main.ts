@@ -1,5 +1,5 @@
 /**
- * The program's one entry: the command line. Schemas compile just in time, which must be switched on before any is
+ * The program's only entry: the command line. Schemas are compiled just in time, which must be enabled before any is
  * used.
  */
 import "@dowser/log/process/plain-fibers"
@@ -15,7 +15,7 @@ import { keepPrivate } from "./runtime/private-files.ts"
 
 keepPrivate()
 
-// The launcher may be killed without a word: then our parent changes and we stop as if asked to.
+// The launcher may be killed without notice: our parent process then changes, and we stop as if requested.
 const parent = Number(process.env.DOWSER_PARENT_PID ?? 0)
 if (parent > 0)
   setInterval(() => {
@@ -47,9 +47,9 @@ command.pipe(
   Effect.provide(NodeServices.layer),
   (program) =>
     NodeRuntime.runMain(program, {
-      // Standard output may be promised to one JSON line: every failure was reported above, on standard error.
+      // Standard output may be reserved for one JSON line; every failure was already reported on standard error.
       disableErrorReporting: true,
-      // Stopping cleanly on request is success.
+      // A clean stop on request counts as success.
       teardown: (exit, onExit) =>
         onExit(Exit.isSuccess(exit) ? Number(process.exitCode ?? 0) : Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
     })

@@ -1,7 +1,7 @@
 /**
- * What a room is to the rest of the program, as one value. `src/rooms.ts` lists the rooms, and everything that concerns
- * all of them walks that list: server, OpenAPI documents, console, audit log, housekeeping, migrations, fuzz. A new
- * room is a folder with a `room.ts` and one line in the list.
+ * A room as the rest of the program sees it, in one value. `src/rooms.ts` lists the rooms, and everything that
+ * concerns all of them iterates over that list: server, OpenAPI documents, console, audit log, housekeeping,
+ * migrations, fuzz. A new room is a folder with a `room.ts` and one line in the list.
  */
 import { Effect, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -12,11 +12,11 @@ import type { PlanFeature } from "./identity/plan.ts"
 import type { Implemented } from "./api/implement.ts"
 import type { Measure } from "./metrics/measure.ts"
 
-/** Removes up to `rowsMax` rows that nothing uses any more, some milliseconds of work; answers how many. */
+/** Removes up to `rowsMax` rows that are no longer used, which takes some milliseconds; returns how many. */
 export type Expiry = (rowsMax: number) => Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient>
 export type ErrorSample = readonly [name: string, error: { readonly _tag: string; readonly message: string }]
 export type Seeds = Readonly<Record<string, ReadonlyArray<unknown>>>
-/** One step of the schema's history, forward only, in the transaction of all that are run with it. */
+/** One forward-only step of the schema's history, in one transaction with all steps that are run with it. */
 export type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
 
 /**
@@ -24,45 +24,45 @@ export type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClie
  * what its metrics read.
  */
 interface Room<Out = never, In = never, Needs = never, Reads = never> {
-  /** The folder's. */ readonly name: string
+  /** The folder's name. */ readonly name: string
   /** Services, and background work for the lifetime of the program. Requires the rooms before it in the list. */
   readonly layer?: Layer.Layer<Out, never, In>
-  /** Operations with their handlers, made once; they may need any room. */ readonly routes?: Effect.Effect<
+  /** Operations with their handlers, created once; they may require any room. */ readonly routes?: Effect.Effect<
     ReadonlyArray<Implemented>,
     never,
     Needs
   >
-  /** Of its operations, each with the sentence that explains it in the documents. */ readonly groups?: Readonly<
+  /** Groups of its operations, each with its description in the documents. */ readonly groups?: Readonly<
     Record<string, string>
   >
   /**
-   * Groups whose every operation asks the engine, be it only whether the collection exists: 503 in a process that has
-   * none.
+   * Groups in which every operation calls the engine, even if only to check whether the collection exists: 503 in a
+   * process without one.
    */
   readonly engineGroups?: ReadonlyArray<string>
-  /** How the rows of each kind that the room changes are read for the audit log, by kind. */
+  /** By kind: how to read the rows that the room changes, for the audit log. */
   readonly audited?: Readonly<Record<string, RowReader>>
   /**
-   * By operation id: the least role that reaches it in the console. An operation of the tenant API gets a twin there
+   * By operation id: the lowest role that may use it in the console. An operation of the tenant API gets a twin there
    * (`src/console/twins.ts`).
    */
   readonly roles?: Readonly<Record<string, Role>>
-  /** By operation id: which collections it touches (`src/identity/reach.ts`). */ readonly reaches?: Readonly<
+  /** By operation id: which collections it accesses (`src/identity/reach.ts`). */ readonly reaches?: Readonly<
     Record<string, Reach>
   >
   /** Tables that would otherwise only grow. */ readonly expiries?: ReadonlyArray<Expiry>
-  /** Of every error that it declares: `test/wire` renders each on each plane. */
+  /** Samples of every error that it declares: `test/http` renders each on each plane. */
   readonly errorSamples?: ReadonlyArray<ErrorSample>
   /**
-   * What plans leave room for of it, by name, asked of `Entitlements`; beside the plans' own table
+   * By name: limits and features that plans include, checked by `Entitlements`; in addition to the plans' own table
    * (`src/metering/plans.ts`).
    */
   readonly features?: Readonly<Record<string, PlanFeature>>
-  /** Bodies that hostile requests start from, by operation id; an operation without starts from its schema. */
+  /** Bodies that fuzzing starts from, by operation id; for other operations it starts from the schema. */
   readonly seeds?: Seeds
   /** Metrics for operators, at `/metrics` of the admin port. */
   readonly metrics?: Effect.Effect<ReadonlyArray<Measure>, never, Reads>
-  /** By date and name, `YYYYMMDDnn_name`; those of before rooms had their own have a number of four digits. */
+  /** By date and name, `YYYYMMDDnn_name`; migrations from before rooms had their own have a four-digit number. */
   readonly migrations?: Readonly<Record<string, Migration>>
 }
 
@@ -86,8 +86,8 @@ type AnyRoom = Pick<
 }
 
 /**
- * Rooms in an order in which each finds what it needs: `Provided` is what those so far give, over `Ground`. Another
- * order does not compile.
+ * Rooms in an order in which each finds what it needs: `Provided` is what the rooms so far provide, on top of
+ * `Ground`. Any other order does not compile.
  */
 export class RoomList<Ground, Provided, Needs> {
   readonly all: ReadonlyArray<AnyRoom>
@@ -116,7 +116,7 @@ export class RoomList<Ground, Provided, Needs> {
       (made) => made.flat()
     )
   }
-  /** Every measure, in the order of the list; a name that two rooms give is a mistake. */
+  /** Every measure, in the order of the list; it is a mistake if two rooms provide the same name. */
   get metrics(): Effect.Effect<ReadonlyArray<Measure>, never, Needs> {
     return Effect.map(
       Effect.forEach(this.all, ({ metrics }) => metrics ?? Effect.succeed([])),
@@ -129,7 +129,7 @@ export class RoomList<Ground, Provided, Needs> {
       }
     )
   }
-  /** One table of what each room declares about `field`; a name declared by two rooms is a mistake. */
+  /** One table of what each room declares in `field`; it is a mistake if two rooms declare the same name. */
   table<F extends "audited" | "features" | "groups" | "migrations" | "reaches" | "roles" | "seeds">(
     field: F
   ): ReadonlyMap<string, NonNullable<AnyRoom[F]>[string]> {
@@ -144,7 +144,7 @@ export class RoomList<Ground, Provided, Needs> {
   }
 }
 
-/** For its types alone. */
+/** Only for type inference. */
 export const defineRoom = <Out = never, In = never, Needs = never, Reads = never>(
   room: Room<Out, In, Needs, Reads>
 ): Room<Out, In, Needs, Reads> => room

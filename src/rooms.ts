@@ -1,4 +1,4 @@
-/** The rooms of the program. Each comes after those whose services it uses: another order does not compile. */
+/** The rooms of the program. Each comes after those whose services it uses: any other order does not compile. */
 import type { PgClient } from "@effect/sql-pg"
 import type { SqlClient } from "effect/sql"
 import type { StreamWorker } from "@dowser/streams/host/host"
@@ -72,10 +72,7 @@ import { room as understanding } from "./understanding/room.ts"
 import { room as voice } from "./voice/room.ts"
 import { room as webhooks } from "./webhooks/room.ts"
 
-/**
- * What every room may require: the database, the log, the engine, and the choices of the person who started the program
- * (`src/runtime`).
- */
+/** What every room may require: the database, the log, the engine, and the operator's settings (`src/runtime`). */
 type Ground =
   | AudioDecoder
   | BlobStore

@@ -1,4 +1,4 @@
-/** Rooms + documents + edges → one HTTP handler: the server and the tests use the same one. */
+/** Rooms + documents + edges → one HTTP handler, which the server and the tests both use. */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
@@ -10,7 +10,7 @@ import { rooms } from "./rooms.ts"
 import { unmatchedRoute } from "./api/unmatched.ts"
 import { type RouteOptions, routesOf } from "./api/route.ts"
 
-/** Of the person who starts the program. */
+/** Options that the program's operator chooses. */
 type Chosen = Omit<RouteOptions, "reaches">
 
 const routes = (options: Chosen) =>
@@ -29,14 +29,14 @@ const routes = (options: Chosen) =>
   )
 
 /**
- * The longest path segment as sent: ids of 256 bytes, each escaped, with room. The router's own bound of 100 would hide
- * documents and users.
+ * The longest path segment as sent: an id of 256 bytes, every byte escaped, with a margin. The router's own limit of
+ * 100 would hide documents and users.
  */
 const PATH_PART_CHARACTERS_MAX = 4_096
-/** Addresses have one spelling: a path that a proxy in front forbids cannot be reached as `//console` or `/Console`. */
+/** Addresses have one spelling: a path that a proxy forbids cannot be reached as `//console` or `/Console`. */
 const routerConfig = { maxParamLength: PATH_PART_CHARACTERS_MAX, caseSensitive: true, ignoreDuplicateSlashes: false }
 
-/** Listens when built and stops accepting when its scope closes; requests in flight get 5 s. */
+/** Listens when built and stops accepting when its scope closes; requests in progress get 5 s. */
 export const layerServer = (options: Chosen & EdgeOptions & { readonly host: string; readonly port: number }) =>
   HttpRouter.serve(routes(options), { disableLogger: true, disableListenLog: true, routerConfig }).pipe(
     Layer.provide(

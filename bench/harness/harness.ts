@@ -1,7 +1,7 @@
 /**
- * What every bench shares: figures of this machine, percentiles, processor time of a process and of one thread, and the
- * one way results are written. Memory and sizes are printed before speed; a checksum keeps answers from being optimized
- * away.
+ * Shared by all benches: figures about this machine, percentiles, processor time of a process and of one thread, and
+ * the one way to write results. Memory and sizes are printed before speed; a checksum keeps results from being
+ * optimized away.
  */
 import { createHash } from "node:crypto"
 import { createReadStream, readdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -27,7 +27,7 @@ export const machine = (): Machine => {
   }
 }
 
-/** Linear interpolation is not used: a percentile is a latency that was seen. `values` is sorted in place. */
+/** Does not interpolate: a percentile is a latency that was measured. Sorts `values` in place. */
 export const percentiles = (
   values: Float64Array | Array<number>
 ): { readonly p50_ms: number; readonly p95_ms: number; readonly p99_ms: number; readonly max_ms: number } => {
@@ -38,13 +38,13 @@ export const percentiles = (
 }
 export const round = (value: number, digits = 3): number => Math.round(value * 10 ** digits) / 10 ** digits
 
-/** Lines of a file, `.gz` too, one at a time. */
+/** Lines of a file, which may be `.gz`, one at a time. */
 export async function* linesOf(file: string): AsyncGenerator<string> {
   const source = createReadStream(file)
   const input = file.endsWith(".gz") ? source.pipe(createGunzip()) : source
   const decoder = new TextDecoder()
   let rest = ""
-  // Only line feeds end a line: the runtime's reader also splits at U+2028, which JSON texts may hold as it is.
+  // Only line feeds end a line. The runtime's reader also splits at U+2028, which JSON text may contain unescaped.
   for await (const bytes of input as AsyncIterable<Uint8Array>) {
     const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n")
     rest = lines.pop() ?? ""
@@ -62,10 +62,10 @@ export const readLines = async (file: string): Promise<Array<string>> => {
   return all
 }
 
-/** JSON lines as an import body arrives. */
+/** JSON lines in chunks, as an import body arrives. */
 export async function* chunksOf(lines: ReadonlyArray<string>): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder()
-  // As large as a server hands them on.
+  // As large as the chunks that a server passes on.
   for (let at = 0, to = 0; at < lines.length; at = to) {
     let characters = 0
     while (to < lines.length && characters < 65_536) characters += lines[to++].length
@@ -81,14 +81,14 @@ const ticksOf = (file: string): number => {
     .split(" ")
   return Number(fields[11]) + Number(fields[12])
 }
-/** Seconds of processor time: of the whole process, and of its first thread (the one that accepts). */
+/** Seconds of processor time of the whole process and of its first thread (the one that accepts). */
 export const processorSeconds = (pid: number): { readonly process: number; readonly firstThread: number } => ({
   process: ticksOf(`/proc/${pid}/stat`) / ticksPerSecond,
   firstThread: ticksOf(`/proc/${pid}/task/${pid}/stat`) / ticksPerSecond
 })
 /**
- * Processor seconds of a process and of everything it started, the embedded Postgres too, including children that ended
- * and were waited for. A child that nobody waited for is missed.
+ * Processor seconds of a process and of everything it started, including the embedded Postgres and children that
+ * ended and were waited for. A child that nobody waited for is missed.
  */
 export const treeSeconds = (pid: number): number => {
   const parents = new Map<number, Array<number>>()
@@ -106,14 +106,14 @@ export const treeSeconds = (pid: number): number => {
         [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at]), 0)
       )
     } catch {
-      /* It ended while the list was read. */
+      /* The process ended while the list was read. */
     }
   }
   const sum = (of: number): number =>
     (ticks.get(of) ?? 0) + (parents.get(of) ?? []).reduce((before, child) => before + sum(child), 0)
   return sum(pid) / ticksPerSecond
 }
-/** Memory of a process's own, without pages of files that it maps: those are the machine's to take back. */
+/** Memory of the process itself, without the pages of files that it maps, which the system can reclaim. */
 export const ownMb = (pid: number): number => {
   const line = /RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))
   return line === null ? 0 : Math.round(Number(line[1]) / 1024)
@@ -129,7 +129,7 @@ export const checksum = (values: Iterable<string>): string => {
   return hash.digest("hex").slice(0, 16)
 }
 
-/** Prints the figures that fit a screen and writes all of them when a file was named. */
+/** Prints the figures that fit a screen, and writes all of them if a file was named. */
 export const report = (title: string, figures: Readonly<Record<string, unknown>>, out: string | undefined): void => {
   process.stdout.write(`\n${title}\n`)
   for (const [name, value] of Object.entries(figures)) {
@@ -138,7 +138,7 @@ export const report = (title: string, figures: Readonly<Record<string, unknown>>
   }
   writeFigures(figures, out)
 }
-/** Machine-readable results of every bench: one JSON object of all its figures, where a file was named. */
+/** Machine-readable results of every bench: one JSON object with all its figures, written if a file was named. */
 export const writeFigures = (figures: Readonly<Record<string, unknown>>, out: string | undefined): void => {
   if (out !== undefined) writeFileSync(out, `${JSON.stringify(figures)}\n`)
 }

@@ -1,8 +1,8 @@
 /**
- * A load process of its own: sends prepared HTTP requests over keep-alive sockets to loopback, either as fast as
- * answers come (closed loop) or at a fixed arrival rate, where latency counts from the moment a request was due, so
- * that a stall of the server is not hidden. Reads one job as JSON on standard input, writes one result as JSON on
- * standard output.
+ * A separate load process: sends prepared HTTP requests over keep-alive sockets to loopback, either as fast as
+ * responses arrive (closed loop) or at a fixed arrival rate, where latency counts from the moment a request was due,
+ * so that a stall of the server is not hidden. Reads one job as JSON on standard input and writes one result as JSON
+ * on standard output.
  */
 import { connect, type Socket } from "node:net"
 import type { Worker } from "node:worker_threads"
@@ -13,17 +13,17 @@ export interface LoadJob {
   readonly port: number
   readonly connections: number
   readonly seconds: number
-  /** Requests a second; 0 = closed loop. */ readonly rate: number
+  /** Requests per second; 0 = closed loop. */ readonly rate: number
   /**
-   * Whole requests, base64, used in turn. With `unique`, each `@@@@@@@@@@@@` of a request is replaced by one fresh
-   * 12-digit number, and its `#############` by the milliseconds of now, the first of them `spread_ms` earlier and so
-   * on to the last.
+   * Complete requests, base64, used in turn. With `unique`, each `@@@@@@@@@@@@` in a request is replaced by a fresh
+   * 12-digit number, and each `#############` by a time in Unix milliseconds: the first is `spread_ms` ago, the last
+   * is now.
    */
   readonly requests: ReadonlyArray<string>
   readonly unique: boolean
-  /** Where unused numbers start. */ readonly uniqueFrom?: number
+  /** The first unused number. */ readonly uniqueFrom?: number
   readonly spread_ms?: number
-  /** Ends after this many requests, even before its time is over. */ readonly requestsMax?: number
+  /** Stops after this many requests, even before its time is over. */ readonly requestsMax?: number
 }
 export interface LoadResult {
   readonly sent: number
@@ -31,12 +31,12 @@ export interface LoadResult {
   readonly statuses: Readonly<Record<string, number>>
   readonly seconds: number
   readonly latencies_ms: ReadonlyArray<number>
-  /** Sum of `accepted` in answers that have it. */ readonly accepted: number
+  /** Sum of `accepted` over the responses that have it. */ readonly accepted: number
   readonly processor_s: number
-  /** How late the load noticed that each request was due: not the server's doing. Empty in a closed loop. */
+  /** How late the load noticed that each request was due, which is not the server's fault. Empty in a closed loop. */
   readonly late_ms: ReadonlyArray<number>
   /**
-   * Durations of one fixed loop, run ten times a second: a shared machine becomes slower and faster by a half within
+   * Durations of one fixed loop that runs ten times a second: the speed of a shared machine changes by half within
    * seconds.
    */
   readonly loop_us: ReadonlyArray<number>
@@ -58,8 +58,8 @@ const parsed = JSON.stringify(
   }))
 )
 /**
- * The best of several runs, so that it was not interrupted. It parses: a chain of multiplications takes the same time
- * whatever else uses the other hardware thread of its core.
+ * The best of several runs, because the best was not interrupted. The loop parses JSON: a chain of multiplications
+ * takes the same time even when something else uses the core's other hardware thread.
  */
 const loop_us = (): number => {
   let best = Infinity
@@ -88,8 +88,8 @@ const writeSmall = (bytes: Buffer, value: number, end: number, digits: number): 
 const LOW_DIGITS = 6,
   LOW = 1e6
 /**
- * Not `write`: four hundred calls a request were half of the load's time, on processors that the server shares. Two
- * halves, since whole numbers below 2^31 divide fast.
+ * Does not use `write`: four hundred calls per request took half of the load's time, on processors that the server
+ * shares. Splits the number in two halves, because whole numbers below 2^31 divide fast.
  */
 const writeDigits = (bytes: Buffer, value: number, at: number, digits: number): void => {
   const high = Math.floor(value / LOW)
@@ -179,7 +179,7 @@ const run = (job: LoadJob, pacer: Worker | undefined): Promise<LoadResult> =>
         }
         const text = all.toString("latin1", 0, head)
         const length = /content-length: (\d+)/i.exec(text)
-        // A streamed answer ends with its empty last chunk.
+        // A streamed response ends with its empty last chunk.
         const isChunked = /transfer-encoding: chunked/i.test(text)
         const total = isChunked ? all.length : head + 4 + (length === null ? 0 : Number(length[1]))
         if (
@@ -220,7 +220,7 @@ const run = (job: LoadJob, pacer: Worker | undefined): Promise<LoadResult> =>
       })
     }
 
-    // In turn: a connection that never sends anything is one that the server ends.
+    // Connections take turns, because the server closes a connection that never sends anything.
     const sendDue = () => {
       while (idle.length > 0 && dueHead < due.length) idle.shift()?.send(due[dueHead++])
       if (dueHead > 100_000) {

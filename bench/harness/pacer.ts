@@ -1,20 +1,20 @@
 /**
- * A thread that says when a request is due. Timers of the loading thread fire in whole milliseconds, each up to one
- * late: half of what a quick answer seems to take at a fixed rate would be the load's own clock. A thread that sleeps
- * on memory until the instant itself is 0.1 ms late at the median, its message included, and uses no processor
- * meanwhile.
+ * A thread that signals when each request is due. Timers on the loading thread fire at whole milliseconds and up to
+ * one millisecond late, so at a fixed rate half of a fast response's apparent latency would come from the load's own
+ * clock. A thread that sleeps on shared memory until the due instant signals 0.1 ms late at the median, including the
+ * message, and uses no processor time while it sleeps.
  */
 import { isMainThread, parentPort, Worker } from "node:worker_threads"
 
 interface Pace {
-  /** Milliseconds since the epoch, with fractions: threads count from different beginnings. */
+  /** Milliseconds since the epoch, with fractions, because each thread's own clock has a different origin. */
   readonly started: number
   readonly ends: number
   readonly rate: number
 }
 export const instant = (): number => performance.timeOrigin + performance.now()
 
-/** Settles once the thread runs: whatever is due before that would be late. */
+/** Resolves once the thread runs; anything due earlier would be late. */
 export const startPacer = async (): Promise<Worker> => {
   const worker = new Worker(new URL(import.meta.url))
   await new Promise<void>((resolve, reject) => {
@@ -23,7 +23,7 @@ export const startPacer = async (): Promise<Worker> => {
   })
   return worker
 }
-/** `due` is called at each due instant, by `instant()`'s clock, `rate` times a second until `ends`. */
+/** Calls `due` at each due instant, on the clock of `instant()`, `rate` times a second until `ends`. */
 export const pace = (worker: Worker, options: Pace, due: (at: number) => void): void => {
   worker.on("message", due)
   worker.postMessage(options)

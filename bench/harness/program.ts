@@ -1,4 +1,4 @@
-/** A Dowser started as its users start it, in a fresh data folder of the temporary directory, for benches over HTTP. */
+/** A Dowser started the way its users start it, in a new data folder of the temporary directory, for HTTP benches. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -17,13 +17,13 @@ export interface RunningProgram {
   readonly stop: () => Promise<void>
 }
 
-/** How this runtime runs a script: the same binary, the same flags. */
+/** The command with which this runtime runs a script: the same binary and the same flags. */
 export const runtimeCommand = (): ReadonlyArray<string> =>
   (globalThis as { readonly Deno?: unknown }).Deno === undefined
     ? [process.execPath, "--disable-warning=ExperimentalWarning"]
     : [process.execPath, ...denoFlags]
 
-/** `kept`: folder of an earlier start, which stays when this one stops; otherwise a new one, removed with it. */
+/** `kept`: data folder of an earlier start, which survives the stop; otherwise a new folder, which is removed. */
 export const startServer = async (extra: ReadonlyArray<string> = [], kept?: string): Promise<RunningProgram> => {
   const folder = kept ?? mkdtempSync(join(tmpdir(), "dowser-bench-"))
   const remove = () => {
@@ -78,7 +78,7 @@ export const startServer = async (extra: ReadonlyArray<string> = [], kept?: stri
   }
 }
 
-/** Runs one load in a process of its own. */
+/** Runs one load in a separate process. */
 export const runLoad = (job: LoadJob): Promise<LoadResult> =>
   new Promise((settle, reject) => {
     const [binary, ...flags] = runtimeCommand()

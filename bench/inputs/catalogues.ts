@@ -1,6 +1,6 @@
 /**
- * Real catalogues beside the project (`../shared/data`), with queries drawn from their own titles: one to four adjacent
- * words, many of which are in most titles, the last often cut short, as while it is typed.
+ * Real catalogues stored next to the project (`../shared/data`), with queries drawn from their own titles: one to
+ * four adjacent words, many of which are in most titles, the last often cut short, as while it is typed.
  */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -65,7 +65,7 @@ export const catalogueNames = ["chorus_icecat", "catalogue_goodbooks10k", "catal
 
 const data = new URL("../../../shared/data/", import.meta.url).pathname
 const fileOf = (name: string): string => join(data, name, "docs.jsonl.gz")
-/** Why it cannot be had here, or undefined. */
+/** The reason why the catalogue is missing, or undefined. */
 export const catalogueMissing = (name: string): string | undefined =>
   existsSync(fileOf(name)) ? undefined : `the data ${name} is not beside the project (../shared/data)`
 

@@ -1,10 +1,10 @@
 /**
  * EASE (Steck, Embarrassingly Shallow Autoencoders, WWW 2019) as a baseline: the closed-form linear item-item model,
  * B = -P / diag(P) with P = (X'X + lambda)^-1 and a zero diagonal. O(items^3 / 2) once, so only the most common
- * `itemsMax` items take part; of each item the largest 100 weights are kept.
+ * `itemsMax` items take part. The largest 100 weights of each item are kept.
  */
 export interface Ease {
-  /** Adds what `item` with `weight` says of others to `scores`. */
+  /** Adds to `scores` what `item` with `weight` predicts about other items. */
   readonly addTo: (scores: Float64Array, item: number, weight: number) => void
   readonly items: number
   readonly train_s: number
@@ -45,8 +45,8 @@ export const trainEase = (
   }
 }
 /**
- * The sweep operator over every row of a symmetric positive definite matrix, of which only the lower triangle is
- * stored: the result is the negative of its inverse.
+ * Applies the sweep operator to every row of a symmetric positive definite matrix, of which only the lower triangle
+ * is stored. The result is the negative of its inverse.
  */
 const sweep = (matrix: ReadonlyArray<Float64Array>): void => {
   const n = matrix.length
@@ -67,13 +67,13 @@ const sweep = (matrix: ReadonlyArray<Float64Array>): void => {
     matrix[k][k] = -1 / pivot
   }
 }
-/** Weights from item i to others: row i of B. */
+/** The largest weights from item i to others: row i of B. */
 const largest = (swept: ReadonlyArray<Float64Array>, i: number): ReadonlyArray<readonly [number, number]> => {
   const row: Array<readonly [number, number]> = []
   for (let j = 0; j < swept.length; j++) {
     if (j === i) continue
     const p = i > j ? swept[i][j] : swept[j][i]
-    // The sign is the same above and below: what was swept is -P.
+    // The sign is the same above and below the diagonal: the swept matrix is -P.
     row.push([j, -p / swept[j][j]])
   }
   return row.sort((a, b) => b[1] - a[1]).slice(0, KEPT)

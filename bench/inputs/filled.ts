@@ -1,4 +1,4 @@
-/** An engine with the documents of a bench in it. */
+/** Fills an engine with the documents of a bench. */
 import {
   createCollection,
   importDocuments,
@@ -14,13 +14,13 @@ export const contextOver = (engine: OperationContext["engine"]): OperationContex
   now_s: 1,
   limits: { answer_bytes_max: 16_000_000 }
 })
-/** Throws for a document that is refused. */
+/** Throws if a document is rejected. */
 export const filled = async (context: OperationContext, { documents, schema }: Inputs): Promise<void> => {
   const made = await createCollection(context, JSON.stringify(schema))
   if (!made.ok) throw new Error(made.error.message)
   await imported(context, schema.name, documents)
 }
-/** Into an existing collection. */
+/** Imports into an existing collection. */
 export const imported = async (
   context: OperationContext,
   collection: string,

@@ -1,6 +1,6 @@
 /**
- * Writes generated fixtures as files of any size: documents, schema, queries, judgments and visitor events, for benches
- * elsewhere.
+ * Writes generated fixtures as files of any size: documents, schema, queries, judgments and visitor events, for
+ * benches elsewhere.
  */
 import { createWriteStream, mkdirSync, writeFileSync } from "node:fs"
 import { once } from "node:events"
@@ -17,7 +17,7 @@ export interface FixtureOptions {
   readonly seed: number
 }
 
-/** Products that queries and visitors draw from: enough for variety, few enough for memory. */
+/** The products that queries and visitors are drawn from: enough for variety, few enough for memory. */
 const sampleMax = 50_000
 
 const write = async (file: string, lines: Iterable<string>): Promise<number> => {
@@ -66,7 +66,7 @@ export const writeFixtures = async ({ folder, products, queries, seed, sessions 
     made.map((query, i) => JSON.stringify({ id: `q${i + 1}`, text: query.q }))
   )
   const judgments = function* () {
-    // Judged over the sample: a relevant product beyond it is unknown, not irrelevant.
+    // Only the sample is judged: a relevant product outside it is unknown, not irrelevant.
     for (const [i, query] of made.slice(0, 200).entries()) {
       for (const product of sample.slice(0, 5_000)) {
         const grade = gradeOf(query, product)

@@ -13,10 +13,10 @@ export interface InputOptions {
   readonly schema: string | undefined
   readonly queries: string | undefined
   readonly warm: string | undefined
-  /** Generated when no files are named. */ readonly products: number
+  /** Number to generate when no files are named. */ readonly products: number
   readonly queryCount: number
   readonly seed: number
-  /** Texts and a third of the queries with function words, and descriptions searched as well. */
+  /** Adds function words to the texts and to a third of the queries, and searches descriptions as well. */
   readonly realWords?: boolean
   /** One of `catalogues.ts` instead of generated documents. */ readonly catalogue?: string | undefined
 }
@@ -25,10 +25,10 @@ export interface Inputs {
   /** JSON texts. */ readonly documents: Texts
   readonly queries: ReadonlyArray<Record<string, unknown>>
   readonly warm: ReadonlyArray<Record<string, unknown>>
-  /** Which queries hold a typo, where that is known. */ readonly mistyped?: ReadonlyArray<boolean>
-  /** The class of each query, where there are several: their figures are reported separately. */
+  /** Which queries contain a typo, where that is known. */ readonly mistyped?: ReadonlyArray<boolean>
+  /** The class of each query, if there are several; the figures of each class are reported separately. */
   readonly classes?: ReadonlyArray<string>
-  /** A search for a word that most documents hold. */ readonly common?: Record<string, unknown>
+  /** A search for a word that most documents contain. */ readonly common?: Record<string, unknown>
 }
 
 const parseQueries = async (file: string) =>

@@ -1,16 +1,16 @@
-/** Sessions, baskets and ratings from files, gzipped or not, as lists of texts. */
+/** Reads sessions, baskets and ratings from files, gzipped or not, as lists of texts. */
 import { linesOf } from "../harness/harness.ts"
 
 export interface Visit {
   readonly items: ReadonlyArray<string>
-  /** Unix milliseconds of each. */ readonly times: ReadonlyArray<number>
+  /** Unix milliseconds of each item. */ readonly times: ReadonlyArray<number>
 }
 
-/** `session item time` (seconds) with a header, separated by tabs. */
+/** Reads tab-separated lines `session item time` (seconds) after a header. */
 export const readSessions = async (file: string): Promise<ReadonlyArray<Visit>> => visitsOf(file, 1, 2)
-/** `user item rating timestamp` (seconds) with a header, by user. Ratings are not weighed. */
+/** Reads lines `user item rating timestamp` (seconds) after a header, grouped by user. Ratings are not weighted. */
 export const readRatings = async (file: string): Promise<ReadonlyMap<string, Visit>> => groupsOf(file, 1, 3)
-/** A basket a line, separated by commas. */
+/** Reads one basket per line, with its items separated by commas. */
 export const readBaskets = async (file: string): Promise<ReadonlyArray<ReadonlyArray<string>>> => {
   const baskets: Array<ReadonlyArray<string>> = []
   for await (const line of linesOf(file)) {

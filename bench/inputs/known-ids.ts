@@ -1,7 +1,7 @@
 /**
- * Event ids that a dedupe window has known for a while: runs as the window's own thread writes them, of real
- * fingerprints, and a record in the log for each, by which they are known to belong to it. And what `admit` costs over
- * them.
+ * Event ids that a dedupe window has known for a while: runs of real fingerprints as the window's own thread writes
+ * them, and for each run a record in the log that shows that the run belongs to it. Also measures what `admit` costs
+ * over them.
  */
 import { Effect } from "effect"
 import { fingerprintsOf } from "../../src/ports/dedupe/admission.ts"
@@ -22,7 +22,7 @@ const organizations = ["org_known_1", "org_known_2", "org_known_3"]
 const knownId = (index: number): string => `known-${index}`
 const organizationOf = (index: number): string => organizations[Math.floor(index / CHUNK_IDS) % organizations.length]!
 
-/** Takes about a second per two million ids and 22 bytes of disk an id. */
+/** Takes about a second per two million ids, and 22 bytes of disk per id. */
 export const writeKnownIds = (options: {
   readonly folder: string
   readonly key: FingerprintKey
@@ -65,7 +65,7 @@ const CALL_IDS = 2_000
 const CALLS = 150
 
 /**
- * Nanoseconds an id in calls of 2,000: new ones, known ones in runs, and known ones still in memory. Nothing is stored.
+ * Nanoseconds per id in calls of 2,000: new ids, known ids in runs, and known ids still in memory. Nothing is stored.
  */
 export const admitCost = (count: number) =>
   Effect.gen(function* () {
@@ -88,7 +88,7 @@ export const admitCost = (count: number) =>
           seen: [flags]
         } = yield* window.admit([{ organizationId, eventIds }])
         const took = ((performance.now() - began) * CALL_IDS) / eventIds.length
-        // The first calls are the compiler's.
+        // The first calls warm up the compiler.
         if (call >= CALLS / 3) spent_ms += took
         longest_ms = Math.max(longest_ms, took)
         seen += flags!.reduce((sum, flag) => sum + flag, 0) / eventIds.length

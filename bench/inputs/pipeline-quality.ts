@@ -1,6 +1,6 @@
 /**
- * The effect of rerank and diversity on the first ten hits: nDCG on judged queries, different brands, distance within
- * the list.
+ * The effect of rerank and diversity on the first ten hits: nDCG on judged queries, number of different brands, and
+ * distance within the list.
  */
 import { mean, scoreOf, type Judgments } from "../../engine-sdk/src/judging/mod.ts"
 
@@ -16,7 +16,7 @@ export interface Quality {
 }
 const shown = 10
 
-/** Means over the lists; nDCG over those whose query has a relevant document. */
+/** Means over the lists. nDCG covers only lists whose query has a relevant document. */
 export const qualityOf = (
   lists: ReadonlyArray<{ readonly hits: ReadonlyArray<Listed>; readonly judgments: Judgments }>
 ): Quality => ({

@@ -1,7 +1,7 @@
 /**
- * Documents, judged queries and rules of the pipeline bench: files in the formats of the relevance bench, or generated
- * ones. Documents get a vector of their words (random directions per word, summed), so that MMR works on 384 dimensions
- * without a model.
+ * Documents, judged queries and rules of the pipeline bench: files in the formats of the relevance bench, or
+ * generated ones. Each document gets a vector of its words (the sum of one random direction per word), so that MMR
+ * works on 384 dimensions without a model.
  */
 import { readFileSync } from "node:fs"
 import { generateCatalog, type Product } from "../../fixtures/catalog/generate.ts"
@@ -50,7 +50,7 @@ export const loadPipelineInputs = async (files: PipelineFiles): Promise<Pipeline
     brand: ["brand", "supplier", "manufacturer", "category"].find((name) => fields.has(name)) ?? known[0]
   }
 }
-/** Judgments of at most this many products a query, best grades first: what a shop would have. */
+/** At most this many products are judged per query, best grades first, as in a real shop. */
 const judgedMax = 200
 const generated = ({ products, queryCount, seed }: PipelineFiles): PipelineInputs => {
   const documents: ReadonlyArray<Product> = [...generateCatalog({ seed, products })]
@@ -142,7 +142,7 @@ export const generatedRules = (
     }))
   }
 }
-/** Rerank and diversity alone: what quality is measured with. */
+/** Rerank and diversity alone, with which quality is measured. */
 export const stageRules = (queryBy: string, brand: string): Pick<RuleSet, "rerank" | "diversity"> => ({
   rerank: { ...emptyRuleSet.rerank, enabled: true, fields: queryBy.split(",") },
   diversity: [

@@ -1,5 +1,6 @@
 /**
- * Errors that people make in queries, generated from a seed: one wrong letter in one word, or two words written as one.
+ * Errors that people make in queries, generated from a seed: one wrong letter in one word, or two words joined into
+ * one.
  */
 import { makeRandom } from "../../fixtures/random.ts"
 
@@ -7,8 +8,7 @@ const letters = "abcdefghijklmnopqrstuvwxyz"
 const isWord = (word: string, least: number) => word.length >= least && /^[a-z]+$/i.test(word)
 
 /**
- * One letter dropped, doubled, replaced, inserted or swapped with its neighbour, in one word of at least four letters,
- * never the first letter.
+ * Drops, doubles, replaces, inserts or swaps one letter in one word of at least four letters, never the first letter.
  */
 export const withTypo = (text: string, seed: number): string => {
   const random = makeRandom(seed)
@@ -32,7 +32,7 @@ export const withTypo = (text: string, seed: number): string => {
   return words.join(" ")
 }
 
-/** Two neighbouring words of letters without the space between them; a text without such a pair stays. */
+/** Removes the space between two neighbouring words of letters. A text without such a pair stays unchanged. */
 export const joinedWords = (text: string, seed: number): string => {
   const random = makeRandom(seed)
   const words = text.split(/\s+/).filter((word) => word !== "")

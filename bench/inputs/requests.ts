@@ -1,4 +1,4 @@
-/** How many generated requests the embedded NL model reads exactly as they are meant. */
+/** How many generated requests the embedded NL model reads exactly as intended. */
 import { RuleFacts } from "../../src/nl-search/rules/facts.ts"
 import { parseRules } from "../../src/nl-search/rules/parse-rules.ts"
 import {
@@ -10,7 +10,7 @@ import {
 } from "../../fixtures/requests/generate.ts"
 import type { RequestLanguage } from "../../fixtures/requests/phrasings.ts"
 
-/** The schema as written, with what a full definition has besides. */
+/** The schema as written, with the defaults that a full definition adds. */
 export const factsFor = (language: RequestLanguage): RuleFacts =>
   new RuleFacts(
     {
@@ -42,10 +42,10 @@ export interface RequestReading {
   readonly sort_by: string
   readonly q: string
   readonly isExact: boolean
-  /** Every word that is no constraint is still searched for. */ readonly keepsRest: boolean
+  /** Every word that is not a constraint is still searched for. */ readonly keepsRest: boolean
   readonly took_ms: number
 }
-/** Words that articles and prepositions are not. */
+/** Content words: five letters or more, which excludes articles and prepositions. */
 const contentOf = (text: string): ReadonlyArray<string> => text.toLowerCase().match(/[\p{L}\p{N}]{5,}/gu) ?? []
 
 export const readRequests = (seed: number, count: number): ReadonlyArray<RequestReading> => {

@@ -1,6 +1,6 @@
 /**
- * Words as people write them in another script, letter by letter by published systems; tables of their own, so that
- * what is tested is not what it is tested with.
+ * Words as people write them in another script, letter by letter according to published systems. The tables are
+ * separate from the program's, so that the test does not check the tables against themselves.
  */
 const table = (text: string): ReadonlyMap<string, string> =>
   new Map(
@@ -9,7 +9,7 @@ const table = (text: string): ReadonlyMap<string, string> =>
       .split(/\s+/)
       .map((pair) => pair.split("=") as [string, string])
   )
-/** Longest pieces first. */
+/** Longest letter groups first. */
 const written = (word: string, letters: ReadonlyMap<string, string>): string => {
   let out = ""
   for (let at = 0; at < word.length;) {

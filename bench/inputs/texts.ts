@@ -1,13 +1,13 @@
 /**
- * Many texts as one block of bytes outside of the collector's heap: a million strings that only the bench needs would
- * make every pause of the collector longer that it measures.
+ * Many texts as one block of bytes outside the garbage-collected heap. A million strings that only the bench needs
+ * would lengthen every collector pause that it measures.
  */
 const CHUNK_BYTES = 65_536
 
 export class Texts implements Iterable<string> {
   readonly length: number
   readonly #bytes: Uint8Array
-  /** Where each begins, and the end of the last; each ends with a newline. */ readonly #starts: Float64Array
+  /** The start of each text, and the end of the last. Each text ends with a newline. */ readonly #starts: Float64Array
 
   private constructor(bytes: Uint8Array, starts: Float64Array) {
     this.#bytes = bytes
@@ -66,7 +66,7 @@ export class Texts implements Iterable<string> {
       })()
     )
   }
-  /** Lines as a server hands them on, not copied. */
+  /** Lines in chunks as a server passes them on, not copied. */
   async *chunks(): AsyncGenerator<Uint8Array> {
     for (let at = 0, to = 0; at < this.length; at = to) {
       while (to < this.length && this.#starts[to] - this.#starts[at] < CHUNK_BYTES) to++

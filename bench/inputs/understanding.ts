@@ -1,6 +1,6 @@
 /**
- * How well queries are understood, on inputs whose truth is known by construction: words typed on another layout or in
- * another script, queries with one typing error, queries that name values. In process, by the program's own decisions.
+ * How well queries are understood, on inputs whose correct answer is known by construction: words typed on another
+ * layout or in another script, queries with one typing error, queries that name values. Runs in process.
  */
 import { createEngine } from "../../engine-sdk/src/memory/mod.ts"
 import { analyzerOf } from "../../engine-sdk/src/analysis/mod.ts"
@@ -35,16 +35,16 @@ import { romanized, systems } from "./romanized.ts"
 
 const NAMESPACE = "bench"
 
-/** A collection in memory, searched as the program searches it. */
+/** A collection in memory, searched the way the program searches it. */
 export interface Lab {
   readonly context: OperationContext
   readonly collection: CollectionInfo
-  /** `corrects`: default yes. */
+  /** `corrects` is true by default. */
   readonly ask: (parameters: Record<string, string>, corrects?: boolean) => Promise<SearchWithAnswer>
   readonly rewrite: (parameters: Record<string, string>) => Promise<Rewritten>
   readonly entities: (q: string) => Promise<ReadonlyArray<Entity>>
-  /** The members that the answer gains. */ readonly understand: (made: Rewritten) => Awaitable<string>
-  /** Size of the index of values, once something was understood. */
+  /** The members that are added to the response. */ readonly understand: (made: Rewritten) => Awaitable<string>
+  /** Size of the index of values, once a query was understood. */
   readonly entityIndex: () => Promise<{ readonly bytes: number; readonly size: number }>
   readonly close: () => Promise<void>
 }
@@ -158,7 +158,7 @@ const layoutsOf: Readonly<Record<keyof typeof vocabularies, ReadonlyArray<Layout
   english: ["russian", "ukrainian", "greek", "hebrew", "arabic"]
 }
 const languages = Object.keys(vocabularies) as ReadonlyArray<keyof typeof vocabularies>
-/** Three hundred words, a document each, under the word as its title. */
+/** Three hundred words, each the title of one document. */
 export const openWords = (): Promise<Lab> =>
   openLab(
     { name: "words", fields: [{ name: "title", type: "string" }] },
@@ -179,7 +179,7 @@ export const transliterated = (): ReadonlyArray<Typed> =>
       vocabularies[language].map((word) => ({ word, q: romanized(word, letters) }))
     )
   )
-/** Rewritten with every kind allowed, so that one kind may spoil another. */
+/** Rewrites with every kind allowed, so that one kind may interfere with another. */
 export const rewriteShare = async (lab: Lab, typed: ReadonlyArray<Typed>): Promise<Share> => {
   let tried = 0,
     right = 0
@@ -205,7 +205,7 @@ export const openCatalogue = (products: ReadonlyArray<Product>): Promise<Lab> =>
 
 interface Corrections {
   readonly mistyped: Share
-  /** Clean queries that stay as they are. */ readonly clean: Share
+  /** The share of clean queries that stay unchanged. */ readonly clean: Share
 }
 export const correctionShares = async (
   lab: Lab,
@@ -251,7 +251,7 @@ interface Naming {
 }
 /** Filler words between values. */
 const BETWEEN = ["for", "with", "cheap", "best", "new", "quality", "gift", "under", "sale"]
-/** Values of one document each, in any order, with words between them that name nothing. */
+/** Values that each come from one document, in any order, with words between them that name nothing. */
 export const namingQueries = (
   valuesOf: (random: Random) => ReadonlyArray<string>,
   queries: number

@@ -1,10 +1,10 @@
 /**
  * Question: what do key, limits and quota cost a request before anything is searched, and what do keys at rest cost?
- * The real services over an embedded Postgres, in this thread. Workload: `organizations` × `keys` keys, every other one
- * able to sign; then each of three keys checked again and again with a unit of its organization's quota: a plain one,
- * one signed offline with a filter, and one with a CIDR, an origin and a forced filter. Excluded: HTTP, JSON, the
- * engine. Memory: of the whole program after all keys were read, less the same program with no key, both after a
- * collection of garbage.
+ * The real services over an embedded Postgres, in this thread. Workload: `organizations` × `keys` keys, every second
+ * one able to sign. Then each of three keys is checked repeatedly with a unit of its organization's quota: a plain
+ * one, one signed offline with a filter, and one with a CIDR, an origin and a forced filter. Excluded: HTTP, JSON,
+ * the engine. Memory is that of the entire program after all keys were read, minus the same program with no key, both
+ * after a garbage collection.
  */
 import { createCipheriv, createHmac } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -59,8 +59,8 @@ const services = Quota.layer.pipe(
 )
 
 /**
- * Written by Postgres itself; a signing key's digest is its hash, sealed here once and the same for all: only its size
- * and its opening count.
+ * Written by Postgres itself. A signing key's digest is its hash, sealed here once and shared by all keys: only its
+ * size and the number of times it is opened matter.
  */
 const fill = Effect.fnUntraced(function* (organizations: number, keys: number) {
   const sql = yield* SqlClient.SqlClient
@@ -133,7 +133,7 @@ const requestsOf = Effect.fnUntraced(function* (
       const from = performance.now()
       const unit = yield* one(key)
       if (i >= 0) took[i] = performance.now() - from
-      // The month's quota must not end the bench: each unit is given back.
+      // The month's quota must not end the bench, so each unit is given back.
       unit.giveBack()
       if (i % 1_000 === 0) yield* Effect.sleep(1)
     }

@@ -1,11 +1,11 @@
 /**
- * Question: are the figures exact, and how long does reading them take? Workload: a month of visits of a shop with many
- * distinct queries (zipf), keystrokes, clicks that name their query or only their session, carts, purchases, records
- * out of order and sent twice, through the real log and the stream worker into an embedded Postgres. Every row that the
- * service then answers is compared with a recount of the same visits by brute force, which shares no code with the
- * processors; then pages of the month's table are read in process, one after the other: the first of each kind from
- * Postgres, the others while new visits are counted. Excluded: HTTP, the front door. A difference ends the bench with
- * an error.
+ * Question: are the figures exact, and how long does reading them take? Workload: a month of visits to a shop with
+ * many distinct queries (Zipf), keystrokes, clicks that name their query or only their session, carts, purchases, and
+ * records out of order and sent twice, through the real log and the stream worker into an embedded Postgres. Every
+ * row that the service then returns is compared with a brute-force recount of the same visits, which shares no code
+ * with the processors. Then pages of the month's table are read in process, one after the other: the first of each
+ * kind from Postgres, the others while new visits are counted. Excluded: HTTP, the front door. A difference ends the
+ * bench with an error.
  */
 import { Effect, Layer } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -42,7 +42,7 @@ export interface AnalyticsOptions {
 const organizationId = "org_bench"
 const DAY_MS = 86_400_000
 const DAYS = 29
-/** Visits of one step of the generator, and of one call of the recount: visits share nothing. */
+/** Visits per step of the generator and per call of the recount. Visits share no state. */
 const VISITS = 2_000
 const PER_RECORD = 100
 
@@ -67,11 +67,11 @@ function* visits({ events: wanted, queries, seed }: AnalyticsOptions, from: numb
     for (let v = 0; v < VISITS; v++) {
       const session_id = `s${block}-${v}`
       const collection = random.chance(0.8) ? "products" : "articles"
-      // In the order of time, give or take some hours.
+      // In order of time, give or take some hours.
       let at = from + Math.floor(Math.min(1, made / wanted) * DAYS * DAY_MS + (random.next() * DAY_MS) / 4)
       for (let s = 0, searches = 1 + random.below(3); s < searches; s++) {
         const q = query()
-        // Keystrokes: one search, the last.
+        // Keystrokes count as one search, the last.
         for (let typed = random.chance(0.3) ? 6 : q.length; ; typed = q.length) {
           const query_id = `q${block}-${v}-${s}-${typed}`
           served.push({
@@ -122,7 +122,7 @@ const shuffled = <A>(all: Array<A>, { below }: Random): ReadonlyArray<A> => {
 const chunks = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
   Array.from({ length: Math.ceil(all.length / PER_RECORD) }, (_, i) => all.slice(i * PER_RECORD, (i + 1) * PER_RECORD))
 
-/** Answers the recount by `collection|q`, and how many events there were. */
+/** Returns the recount by `collection|q`, and the number of events. */
 const fill = Effect.fnUntraced(function* (options: AnalyticsOptions, from: number) {
   const log = yield* EventLog
   const rows = new Map<string, OracleRow>()
@@ -171,7 +171,7 @@ const fill = Effect.fnUntraced(function* (options: AnalyticsOptions, from: numbe
   return { rows, events, searches, records }
 })
 
-/** A visit's entries every tenth of a second. */
+/** Stores one visit's entries every tenth of a second. */
 const trickle = Effect.fnUntraced(function* (options: AnalyticsOptions, from: number) {
   const log = yield* EventLog
   for (const { sent } of visits(options, from)) {

@@ -1,7 +1,7 @@
 /**
- * How long an assistant's answer takes over HTTP, with everything that is around it (credits, memory, the search), and
- * what 200 answers at once cost that a model writes slowly. The model is a server of this process that writes a word
- * every `WORD_MS`; its own time is not the program's.
+ * How long an assistant's answer takes over HTTP, including everything around it (credits, memory, the search), and
+ * what 200 simultaneous answers of a slow model cost. The model is a server in this process that writes a word every
+ * `WORD_MS`; its own time does not count as the program's.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -14,16 +14,16 @@ const STREAMS = 200,
   WORD_MS = 100
 const QUESTIONS = 400
 
-/** As servers of the OpenAI API write, one word at a time. */
+/** Writes one word at a time, as servers of the OpenAI API do. */
 const write = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
   let body = ""
   try {
     for await (const piece of request) body += String(piece)
   } catch {
-    // Its reader left.
+    // The reader disconnected.
     return void response.destroy()
   }
-  // The request to a model for a name.
+  // The request that asks the model for a name.
   if (!body.includes('"stream":true')) {
     const message = { role: "assistant", content: "hello" }
     return void response.end(JSON.stringify({ choices: [{ message, finish_reason: "stop" }] }))
@@ -69,7 +69,7 @@ const alone = async (call: Call, path: string, questions: ReadonlyArray<string>)
   const { p50_ms, p99_ms } = percentiles(times)
   return { p50_ms: round(p50_ms, 2), p99_ms: round(p99_ms, 2) }
 }
-/** All at once, each read to its end; of each how long its first frame took, and by how much its last came late. */
+/** All at the same time, each read to its end. Returns the time to each first frame and the delay of each last. */
 const atOnce = async ({ base, full_key, pid }: RunningProgram, path: string, questions: ReadonlyArray<string>) => {
   const firsts: Array<number> = [],
     lates: Array<number> = []

@@ -1,9 +1,9 @@
 /**
- * Question: how often does the embedded model `dowser/extractive` say the sentence that answers, how often does it
- * refuse where nothing answers, and how long does it take? Workload: questions of people about paragraphs in several
- * languages (XQuAD); each is asked of a collection in memory of all paragraphs, and again without the paragraph that
- * it is about. Words are as rare as the paragraphs say. Excluded from these: HTTP, conversations; what they add is
- * asked of a program beside it (`assistants-http.ts`).
+ * Question: how often does the embedded model `dowser/extractive` return the sentence that answers, how often does it
+ * refuse when nothing answers, and how long does it take? Workload: questions that people wrote about paragraphs in
+ * several languages (XQuAD). Each is asked of an in-memory collection of all paragraphs, and again without the
+ * paragraph that it is about. The rarity of words is computed from the paragraphs. Excluded: HTTP and conversations,
+ * whose cost is measured on a running program (`assistants-http.ts`).
  */
 import { join } from "node:path"
 import { extract, type Extract, type Passage } from "../../src/assistants/extractive/extract.ts"
@@ -27,7 +27,7 @@ interface Asked {
 const HITS = 5
 type Ask = (question: Asked, passages: ReadonlyArray<Passage>, threshold: number) => Extract
 
-/** The number of documents that contain a word: what the room asks of a collection. */
+/** The number of documents that contain a word, which the room queries from a collection. */
 const rarity = (language: string, texts: ReadonlyArray<string>) => {
   const terms = termsOf(language)
   const counts = new Map<string, number>()

@@ -1,8 +1,8 @@
 /**
- * Question: what does it cost that a configuration write is seen by every process, the write, the read, and while
- * nothing happens? Workload: one row written again and again, one write at a time: alone (embedded), as the only
- * process of an installation, and as one of several; each answer is read at every member. All members share this thread
- * and one Postgres on this machine, so a write among many pays for everybody's work. Excluded: HTTP, the network to
+ * Question: what does it cost that every process sees a configuration write: the write, the read, and the idle state?
+ * Workload: one row is written again and again, one write at a time: alone (embedded), as the only process of an
+ * installation, and as one of several; each result is read at every member. All members share this thread and one
+ * Postgres on this machine, so a write among many includes the work of all members. Excluded: HTTP, the network to
  * Postgres.
  */
 import { mkdtempSync, rmSync } from "node:fs"
@@ -33,7 +33,7 @@ const writesOf = (writer: Room, members: ReadonlyArray<Room>, organizationId: st
     for (let i = 0; i < writes + 20; i++) {
       const from = performance.now()
       const sum = yield* writer.write(organizationId, "x")
-      // The first ones prepare statements.
+      // The first writes prepare statements.
       if (i >= 20) took.push(performance.now() - from)
       for (const member of members)
         if ((yield* member.read(organizationId, "x")) !== sum)
@@ -41,7 +41,7 @@ const writesOf = (writer: Room, members: ReadonlyArray<Room>, organizationId: st
     }
     return percentiles(took)
   })
-/** Of one read: the check before every request. */
+/** Nanoseconds of one read, which is the check before every request. */
 const readCost_ns = ({ configuration }: Room) =>
   Effect.sync(() => {
     let current = 0
@@ -71,7 +71,7 @@ export const benchConfiguration = async ({ out, processes, seconds, writes }: Co
         sql<{ n: number }>`SELECT xact_commit::float8 AS n FROM pg_stat_database WHERE datname = ${server.database}`,
         ([row]) => row!.n
       )
-      // Sessions that rest report what they did ten seconds later.
+      // Idle sessions report their transactions only ten seconds later.
       yield* Effect.sleep(12_000)
       const before = yield* transactions
       yield* Effect.sleep(seconds * 1_000)

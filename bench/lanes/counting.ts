@@ -1,10 +1,10 @@
 /**
- * Question: what does counting cost where visits are long, beside usual ones? Workload: events of generated visitors,
- * in the order of time, dealt in turn to `visitors` sessions: 5,000 of 600,000 events are long visits that interleave,
- * one is a bot, as many as there are events are visitors who did one thing. Beside them the same events six in a row to
- * a visit. They stand in the log before the clock starts, 500 a record; the real runner counts them, over LMDB and an
- * embedded Postgres. Processor time is of this process and of Postgres, until the last event is in rows of rollups.
- * Excluded: HTTP and the front door. Read the ratio, and `own_mb` (at the end) before it.
+ * Question: what does counting cost when visits are long, compared with usual ones? Workload: events of generated
+ * visitors in order of time, dealt in turn to `visitors` sessions. 5,000 sessions for 600,000 events are long
+ * interleaved visits, one session is a bot, and one session per event is a visitor who did one thing. For comparison,
+ * visits get the same events six in a row. Events are logged before the clock starts, 500 per record; the real runner
+ * counts them, over LMDB and an embedded Postgres. Processor time is that of this process and of Postgres, until the
+ * last event is in rows of rollups. Excluded: HTTP and the front door. Read the ratio, and before it `own_mb`.
  */
 import { Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -29,7 +29,7 @@ import { machine, ownMb, processorSeconds, report, round, treeSeconds } from "..
 
 export interface CountingOptions {
   readonly events: number
-  /** Sessions that the events are dealt to. */ readonly visitors: number
+  /** Number of sessions that the events are dealt to. */ readonly visitors: number
   readonly seed: number
   readonly out: string | undefined
 }
@@ -38,7 +38,7 @@ const HOUR_MS = 3_600_000
 const EVENTS_A_VISIT = 6
 const WARM_UP = 60_000
 
-/** The visitor of an event, by its number. Its time, words and document are the same whoever that is. */
+/** Maps an event's number to its visitor. Its time, words and document do not depend on the visitor. */
 type Dealt = (event: number) => number
 
 function* eventsOf(options: CountingOptions, dealt: Dealt): Generator<BehaviouralEvent> {
@@ -73,7 +73,7 @@ const append = Effect.fnUntraced(function* (organizationId: string, events: Iter
   if (some.length > 0) yield* flush
 })
 
-/** Counts a log of its own as a separate group. */
+/** Counts a separate log, as a separate group. */
 const count = (name: string, folder: string, events: Iterable<BehaviouralEvent>) =>
   Effect.gen(function* () {
     yield* append(`org_${name}`, events)
@@ -94,12 +94,12 @@ const count = (name: string, folder: string, events: Iterable<BehaviouralEvent>)
     )
     while ((progress?.committed[BEHAVIOUR_EVENTS.name] ?? 0) < endOffset) yield* Effect.sleep(20)
     const sql = yield* SqlClient.SqlClient
-    // Events that the next run would otherwise fold.
+    // Waits for events that the next run would otherwise fold.
     const unfolded = sql<{ n: number }>`SELECT count(*)::int4 AS n FROM analytics_unfolded`
     while ((yield* unfolded)[0]!.n > 0) yield* Effect.sleep(100)
     const figures = {
       processor_s: round(treeSeconds(process.pid) - before, 2),
-      // Without Postgres.
+      // Excludes Postgres.
       own_processor_s: round(processorSeconds(process.pid).process - ownBefore, 2),
       wall_s: round((performance.now() - began) / 1_000, 2),
       own_mb: ownMb(process.pid)

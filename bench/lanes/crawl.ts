@@ -1,8 +1,8 @@
 /**
- * Question: how many pages does a crawl read a second, and what does one cost? Workload: a generated site of N pages on
- * loopback, each with some 3 kB of text and ten links, once answering at once and once after 20 ms; the whole program
- * crawls it with `delay_ms: 0`, which nobody should do to others: one request at a time, so that with a delay pages a
- * second are the host's. Processor time is the program's, all its threads; memory its resident set, before and highest.
+ * Question: how many pages does a crawl read per second, and what does one cost? Workload: a generated site of N pages
+ * on loopback, each with some 3 kB of text and ten links, responding once immediately and once after 20 ms. The program
+ * crawls it with `delay_ms: 0`, which is impolite to real sites. It sends one request at a time, so a slow host limits
+ * it. Processor time is that of all threads; memory is the program's resident set, before and at its highest.
  */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -91,7 +91,7 @@ export const benchCrawl = async ({ out, pages }: CrawlOptions): Promise<void> =>
       const site = await startSite(pages, latency_ms)
       try {
         figures[`latency_${latency_ms}_ms`] = await crawl(program, site.origin, pages, `crawl_${latency_ms}`)
-        // The cost when nothing changed, on the same site.
+        // The cost of a second crawl of the same site, where nothing changed.
         figures[`again_${latency_ms}_ms`] = await crawl(program, site.origin, pages, `crawl_${latency_ms}`)
       } finally {
         await site.stop()

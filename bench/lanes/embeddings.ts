@@ -1,9 +1,9 @@
 /**
- * Question: what does a vector of a text cost, how long does a catalogue take beside serving, and what do searches and
- * queries notice of it? Workload: the embedded model in this process. Short texts one after the other (each a request)
- * and many at once, texts of 100 words, 20,000 generated products (title, brand, category and attributes) as one
- * import of another organization, while a program started as its users start it answers searches at a fixed rate, which
- * it answered alone before, and while short queries are embedded ten times a second. Memory is this process's.
+ * Question: what does a vector of a text cost, how long does a catalogue take while the program serves, and how are
+ * searches and queries affected? Workload: the embedded model in this process. Short texts one by one (each a
+ * request) and many together; texts of 100 words; 20,000 generated products (title, brand, category and attributes)
+ * as one import of another organization. Meanwhile a program started as its users start it answers searches at a
+ * fixed rate, compared with that rate alone, and short queries are embedded ten times a second. Memory: this process.
  */
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { generateCatalog, productSchema } from "../../fixtures/catalog/generate.ts"
@@ -23,7 +23,7 @@ export interface EmbeddingsOptions {
   readonly seed: number
   readonly out: string | undefined
 }
-/** Why it cannot run here. */
+/** The reason why it cannot run here. */
 export const embeddingsMissing = (): string | undefined =>
   findInstalled(placesOf("", undefined), readPinned()) === undefined
     ? "the models are not installed (`dowser models install`)"
@@ -65,7 +65,7 @@ const costs = async (embed: Embed, titles: ReadonlyArray<string>, texts: Readonl
   }
 }
 
-/** Until the import is over: a query ten times a second, each new. */
+/** Embeds a new query ten times a second until the import is over. */
 const queriesBeside = async (embed: Embed, isOver: () => boolean): Promise<ReadonlyArray<number>> => {
   const took: Array<number> = []
   for (let i = 0; !isOver(); i++) {

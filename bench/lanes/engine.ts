@@ -1,7 +1,7 @@
 /**
- * Question: how fast is the in-process engine on one thread, and how does Lucene do the same work?
- * Workload: any documents, schema and queries (files or generated from a seed); every query is parameters → compile →
- * search → JSON text, as a program that uses the package pays for it. Warmed with other queries than the measured ones.
+ * Question: how fast is the in-process engine on one thread, and how fast is Lucene at the same work? Workload: any
+ * documents, schema and queries (files, or generated from a seed). Every query takes the path parameters → compile →
+ * search → JSON text, whose cost a program with the package would pay. Warm-up queries differ from the measured ones.
  * Excluded: HTTP. `--peer lucene` runs Lucene 9.12 on one thread in the same run; compare ratios, not absolute figures.
  */
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
@@ -24,9 +24,9 @@ import { runTantivy, tantivyMissing } from "../peers/tantivy.ts"
 export interface EngineOptions extends InputOptions {
   readonly out: string | undefined
   readonly peers: ReadonlyArray<PeerName>
-  /** Imports and single upserts run too. */ readonly writes: boolean
-  /** Also each query by `ranking=relevance`, in turn with the plain one. */ readonly relevance: boolean
-  /** What delays the searching thread during imports, merges and a start. */ readonly stalls: ReadonlyArray<StallMode>
+  /** Whether imports and single upserts run too. */ readonly writes: boolean
+  /** Whether each query also runs with `ranking=relevance`, in turn with the plain one. */ readonly relevance: boolean
+  /** Whether to measure delays of the searching thread, per mode. */ readonly stalls: ReadonlyArray<StallMode>
 }
 type PeerName = "lucene" | "tantivy" | "minisearch" | "orama" | "sqlite"
 interface Measured {
@@ -59,7 +59,7 @@ const measuredOf = (ms: number, text: string): Measured => {
   }
 }
 
-/** Figures of each class of queries. */
+/** Figures for each class of queries. */
 const classFigures = (times: Float64Array, classes: ReadonlyArray<string>) =>
   Object.fromEntries(
     [...new Set(classes)].sort().map((name) => {
@@ -79,11 +79,11 @@ const SETTLE_MAX_MS = 120_000
 const POLL_MS = 100
 /** As many as for the peer. */
 const WARM_ROUNDS = 3
-/** Longer than the rest after which an engine starts to merge everything into one. */
+/** Longer than the idle time after which an engine starts to merge everything into one segment. */
 const REST_MS = 2_000
 /**
- * Until background merging has come to rest (one segment, or no work for a while), as the peer's forced merge does.
- * Answers the seconds since `from`.
+ * Waits until background merging has finished (one segment, or no work for a while), as the peer's forced merge does.
+ * Returns the seconds since `from`.
  */
 const settled = async (segments: () => number, from: number): Promise<number> => {
   let last = performance.now()
@@ -101,7 +101,7 @@ const settled = async (segments: () => number, from: number): Promise<number> =>
 }
 
 const RELEVANCE_ROUNDS = 4
-/** The least of some rounds of each query, plain and by relevance in turn. */
+/** The fastest of some rounds of each query, plain and by relevance in turn. */
 const measureRelevance = async (
   run: (parameters: Record<string, unknown>) => Promise<string>,
   { queries, warm }: Inputs
@@ -128,7 +128,7 @@ const measureRelevance = async (
   }
 }
 
-/** Imports, lets merging come to rest, warms and measures; shared with the test that keeps this bench from rotting. */
+/** Imports, waits for merging to end, warms up, measures; shared with the test that keeps this bench from rotting. */
 const measureEngine = async (inputs: Inputs, withRelevance: boolean) => {
   const engine = createEngine()
   const context: OperationContext = { engine, resources: memoryResources(), namespace: "bench", now_s: 0 }
@@ -184,7 +184,7 @@ const programs = {
   lucene: { title: "lucene 9.12.1", missing: luceneMissing, run: runLucene },
   tantivy: { title: "tantivy 0.25.0", missing: tantivyMissing, run: runTantivy }
 }
-/** A peer in its own process, with the same queries. */
+/** Runs a peer in a separate process, with the same queries. */
 const besideProgram = (
   name: keyof typeof programs,
   inputs: Inputs,

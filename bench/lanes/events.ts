@@ -1,14 +1,14 @@
 /**
  * Question: how many behavioural events does a running program accept, durable and deduplicated, and at what latency?
- * Workload: batches of generated visits (six events each or so) with fresh ids and visitors, as they happen, within the
- * `spread` seconds before they are sent, over keep-alive sockets from a load process of its own; a closed
- * loop for the peak, then a fixed arrival rate at 70 % of it over four times the connections. Excluded: TLS. Read
- * `events_per_processor_s_first_thread` (the accepting thread) and `_all` (all processes of the program, the embedded
- * Postgres too, until the last of these events is counted) before wall-clock rates; `counted_after_s` is how long that
- * takes after the last answer. With `kafka` the log is a broker of this run, whose own processor time is not ours, and
- * aggregation is a process of its own, counted in `_all`. With `known` the program starts over that many ids in sealed
- * runs (about 22 bytes of temporary disk each); `window_share` is the cost of `admit` for new ids, measured alone over
- * the same runs, in the accepting thread's time.
+ * Workload: batches of generated visits (about six events each) with fresh ids and visitors, timed within the
+ * `spread` seconds before they are sent, over keep-alive sockets from a separate load process. A closed loop finds
+ * the peak; then a fixed arrival rate at 70 % of it uses four times the connections. Excluded: TLS. Read
+ * `events_per_processor_s_first_thread` (the accepting thread) and `_all` (all processes of the program, including
+ * the embedded Postgres, until the last of these events is counted) before wall-clock rates; `counted_after_s` is the
+ * time from the last response until then. With `kafka`, the log is a broker of this run, whose own processor time is
+ * not counted, and aggregation is a separate process, which counts in `_all`. With `known`, the program starts over
+ * that many ids in sealed runs (about 22 bytes of temporary disk each); `window_share` is the cost of `admit` for new
+ * ids, measured alone over the same runs, as a share of the accepting thread's time.
  */
 import { Effect } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -44,7 +44,7 @@ export interface EventsOptions {
 }
 
 const INSTANT = "#############"
-/** JSON bodies, with marks where `load.ts` puts fresh numbers and times. */
+/** JSON bodies, with markers where `load.ts` inserts fresh numbers and times. */
 const batches = (options: EventsOptions, count: number): ReadonlyArray<string> => {
   const products = [...generateCatalog({ seed: options.seed, products: 2000 })]
   const now = Date.now()
@@ -63,7 +63,7 @@ const batches = (options: EventsOptions, count: number): ReadonlyArray<string> =
     while (batch.length < options.batch) {
       const event = events.next()
       if (event.done === true) throw new Error("The generator made too few events for the batches.")
-      // Visitors, sessions and ids are fresh each time a template is sent, and times those of the sending (`load.ts`).
+      // Each time a template is sent, visitors, sessions and ids are fresh and times are current (`load.ts`).
       const { anonymous_id, session_id } = event.value
       batch.push({
         ...event.value,
@@ -79,7 +79,7 @@ const batches = (options: EventsOptions, count: number): ReadonlyArray<string> =
 }
 
 /**
- * A program over known ids: started once for its key and keys of the API, then again over the runs that were written
+ * A program over known ids, started once to create its fingerprint key and API keys, then again over the runs written
  * meanwhile.
  */
 const startKnown = async (count: number) => {
@@ -131,7 +131,7 @@ const tenths = (all: ReadonlyArray<number>): ReadonlyArray<ReadonlyArray<number>
   )
 }
 const BURST_S_MAX = 120
-/** At a fixed rate a request is due whether or not others are answered: such senders have connections of their own. */
+/** At a fixed rate, a request is due whether or not others were answered: such senders do not share connections. */
 const FIXED_CONNECTIONS_PER = 4
 const COUNTED_WITHIN_MS = 300_000
 /** Waits until the overview reports as many events as were accepted. */
@@ -246,14 +246,14 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
         fixed_rate_requests_per_s: rate,
         fixed: percentiles(fixed.latencies_ms as Array<number>),
         fixed_load_late: percentiles(fixed.late_ms as Array<number>),
-        // In the order of time, each with the duration of the load's fixed loop then: the machine's own pace.
+        // In order of time, each with the duration of the load's fixed loop then, as the machine's speed.
         ...paces,
         fixed_statuses: fixed.statuses,
-        // A tenth of the time each: the first would show a warm-up, the others growth.
+        // For each tenth of the time, because the first tenths would show a warm-up and the later ones growth.
         fixed_own_mb: tenths(own)
           .map((some) => Math.max(...some))
           .join(" "),
-        // With the pages of the log that are mapped.
+        // Includes the mapped pages of the log.
         fixed_rss_mb: tenths(memory)
           .map((some) => Math.max(...some))
           .join(" "),

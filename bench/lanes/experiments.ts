@@ -2,10 +2,10 @@
  * Question: what does an experiment cost a search, and are the sums of its units exact? Workload: (1) The step that an
  * experiment adds to a search (who takes part, drawing the variant, merging its parameters), for 100,000 sessions, in
  * process. (2) A month of sessions and users in two experiments, through the real log and the stream worker into an
- * embedded Postgres. Clicks and purchases name their search or only their session, records come out of order and twice,
- * and two variants answer some units. Every sum of every variant, day and metric is compared with a brute-force recount
- * of the same events that shares no code with the processors, and so is what users did before their experiment began in
- * the middle of the month. Each user clicks by a taste of their own, and the bench prints how much of the variance that
+ * embedded Postgres. Clicks and purchases name their search or only their session, records arrive out of order and
+ * twice, and some units see two variants. Every sum of every variant, day and metric is compared with a brute-force
+ * recount of the same events that shares no code with the processors, and so is what users did before their experiment
+ * began in mid-month. Each user has a personal tendency to click, and the bench prints how much of the variance that
  * knowledge removes (CUPED). (3) Two rankings of 24 and of 250 hits are merged into one list. Excluded: HTTP and the
  * engine, and therefore the second search of an interleaved one. A difference ends the bench with an error.
  */
@@ -49,7 +49,7 @@ const SESSIONS_PER_BLOCK = 2_000
 const PER_RECORD = 100
 const METRICS = ["ctr", "conversion_rate", "revenue_per_search", "zero_result_rate"] as const
 
-/** Microseconds a search, of a thousand searches together. */
+/** Microseconds per search, over a thousand searches together. */
 const stepCost = () => {
   const table = new ExperimentTable((_row, error) => {
     throw error
@@ -89,7 +89,7 @@ const stepCost = () => {
     for (let block = 0; block < 200; block++) {
       const startedAt = performance.now()
       for (let i = 0; i < 1_000; i++) searchOnce(collection, `session-${(block % 100) * 1_000 + i}`)
-      // Milliseconds of a thousand are microseconds of one.
+      // The milliseconds of a thousand searches equal the microseconds of one.
       took.push(performance.now() - startedAt)
     }
     const { p50_ms, p99_ms } = percentiles(took.slice(50))
@@ -98,7 +98,7 @@ const stepCost = () => {
   return { running: cost("products"), none: cost("articles") }
 }
 
-/** One unit, as brute force finds it. */
+/** One unit, as the brute-force recount finds it. */
 interface Unit {
   variants: number
   day: number
@@ -143,7 +143,7 @@ interface Session {
   readonly events: ReadonlyArray<BehaviouralEvent>
 }
 
-/** Searches some minutes apart, each followed by what the visitor took: by name, or of the last search. */
+/** Searches some minutes apart, each followed by what the visitor took, which names its search or only the session. */
 const sessionOf = (name: string, at: number, { began, users }: Shop, random: Random): Session => {
   const isUser = random.chance(0.5)
   const who = random.below(users)
@@ -202,10 +202,10 @@ const sessionOf = (name: string, at: number, { began, users }: Shop, random: Ran
 
 interface Shop {
   readonly users: number
-  /** The experiment of users (ms). */ readonly began: number
+  /** Start of the experiment on users (ms). */ readonly began: number
 }
 const COVARIATE_DAYS = 14
-/** A unit of an experiment, or a user before it; undefined for events that no figure uses. */
+/** A unit of an experiment, or a user before the experiment; undefined for events that no figure uses. */
 const nameOf = ({ at, experiment, session_id, user_id }: ServedSearch, { began }: Shop): string | undefined => {
   if (experiment !== undefined) return `${experiment.id} ${experiment.unit === "user" ? user_id : session_id}`
   const before = Math.floor(began / DAY_MS) * DAY_MS
@@ -213,7 +213,7 @@ const nameOf = ({ at, experiment, session_id, user_id }: ServedSearch, { began }
     ? `before ${user_id}`
     : undefined
 }
-/** The cost of adding a session to the units of its searches: each event scans all searches for its own. */
+/** Adds a session to the units of its searches. Each event scans all searches to find its own. */
 const recount = ({ events, served }: Session, shop: Shop, units: Map<string, Unit>): void => {
   for (const search of served) {
     const name = nameOf(search, shop)
@@ -342,7 +342,7 @@ const storedSums = Effect.gen(function* () {
   }>`SELECT concat(experiment_id, ' ', variant, ' ', day, ' ', metric, ': ', n, ' ', x, ' ', xx, ' ', y, ' ', yy, ' ', xy, ' ', c, ' ', cc, ' ', xc, ' ', yc, ' ', known) AS row FROM experiment_sums WHERE n <> 0`
   return rows.map(({ row }) => row)
 })
-/** How much of the variance of clicks a search is explained by what the users did before; null where nothing is. */
+/** The share of the variance of clicks per search that the users' earlier actions explain; null if none. */
 const reductionOf = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<

@@ -1,9 +1,9 @@
 /**
- * Question: how long does a steady organization wait for its figures while another one bursts, with shares and without?
- * Workload: `large` stores its burst in batches of 1,000 as fast as it is let, and comes back when it is told to;
- * `small` stores 10 events every 100 ms. The wait is from the answer to the figure in Postgres, looked at every 25 ms.
- * Includes everything but HTTP. Read `small_wait` of the two runs beside each other, and `large_done_s` for what the
- * shares cost. Run: deno run -A bench/lanes/fairness.ts [--events 500000]
+ * Question: how long does a steady organization wait for its figures while another one bursts, with shares and
+ * without? Workload: `large` stores its burst in batches of 1,000 as fast as it is allowed, and retries when the
+ * service says so; `small` stores 10 events every 100 ms. The wait is from the response until the figure is in
+ * Postgres, polled every 25 ms. Includes everything but HTTP. Compare `small_wait` of the two runs, and read
+ * `large_done_s` for what the shares cost. Run: deno run -A bench/lanes/fairness.ts [--events 500000]
  */
 import { Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"

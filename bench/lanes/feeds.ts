@@ -1,8 +1,8 @@
 /**
  * Question: how fast is a YML feed read, in how much memory, and how fast does it become documents? Workload: a
- * generated feed of N offers in the operating system's temporary folder, in UTF-8 and in windows-1251; first the reader
- * alone in this process, then the whole program: the file as one upload, and its job from queued to ready. Memory is
- * the resident set: of this process before and while it reads, of the program before and while it imports.
+ * generated feed of N offers in the operating system's temporary folder, in UTF-8 and in windows-1251. First only the
+ * reader runs, in this process; then the complete program: the file as one upload, and its job from queued to ready.
+ * Memory is the resident set: of this process before and during reading, of the program before and during the import.
  */
 import { createReadStream, createWriteStream, mkdtempSync, rmSync, statSync } from "node:fs"
 import { request as httpRequest } from "node:http"
@@ -18,7 +18,7 @@ import { type RunningProgram, startServer } from "../harness/program.ts"
 
 export interface FeedsOptions {
   readonly offers: number
-  /** Of those, how many go through the whole program. */ readonly imported: number
+  /** How many of those go through the complete program. */ readonly imported: number
   readonly seed: number
   readonly out: string | undefined
 }
@@ -26,7 +26,7 @@ const POLL_MS = 100
 const PIECE_BYTES = 262_144
 const pause = (ms: number) => new Promise((settle) => setTimeout(settle, ms))
 
-/** Letters of the generated feed, which are ASCII and Russian alone. */
+/** Encodes the letters of the generated feed, which are only ASCII and Russian. */
 const windows1251 = (text: string): Buffer =>
   Buffer.from(
     Uint8Array.from(text, (letter) => {
@@ -72,7 +72,7 @@ const readAlone = async (file: string, bytes: number) => {
   }
 }
 
-/** A file as it is read; `fetch` would not say how long it is. */
+/** Sends a file as a stream with its length, which `fetch` would not send. */
 const sent = (url: string, file: string, headers: Readonly<Record<string, string>>) =>
   new Promise<string>((settle, reject) => {
     const request = httpRequest(url, { method: "POST", headers }, (response) => {
@@ -131,7 +131,7 @@ export const benchFeeds = async ({ imported, offers, out, seed }: FeedsOptions):
   const folder = mkdtempSync(join(tmpdir(), "dowser-feeds-"))
   try {
     const file = join(folder, "feed.yml")
-    // Some turns for the compiler first, as a program that has run for a while.
+    // Warms up the compiler first, as in a program that has run for a while.
     await readAlone(file, await write(file, { seed, offers: 5_000 }, "UTF-8"))
     const utf8 = await readAlone(file, await write(file, { seed, offers }, "UTF-8"))
     const cyrillic = await readAlone(file, await write(file, { seed, offers }, "windows-1251"))

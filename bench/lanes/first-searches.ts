@@ -1,10 +1,9 @@
 /**
- * Question: what does the first search pay of each kind that reads something beside the index, after a start and after
- * a merge?
- * Workload: generated products, facets with a value for most of them and for each, relevance, a sort and a range; one
- * search at a time in a fresh process whose collection was opened by a search for everything: once as it is (`cold`),
- * once as the service does it, opened and searched by nobody before (`practised`), once with its code compiled over a
- * small collection, then the same behind an import of a quarter more that ends in one segment. Excluded: HTTP.
+ * Question: after a start and after a merge, what does the first search of each kind cost that reads something besides
+ * the index? Workload: generated products, facets with a value for most products and for each, relevance, a sort and a
+ * range. One search at a time runs in a fresh process whose collection was opened by a search for everything: once as
+ * it is (`cold`), once after the service's own warm-up (`practised`), and once with its code compiled on a small
+ * collection. The same follows after an import of a quarter more that ends in one segment. Excluded: HTTP.
  */
 import { spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -62,7 +61,7 @@ const run = async (job: FirstSearchesJob): Promise<Readonly<Record<string, unkno
   return JSON.parse(Buffer.concat(chunks).toString("utf8")) as Readonly<Record<string, unknown>>
 }
 /**
- * A value of its own for each document, and one shared by as many documents as its number says: no facet's cut falls
+ * A unique value for each document, and one shared by as many documents as its number, so that no facet is cut off
  * between equal counts.
  */
 const namesOf = (at: number) => ({

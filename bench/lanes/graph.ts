@@ -1,8 +1,8 @@
 /**
- * Question: how long does the graph of a collection take, and what do searches beside it notice? Workload: a generated
- * catalogue with prose, over HTTP to a program started as its users start it: entities, communities, both once more
- * over what is there; then searches at a fixed rate alone and beside graphs that follow each other. Times are the
- * jobs', from asked to finished; latencies count from when a request was due.
+ * Question: how long does the graph of a collection take, and how does that affect searches meanwhile? Workload: a
+ * generated catalogue with prose, over HTTP to a program started as its users start it: entities, communities, and
+ * both once more over the existing ones; then searches at a fixed rate, first alone and then while graphs follow each
+ * other. Times are those of the jobs, from request to completion; latencies count from when a request was due.
  */
 import { generateCatalog, productSchema } from "../../fixtures/catalog/generate.ts"
 import { machine, percentiles, processorSeconds, report, round } from "../harness/harness.ts"

@@ -1,4 +1,4 @@
-/** The promises of image search on drawn pictures, with fewer pictures than in the bench. */
+/** Checks the promises of image search on drawn pictures, with fewer pictures than in the bench. */
 import { expect, it } from "vitest"
 import { measureImages } from "./images.ts"
 

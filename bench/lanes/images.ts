@@ -1,8 +1,8 @@
 /**
- * Question: is a picture found again that was changed on its way, do pictures that look alike come first, and how many
- * are looked at in a second? Workload: drawn pictures of a generated catalogue (`fixtures/pictures`), one core, as the
- * process that decodes does it. A look-alike is of the same category and colour. What is drawn is ours: photographs are
- * less regular.
+ * Question: is an altered picture still found, do pictures that look alike rank first, and how many pictures are
+ * processed per second? Workload: drawn pictures of a generated catalogue (`fixtures/pictures`) on one core, as in
+ * the process that decodes. A look-alike has the same category and colour. The pictures are generated: photographs
+ * are less regular.
  */
 import sharp from "sharp"
 import { generateCatalog, type Product } from "../../fixtures/catalog/generate.ts"
@@ -60,12 +60,12 @@ const dot = (a: Float32Array, b: Float32Array): number => {
   for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!
   return sum
 }
-/** Numbers of vectors, the nearest first. */
+/** Indexes of vectors, the nearest first. */
 const ranked = (query: Float32Array, vectors: ReadonlyArray<Float32Array>): ReadonlyArray<number> => {
   const near = vectors.map((vector) => dot(query, vector))
   return vectors.map((_, i) => i).sort((a, b) => near[b]! - near[a]!)
 }
-/** Mean of the average precisions; a picture without relatives is left out. */
+/** Mean of the average precisions. A picture without look-alikes is left out. */
 const map = (vectors: ReadonlyArray<Float32Array>, kinds: ReadonlyArray<string>): number => {
   let sum = 0,
     judged = 0
@@ -84,7 +84,7 @@ const map = (vectors: ReadonlyArray<Float32Array>, kinds: ReadonlyArray<string>)
   return sum / Math.max(1, judged)
 }
 
-/** Sizes of a model in one colour have one picture, as in shops. */
+/** All sizes of a model in one colour share one picture, as in shops. */
 const pictured = (seed: number, pictures: number) => {
   const found = new Map<string, Product>()
   for (const product of generateCatalog({ seed, products: PRODUCTS_A_PICTURE * pictures })) {

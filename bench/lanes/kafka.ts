@@ -1,6 +1,6 @@
 /**
- * An installation of two of our processes for `bench events --kafka`: an API process and a stream process over a broker
- * and a Postgres of this run.
+ * An installation of two of our processes for `bench events --kafka`: an API process and a stream process over a
+ * broker and a Postgres that this run starts.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"

@@ -1,11 +1,11 @@
 /**
- * Question: what does a cluster of OpenSearch behind the port cost, and how many small collections does one node bear?
- * Workload: one node of 1 GB of heap. Generated products are imported, the second time measured; every query is asked
- * here and of the embedded engine, one directly after the other (some find other documents:
- * `test/ports/engine-opensearch` counts them). Then a document is written by one engine and searched for by another one
- * of the same cluster, as two API processes would. Then many collections of many organizations share the pool, and are
- * searched in turn. Processor time is of this process and of the node, apart. Excluded: HTTP before the engine, keys,
- * several nodes.
+ * Question: what does an OpenSearch cluster behind the port cost, and how many small collections can one node hold?
+ * Workload: one node with 1 GB of heap. Generated products are imported, the second time measured; every query is
+ * sent to the cluster and to the embedded engine, one directly after the other (some find different documents:
+ * `test/ports/engine-opensearch` counts them). Then one engine writes a document and another one of the same cluster
+ * searches for it, as two API processes would. Then many collections of many organizations share the pool and are
+ * searched in turn. Processor time is reported separately for this process and the node. Excluded: HTTP in front of
+ * the engine, keys, several nodes.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -28,7 +28,7 @@ import { type Inputs, type InputOptions, loadInputs } from "../inputs/inputs.ts"
 
 export interface OpensearchBenchOptions extends InputOptions {
   readonly out: string | undefined
-  /** Collections that share the pool. */ readonly collections: number
+  /** Number of collections that share the pool. */ readonly collections: number
   readonly organizations: number
 }
 const HEAP_MB = 1_024
@@ -44,7 +44,7 @@ const opened = async (address: string): Promise<OpensearchEngine> => {
 /** Bytes of the node's heap after a full garbage collection. */
 const liveHeap_mb = async (address: string): Promise<number> => {
   let least = Infinity
-  // A node cannot be made to collect garbage: the least figure of some seconds is closest to it.
+  // A node cannot be made to collect garbage: the lowest figure within some seconds is closest to it.
   for (let look = 0; look < 20; look++) {
     const answer = await fetch(`${address}/_nodes/stats/jvm`)
     const { nodes } = (await answer.json()) as {
@@ -76,7 +76,7 @@ const measureSearches = async (
   const seconds = () => [processorSeconds(process.pid).process, processorSeconds(node).process]
   let before = seconds()
   for (const round_ of [0, 1]) {
-    // The first round warms both up.
+    // The first round warms up both.
     if (round_ === 1) {
       for (const own of times) own.length = 0
       before = seconds()
@@ -97,7 +97,7 @@ const measureSearches = async (
   }
 }
 
-/** One engine writes a document and is answered; another one searches for it at once. */
+/** One engine writes a document and gets its answer; another one then immediately searches for it. */
 const measureWrites = async (writer: OperationContext, reader: OperationContext, { documents, schema }: Inputs) => {
   const ask = asking(reader, schema.name)
   const [first] = documents
@@ -194,7 +194,7 @@ export const benchOpensearch = async (options: OpensearchBenchOptions): Promise<
       const [engine, other] = [await opened(node!.address), await opened(node!.address)]
       const [own, context, elsewhere] = [createEngine(), engine, other].map(contextOver)
       await filled(own!, inputs)
-      // A node that has just started compiles what it runs: the first thousands of documents cost three times as much.
+      // A node that has just started compiles its code: the first thousands of documents cost three times as much.
       await filled({ ...context!, namespace: "warm" }, inputs)
       const from = performance.now(),
         before = processorSeconds(node!.pid).process

@@ -1,7 +1,7 @@
 /**
- * Question: what does each entry of `engine-sdk` cost a program that bundles it? Workload: every entry alone, whole
- * (`export *`), and the one import most programs have; bundled and minified from the sources. `later` is what is loaded
- * only when asked for (the folder on disk). Excluded: optional packages. Sizes are the same on every machine.
+ * Question: what does each entry of `engine-sdk` add to a program that bundles it? Workload: every entry alone,
+ * complete (`export *`), and the one import that most programs have; bundled and minified from the sources. `later` is
+ * what is loaded only on demand (the folder on disk). Excluded: optional packages. Sizes are the same on every machine.
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -16,16 +16,16 @@ export interface EntrySize {
   readonly minified_bytes: number
   readonly gzip_bytes: number
   /** Of parts that are loaded on demand. */ readonly later_bytes: number
-  /** Modules of the runtime that are needed at once; a browser has none. */
+  /** Runtime modules that are needed immediately; a browser has none. */
   readonly runtime_modules: ReadonlyArray<string>
-  /** Files of the package within, below `src`. */ readonly files: ReadonlyArray<string>
+  /** Files of the package in the bundle, relative to `src`. */ readonly files: ReadonlyArray<string>
 }
 const sdk = new URL("../../engine-sdk/", import.meta.url).pathname
 const PROGRAM = "program"
 
 /**
- * The chunks of a program with this text; imports of `./src` are relative to the package, and its own name leads there
- * too.
+ * The chunks of a program with this text. Imports of `./src` are relative to the package, and its own name resolves
+ * there too.
  */
 export const bundleOf = async (text: string) => {
   const bundle = await rolldown({
@@ -73,7 +73,7 @@ export const sizeOf = async (text: string): Promise<EntrySize> => {
   }
 }
 
-/** By what a program writes. */
+/** Sizes by the import that a program writes. */
 export const measurePackage = async (): Promise<Readonly<Record<string, EntrySize>>> => {
   const { exports } = JSON.parse(readFileSync(join(sdk, "deno.json"), "utf8")) as {
     readonly exports: Readonly<Record<string, string>>

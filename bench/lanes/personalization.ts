@@ -1,9 +1,9 @@
 /**
- * Question: does ranking by a visitor's earlier interactions move the product that they buy up, and what does that
+ * Question: does ranking by a visitor's earlier interactions move up the product that they buy, and what does that
  * cost? Workload: a generated catalogue. Each visitor likes two brands, a colour and a price level, makes twenty
  * interactions with the results of some queries, and then searches for something else. What they buy is drawn from the
- * first 250 hits, by the engine's rank and by their taste. Printed are nDCG@10 of the bought products at each strength,
- * the time of the stage over 250 hits, the time of the whole search in process beyond the same one at strength 0, and
+ * first 250 hits, by the engine's rank and by their taste. The bench prints nDCG@10 of the bought products at each
+ * strength, the time of the stage over 250 hits, how much longer the search takes in process than at strength 0, and
  * the bytes of full rows of histories in an embedded Postgres. Excluded: HTTP, and reading the row (measured alone).
  */
 import { Effect, Layer } from "effect"
@@ -47,16 +47,16 @@ const STRENGTHS = [0, 0.1, 0.2, 0.3, 0.5, 0.7] as const
 const WINDOW = 250
 const TAKEN = 20
 const BOUGHT = 3
-/** Full rows, whose bytes are measured. */
+/** Number of full rows whose bytes are measured. */
 const ROWS = 10_000
 const PARTS = 20
 
 interface Liking {
   readonly brands: ReadonlySet<string>
   readonly color: string
-  /** Natural logarithm of the price that is liked most. */ readonly price: number
+  /** Natural logarithm of the preferred price. */ readonly price: number
 }
-/** 0..1: a brand is half of it, the colour and the price the rest. */
+/** From 0 to 1: a matching brand contributes half, colour and price the rest. */
 const tasteOf = ({ brands, color, price }: Liking, product: Product): number =>
   (brands.has(product.brand) ? 0.5 : 0) +
   (product.color === color ? 0.3 : 0) +
@@ -90,7 +90,7 @@ const loaded = async (products: ReadonlyArray<Product>): Promise<OperationContex
   return context
 }
 
-/** Ids in order, `hits` of them, through the same steps as a request; and how long that took (ms). */
+/** The ids of `hits` results in order, through the same steps as a request, and how long that took (ms). */
 const searched = async (
   context: OperationContext,
   q: string,
@@ -131,8 +131,8 @@ const ndcg10 = (ids: ReadonlyArray<string>, bought: ReadonlySet<string>): number
 }
 
 /**
- * Bytes per visitor with a full row, including the index, after forty additions. `ids`: identifiers of the visitor
- * beside the user's own.
+ * Bytes per visitor with a full row, including the index, after forty additions. `ids` is the number of the visitor's
+ * identifiers besides the user's own.
  */
 const rowBytes = async (ids: number): Promise<number> => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-personalization-"))
@@ -153,7 +153,7 @@ const rowBytes = async (ids: number): Promise<number> => {
             timestamp: 1_790_000_000_000 + turn
           })
         yield* writeHistories(takes)
-        // As happens by itself, once a fifth of the rows is dead.
+        // As autovacuum does once a fifth of the rows is dead.
         if (turn % (PARTS / 5) === 0) yield* sql`VACUUM visitor_histories`
       }
       const [row] = yield* sql<{ n: number; bytes: number }>`SELECT count(*)::int4 AS n,
@@ -199,7 +199,7 @@ export const benchPersonalization = async (options: PersonalizationOptions): Pro
   }
   let hits = 0
   for (let visitor = 0; visitor < options.visitors; visitor++) {
-    // A visitor with one department: brands belong to departments.
+    // A visitor with one department, because brands belong to departments.
     const { department, price } = random.pick(products.filter((product) => byDepartment.has(product.department)))
     const shelf = products.filter((product) => product.department === department)
     const liking: Liking = {
@@ -249,7 +249,7 @@ export const benchPersonalization = async (options: PersonalizationOptions): Pro
       queries: answers.length,
       hits_mean: Math.round(hits / options.visitors),
       row_bytes: Math.round(await rowBytes(0)),
-      // Of these ids, three are kept.
+      // Three of these ids are kept.
       row_bytes_logged_in: Math.round(await rowBytes(5)),
       ...Object.fromEntries(STRENGTHS.map((strength, i) => [`ndcg_at_10_of_${strength}`, ndcg[i]])),
       gain_at_03: round(ndcg[STRENGTHS.indexOf(0.3)] / ndcg[0] - 1),

@@ -1,11 +1,11 @@
 /**
- * Question: what does merchandising cost beside the engine call, and what do rerank and diversity give for it? A
- * collection with a 384-dimension vector a document, a rule set (1,000 generated rules of every kind by default),
- * judged queries; a page of 50 from a window of 250. Times are those of the trace, over windows that the engine has
- * handed out before: matching, plan, stages, placing and the trace itself; not the engine call with its reading of
- * values and rendering of hits. The linear model is learnt from clicks that are simulated from the judgments of the
- * other half of the queries. Excluded: HTTP, an embedding model. Differences of nDCG below .03 on fifty queries are
- * noise.
+ * Question: what does merchandising cost in addition to the engine call, and what do rerank and diversity gain?
+ * Workload: a collection with a 384-dimension vector per document, a rule set (1,000 generated rules of every kind by
+ * default), judged queries, and a page of 50 from a window of 250. Times are those of the trace, over windows that
+ * the engine has returned before: matching, plan, stages, placing and the trace itself; not the engine call with its
+ * reading of values and rendering of hits. The linear model is trained on clicks that are simulated from the
+ * judgments of the other half of the queries. Excluded: HTTP, an embedding model. Differences of nDCG below .03 on
+ * fifty queries are noise.
  */
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
 import type { SearchEngine } from "../../engine-sdk/src/engine.ts"
@@ -62,7 +62,7 @@ const pageSize = 50,
   timedRuns = 2_000
 const now_us = (): number => performance.now() * 1_000
 
-/** The text that a vector is made of: the most telling fields. */
+/** The text from which a vector is computed: the most informative fields. */
 const embeddedText = (
   document: PipelineInputs["documents"][number],
   { queryBy }: Pick<PipelineInputs, "queryBy">
@@ -83,7 +83,7 @@ const open = async (
   { documents, queryBy, brand }: PipelineInputs,
   ranking: PipelineOptions["ranking"]
 ): Promise<Opened> => {
-  // The window is read from columns: an approximate index would only cost time here.
+  // The window is read from columns, so an approximate index would only cost time here.
   const engine = createEngine({ approximateFrom: Infinity })
   const context: OperationContext = { engine, resources: memoryResources(), namespace: "bench", now_s: 0 }
   const fields = [...new Set([...queryBy.split(","), brand])].map((name) => ({
@@ -120,7 +120,7 @@ const open = async (
     context,
     rules: { parseFilter: (text) => parseFilter(text, fieldContext) },
     plan: async (text) => {
-      // A query text with quotation marks or a minus is a text here, not syntax.
+      // Quotation marks or a minus in a query text are text here, not syntax.
       const plan = await planSearch(context, info, {
         q: text.replace(/["“”]|(?<=\s|^)-/g, " "),
         query_by: queryBy,
@@ -189,7 +189,7 @@ const ruleSetOf = (options: PipelineOptions, inputs: PipelineInputs, { rules }: 
 const countOf = ({ pins, banners, suggestions, sponsored, redirects, boosts }: RuleSet): number =>
   pins.length + banners.length + suggestions.length + sponsored.length + redirects.length + boosts.length
 
-/** An engine that is asked once and answers the same from then on. */
+/** An engine that queries once and then always returns the same result. */
 const remembering = (engine: SearchEngine): SearchEngine => {
   let known: Awaited<ReturnType<SearchEngine["search"]>> | undefined
   const search: SearchEngine["search"] = async (namespace, plans) => {
@@ -202,7 +202,7 @@ const remembering = (engine: SearchEngine): SearchEngine => {
 }
 
 type Planned = ReadonlyArray<{ readonly query: JudgedQuery; readonly plan: SearchPlan }>
-/** Only queries that fill the window are timed, where there are any. */
+/** Times only queries that fill the window, if there are any. */
 const timesOf = async (opened: Opened, plans: Planned, rules: CompiledRules) => {
   const sizes: Array<number> = []
   for (const { plan, query } of plans)
@@ -283,7 +283,7 @@ const simulatedClicks = async (
   return searches
 }
 
-/** Each half of the queries is answered with the model that the other half taught. */
+/** Each half of the queries is answered with the model that was trained on the other half. */
 const qualities = async (
   opened: Opened,
   inputs: PipelineInputs,

@@ -1,8 +1,8 @@
 /**
- * Question: what does a search by a profile cost beyond the same parameters written out?
- * Workload: generated documents and queries (or files), on one thread, in process: parameters → profile → plan → search
- * → JSON text. Each query is asked both ways, one directly after the other and in turns the first, so that a pair meets
- * the same machine; both ways must answer the same. Excluded: HTTP, the key, analytics, which both ways share.
+ * Question: what does a search by a profile cost compared with the same parameters written out? Workload: generated
+ * documents and queries (or files), on one thread, in process: parameters → profile → plan → search → JSON text. Each
+ * query runs both ways, one directly after the other in alternating order, so that both meet the same state of the
+ * machine; both ways must return the same result. Excluded: HTTP, the key and analytics, which both ways share.
  */
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
 import {
@@ -23,7 +23,7 @@ import { contextOver, filled } from "../inputs/filled.ts"
 
 export interface ProfilesOptions extends InputOptions {
   readonly out: string | undefined
-  /** Times that every query is asked both ways. */ readonly rounds: number
+  /** How often every query runs both ways. */ readonly rounds: number
 }
 const manifest = manifestOf({
   label: "Products",
@@ -62,7 +62,7 @@ const median = (values: ReadonlyArray<number>): number => {
   const sorted = Float64Array.from(values).sort()
   return sorted[Math.floor(sorted.length / 2)] ?? 0
 }
-/** What both ways must agree on: everything but the time. */
+/** The part in which both ways must agree: everything but the time. */
 const comparable = (text: string): string => text.replace(/"search_time_ms":[\d.]+/, "")
 
 export const benchProfiles = async (options: ProfilesOptions): Promise<void> => {
@@ -109,7 +109,7 @@ export const benchProfiles = async (options: ProfilesOptions): Promise<void> => 
       const early = await timed(isFirst ? pair.profile : pair.written)
       const late = await timed(isFirst ? pair.written : pair.profile)
       const [profile, written] = isFirst ? [early, late] : [late, early]
-      // The first round warms both ways up, and is the one that is compared.
+      // The first round warms up both ways, and is the one that is compared.
       if (turn === 0) differing += Number(comparable(profile.text) !== comparable(written.text))
       else {
         times.profile.push(profile.us)

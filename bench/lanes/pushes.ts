@@ -1,10 +1,10 @@
 /**
- * Question: how many pushed documents does a processor accept a second (signed, checked, mapped, durable in the log),
- * and how many become documents of the collection? Workload: batches of `batch` upserts, signed, from `connections`
- * clients in this process; accepting is counted until the last answer, applying until the last job is ready. Both go
- * on at the same time in the program, as they do in use, so that the processor time of accepting holds what was applied
- * meanwhile; `accepted_alone` is a connector whose collection is not there, so that nothing is applied beside it.
- * `imported`: the same documents by the import of the engine, alone, in bodies of `IMPORT_LINES`. Excluded: TLS.
+ * Question: how many pushed documents does a processor accept per second (signed, checked, mapped, durable in the log),
+ * and how many become documents of the collection? Workload: batches of `batch` signed upserts from `connections`
+ * clients in this process. Accepting is timed until the last response, applying until the last job is ready. Both run
+ * at the same time in the program, as they do in production, so the processor time of accepting includes what was
+ * applied meanwhile; `accepted_alone` is a connector without its collection, so that nothing is applied. `imported`:
+ * the same documents through the engine's import, alone, in bodies of `IMPORT_LINES`. Excluded: TLS.
  */
 import { createHmac } from "node:crypto"
 import { machine, processorSeconds, report, round, rssMb } from "../harness/harness.ts"
@@ -103,10 +103,10 @@ export const benchPushes = async (options: PushesOptions): Promise<void> => {
       return Math.round((lines.length * 1_000) / (performance.now() - began))
     }
     const alone = await accept("not_there")
-    // The first import of a program is slower by what it compiles, and so is the first application.
+    // A program's first import is slower because it compiles code, and so is the first application.
     await imported("warm")
     const { began, documents, figures, jobs, used } = await accept("products")
-    // What was still to be applied after the last push.
+    // Documents that were still to be applied after the last push.
     const left = documents - ((await send("GET", "/collections/products")).num_documents as number)
     const ended = performance.now()
     const isReady = async (job: string) => (await send("GET", `/jobs/${job}`)).finished_at !== undefined

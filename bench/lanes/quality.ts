@@ -1,8 +1,8 @@
 /**
- * Question: how long does a run of a quality suite take, and what do searches beside it notice? Workload: a generated
- * catalogue, judged queries of one to three words with typos and prefixes, over HTTP to a program started as its users
- * start it: searches alone at a fixed rate, then the same while runs follow each other. Time of a run is its job's,
- * from asked to finished; latencies count from when a request was due.
+ * Question: how long does a run of a quality suite take, and how does it affect searches meanwhile? Workload: a
+ * generated catalogue, judged queries of one to three words with typos and prefixes, over HTTP to a program started
+ * as its users start it: searches alone at a fixed rate, then the same while runs follow each other. The time of a
+ * run is that of its job, from request to completion; latencies count from when a request was due.
  */
 import { generateCatalog, productSchema } from "../../fixtures/catalog/generate.ts"
 import { generateQueries, gradeOf } from "../../fixtures/queries/generate.ts"
@@ -43,7 +43,7 @@ const asking =
   }
 type Ask = ReturnType<typeof asking>
 
-/** The shop, and judged queries of it: as relevant as what a query names is true of a product. */
+/** Creates the shop and its judged queries, graded by how well a product matches what the query names. */
 const fill = async (ask: Ask, { products, queryCount, seed }: QualityOptions) => {
   const all = [...generateCatalog({ seed, products })]
   await ask("POST", "/v1/collections", productSchema("products"))

@@ -1,7 +1,6 @@
 /**
- * What this machine can do at all, to read an events bench by: each of its parts alone, in one process, for about a
- * second. Parsing and the log count events of a batch, as `POST /events` does; a flush counts files of one batch's
- * bytes.
+ * The limits of this machine, for interpreting an events bench: each part alone, in one process, for about a second.
+ * Parsing and the log count events of a batch, as `POST /events` does; a flush counts files of one batch's bytes.
  */
 import { Effect } from "effect"
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs"
@@ -24,7 +23,7 @@ const perSecond = (run: () => void): number => {
   return (done / took) * 1_000
 }
 
-/** `bodies`: JSON of `{events}`. */
+/** `bodies` are JSON of `{events}`. */
 export const rawLimits = async (bodies: ReadonlyArray<Buffer>, batch: number) => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-limits-"))
   try {

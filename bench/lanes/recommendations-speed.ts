@@ -1,9 +1,9 @@
 /**
- * Question: how fast is the live state of recommendations, and what does it hold? Workload: generated visits over a
- * catalogue in which a few documents have most of the events, as records of the log; decoded and taken by the state
- * that the thread has, on this thread. Then answers in process as one request makes them: candidates from the state,
- * documents by searches with a filter in an engine with as many documents. Excluded: HTTP, the key, and the message to
- * the thread and back.
+ * Question: how fast is the live state of recommendations, and how much memory does it use? Workload: generated
+ * visits over a catalogue in which a few documents have most of the events, as records of the log, decoded and added
+ * to the same state that the worker thread keeps, but on this thread. Then recommendations in process as one request
+ * computes them: candidates from the state, documents by searches with a filter in an engine with as many documents.
+ * Excluded: HTTP, the key, and the message to the thread and back.
  */
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
 import {
@@ -29,13 +29,13 @@ export interface SpeedOptions {
 const NOW = Date.UTC(2026, 10, 2)
 const EVENTS_PER_RECORD = 500
 const ANSWERS = 2_000
-/** Longest catalogue that is put into the engine too. */
+/** The largest catalogue that is also imported into the engine. */
 const DOCUMENTS_MAX = 100_000
-/** That come as records of the log; more are only weighed. */
+/** Sessions that arrive as records of the log; for more, only memory is measured. */
 const SESSIONS_MAX = 500_000
 const SESSION_S = 86_400
 
-/** Numbers from a seed (xorshift). */
+/** Pseudorandom numbers from a seed (xorshift). */
 const random = (seed: number) => {
   let state = seed
   return (): number => {
@@ -45,7 +45,7 @@ const random = (seed: number) => {
     return (state >>> 0) / 2 ** 32
   }
 }
-/** Visits of 1 to 7 documents near each other; the first few documents have most of them. */
+/** Visits of 1 to 7 documents near each other; the first few documents have most of the visits. */
 function* visitsOf({ items, sessions }: SpeedOptions) {
   const next = random(42)
   for (let s = 0; s < sessions; s++) {
@@ -119,7 +119,7 @@ const engineOf = async (items: number): Promise<OperationContext> => {
   return context
 }
 
-/** One answer of ten for a product page, with a filter. */
+/** One recommendation of ten documents for a product page, with a filter. */
 const answering = (models: LiveModels, context: OperationContext) => {
   const schema = context.engine.describeCollection("org", "goods")?.schema
   const parts = {
@@ -173,7 +173,7 @@ const answering = (models: LiveModels, context: OperationContext) => {
   }
 }
 
-/** Bytes of a million documents and ten million visits, of a model alone. */
+/** Bytes of a model alone, for a million documents and ten million visits. */
 const held = (items: number, sessions: number) => {
   const model = new CollectionModel(LIMITS)
   const before = process.memoryUsage().rss

@@ -1,14 +1,14 @@
 /**
- * Question: how well, and how fast, does the streaming recommender say what comes next? Workload: interactions from
- * files, the training part fed event by event in the order of time, then the test part asked without learning from it.
- * Default parameters; nothing is tuned on what is tested. Beside it, in the same run, popularity and EASE.
+ * Question: how well, and how fast, does the streaming recommender predict what comes next? Workload: interactions from
+ * files, the training part fed event by event in order of time, then the test part queried without learning from it.
+ * Default parameters; nothing is tuned on the test part. Popularity and EASE run on the same data for comparison.
  *
- * - sessions: every prefix of a session predicts its next item, among all items, those already seen too (they are
- *   clicked again); `unseen` is the same without what was seen, as an answer of the service leaves it out.
- * - baskets: each item of a basket asks for five others; a hit is one of the rest. Without a test part the last fifth.
- * - ratings: of each user's later items, recall@20 (of at most 20) and nDCG@100, without what the user had before.
+ * - sessions: every prefix of a session predicts its next item, among all items, including those already
+ *   seen (they are clicked again); `unseen` excludes items already seen, as a response of the service does.
+ * - baskets: each item of a basket requests five others; a hit is one of the rest. Without a test part: the last fifth.
+ * - ratings: of each user's later items, recall@20 (of at most 20) and nDCG@100, without the user's earlier items.
  *
- * Test items that training does not know are dropped.
+ * Test items that do not occur in training are dropped.
  */
 import { CollectionModel, LIMITS, NEXT_ITEMS, TASTE } from "../../engine-sdk/src/recommend/mod.ts"
 import { machine, percentiles, report, round } from "../harness/harness.ts"
@@ -22,7 +22,7 @@ export interface RecommendationsOptions {
   readonly ease: boolean
   readonly out: string | undefined
 }
-/** Items by number, best first. */
+/** Item numbers, best first. */
 type Recommend = (recent: ReadonlyArray<number>, now: number) => ReadonlyArray<number>
 interface Case {
   readonly recent: ReadonlyArray<number>
@@ -32,7 +32,7 @@ interface Case {
 interface Protocol {
   readonly cases: ReadonlyArray<Case>
   readonly measure: (top: ReadonlyArray<number>, targets: ReadonlyArray<number>) => Readonly<Record<string, number>>
-  /** Length of a list whose items count as shown. */ readonly shown: number
+  /** Length of the list in which an item counts as shown. */ readonly shown: number
 }
 
 const RECENT_MAX = 40
@@ -40,7 +40,7 @@ const EASE_ITEMS_MAX = 5_000
 const EASE_DECAY = 0.7
 const EASE_LAMBDA = { sessions: 100, baskets: 100, ratings: 500 }
 
-/** Numbers of items in the order in which training meets them. */
+/** Assigns numbers to items in the order in which training meets them. */
 class Items {
   readonly #numbers = new Map<string, number>()
   readonly counts: Array<number> = []
@@ -104,7 +104,7 @@ const judged = (name: string, recommend: Recommend, { cases, measure, shown }: P
 
 const sorted = (counts: ReadonlyArray<number>) =>
   Array.from(counts.keys()).sort((a, b) => counts[b] - counts[a] || a - b)
-/** The most frequent items, for everyone alike; without those to be left out. */
+/** The most frequent items, the same for everyone, optionally without those to be left out. */
 const byPopularity =
   (counts: ReadonlyArray<number>, most: number, isLeftOut: boolean): Recommend =>
   (recent) => {
@@ -134,7 +134,7 @@ const byEase =
       .slice(0, most)
   }
 
-/** Feeds visits as they would have come: all events by their time. */
+/** Feeds visits as they would have arrived: all events in order of time. */
 const feed = (visits: ReadonlyArray<{ readonly visit: Visit; readonly who: string }>, model: CollectionModel) => {
   const events = visits.flatMap(({ visit, who }) =>
     visit.items.map((id, i) => ({ id, at: visit.times[i], who, documents: [id] }))
@@ -165,7 +165,7 @@ const sessions = async ({ test, train }: RecommendationsOptions): Promise<Prepar
   )
   const items = new Items()
   const lists = visits.map((visit) => items.learn(visit.items))
-  // The model numbers items in the order of their events; one table leads from its numbers to ours.
+  // The model numbers items in the order of their events; a table translates its numbers to ours.
   const own = numbersIn(model, visits)
   const cases: Array<Case> = []
   for (const visit of await readSessions(need(test))) {
@@ -266,7 +266,7 @@ const ratings = async ({ test, train }: RecommendationsOptions): Promise<Prepare
   const visits = [...before]
   const began = performance.now()
   for (const [user, visit] of visits)
-    // A taste is no visit: what somebody rated over years is one list.
+    // Ratings are not a visit: what somebody rated over years is one list.
     for (const id of visit.items)
       model.add({ kind: 0, documents: [id], visitor: user, person: user, at: visit.times.at(-1) ?? 0 })
   const events = visits.reduce((sum, [, visit]) => sum + visit.items.length, 0)

@@ -1,9 +1,9 @@
 /**
- * Question: what do vectors of an embedding model add to the ranking by words? Documents and queries of a judged set
- * are embedded by this program's own model, which reads the first 256 word pieces, as a field of a collection is. Both
- * lists are fused in two ways, each with one weight for all queries: by ranks, as a search without a named ranking does
- * it, and by scores, which are scaled from 0 to 1 over what either found, and added. The engine's `alpha` is
- * w / (1 + w) for a weight w of the scores.
+ * Question: what do vectors of an embedding model add to the ranking by words? Workload: documents and queries of a
+ * judged set, embedded by this program's own model, which reads the first 256 word pieces, as it does for a field of
+ * a collection. Both lists are fused in two ways, each with one weight for all queries: by ranks, as a search without
+ * a named ranking does, and by the sum of scores that are scaled from 0 to 1 over the hits of either list. The
+ * engine's `alpha` is w / (1 + w) for a weight w of the scores.
  */
 import { Context, Effect, Layer, Scope } from "effect"
 import { findInstalled, placesOf } from "../../src/models/install/places.ts"
@@ -32,7 +32,7 @@ const WEIGHTS = [0, 0.1, 0.2, 0.3, 0.5, 1] as const
 /** Length of each of the two lists. */
 const POOL = 100
 
-/** A document's text, in the order of the searched fields; wildcards are attributes, and left out. */
+/** A document's text, in the order of the searched fields. Wildcards are attributes, and are left out. */
 const textIn = (line: string, queryBy: string): readonly [id: string, text: string] => {
   const document = JSON.parse(line) as Readonly<Record<string, unknown>>
   const fields = queryBy
@@ -65,7 +65,7 @@ const dot = (a: Float32Array, b: Float32Array): number => {
 interface Candidate {
   readonly id: string
   readonly isFound: boolean
-  /** 0 to 1. */ readonly words: number
+  /** From 0 to 1. */ readonly words: number
   readonly meaning: number
 }
 const scaled = (values: ReadonlyArray<number>): ((value: number) => number) => {
@@ -99,7 +99,7 @@ const fusedBy = (candidates: ReadonlyArray<Candidate>, weight: number): Readonly
     .sort((a, b) => b.score - a.score)
     .map(({ id }) => id)
 
-/** As the engine fuses: the share of each list over its rank. */
+/** Fuses as the engine does: each list's share divided by the rank in it. */
 const ranksFused = (candidates: ReadonlyArray<Candidate>, alpha: number): ReadonlyArray<string> => {
   const ranks = new Map<string, number>()
   const add = (list: ReadonlyArray<Candidate>, share: number) =>
@@ -159,7 +159,7 @@ interface MeaningOptions {
   readonly queryBy: string
   readonly embedder: "minilm" | "lsa"
 }
-/** nDCG@10 of each weight, and of vectors alone. Cost: the documents' embedding, some minutes. */
+/** nDCG@10 for each weight, and for vectors alone. Embedding the documents takes some minutes. */
 export const meaningFigures = async (
   collection: RankedCollection,
   queries: ReadonlyArray<JudgedQuery>,

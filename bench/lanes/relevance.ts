@@ -1,8 +1,8 @@
 /**
- * Question: how good are the answers, and what does that cost in time? nDCG@10, MRR and recall@100 on judged queries,
+ * Question: how good are the results, and what does that cost in time? nDCG@10, MRR and recall@100 on judged queries,
  * with one configuration for every set; `--compare` adds the plain ranking and our own BM25 with paired bootstrap
- * intervals, queries with a typo or with two words written as one (seeded), and times of one page of ten hits per
- * ranking. Excluded: HTTP. Read differences below about .03 on fifty queries as noise.
+ * intervals, queries with a typo or with two words joined (seeded), and times of one page of ten hits per ranking.
+ * Excluded: HTTP. Read differences below about .03 on fifty queries as noise.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
@@ -28,7 +28,7 @@ export interface RelevanceOptions {
   readonly queryBy: string
   readonly schema: string | undefined
   readonly ranking: Ranking
-  /** All rankings, intervals, queries with errors. */ readonly compare: boolean
+  /** Whether to compare all rankings, with intervals and with queries that contain errors. */ readonly compare: boolean
   /** The file to which the run of `ranking` is written. */ readonly run: string | undefined
   /** The model whose vectors are fused with the ranking by words. */ readonly embedder: "none" | "minilm" | "lsa"
   readonly seed: number
@@ -61,7 +61,7 @@ export const readJudged = async (queries: string, qrels: string): Promise<Readon
     .map(({ id, text }) => ({ id, text, judgments: judged.get(id) ?? new Map() }))
 }
 
-/** Only what is searched is indexed; types are detected. */
+/** Indexes only the searched fields; types are detected. */
 const schemaFor = (queryBy: string) => ({
   name: "judged",
   fields: queryBy.split(",").map((name) => ({
@@ -71,7 +71,7 @@ const schemaFor = (queryBy: string) => ({
   }))
 })
 
-/** A collection in memory that answers queries under any ranking. Shared with the tests. */
+/** A collection in memory that answers queries with any ranking. Shared with the tests. */
 export const openCollection = async (docs: string, queryBy: string, schemaFile?: string) => {
   const engine = createEngine()
   const context: OperationContext = { engine, resources: memoryResources(), namespace: "bench", now_s: 0 }
@@ -95,7 +95,7 @@ export const openCollection = async (docs: string, queryBy: string, schemaFile?:
     perPage: number,
     more: Readonly<Record<string, unknown>> = {}
   ): Promise<string> => {
-    // A query text with quotation marks or a minus is a text here, not syntax.
+    // Quotation marks or a minus in a query text are text here, not syntax.
     const answered = await search(context, schema.name, {
       q: q.replace(/["“”]|(?<=\s|^)-/g, " "),
       query_by: queryBy,
@@ -124,7 +124,7 @@ interface Evaluated {
   readonly scores: ReadonlyArray<QueryScore>
   readonly run: ReadonlyArray<string>
 }
-/** Queries without a relevant document are answered and written, but say nothing about quality. */
+/** Queries without a relevant document are run and written, but do not count towards quality. */
 export const evaluate = async (
   collection: OpenCollection,
   queries: ReadonlyArray<JudgedQuery>,
@@ -151,7 +151,7 @@ const summary = (scores: ReadonlyArray<QueryScore>) => ({
   "recall@100": round(mean(scores.map(({ recall100 }) => recall100)), 4)
 })
 
-/** Times of one page of ten hits, each query once after two warming rounds. */
+/** Times of one page of ten hits, each query once after two warm-up rounds. */
 const timed = async (collection: OpenCollection, queries: ReadonlyArray<JudgedQuery>, ranking: Ranking) => {
   for (let warm = 0; warm < 2; warm++) for (const { text } of queries) await collection.ask(ranking, text, 10)
   const times: Array<number> = []
@@ -207,7 +207,7 @@ export const benchRelevance = async (options: RelevanceOptions): Promise<void> =
   await collection.close()
 }
 
-/** Every ranking on the same queries; differences are to our own BM25 (same index, same words). */
+/** Every ranking on the same queries. Differences are relative to our own BM25 (same index, same words). */
 const compared = async (
   collection: OpenCollection,
   queries: ReadonlyArray<JudgedQuery>,

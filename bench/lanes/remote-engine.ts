@@ -1,10 +1,10 @@
 /**
- * Question: what does a search cost that another process's engine answers, beside the same search in process: over the
- * port of `--engine remote`, and over another program's `/v1` (`--engine http`)? Workload: generated documents and
- * queries (or files); parameters → plan → search → JSON text here, the engine here or in a child process. One search at
- * a time, each query one way directly after the other; then 16 at a time. All ways must answer the same. Processor time
- * is of this process and of the child, apart. Excluded: HTTP and keys of this process; those of the other program's
- * `/v1` are part of what is measured.
+ * Question: what does a search cost when another process's engine answers it, compared with the same search in
+ * process: over the port of `--engine remote`, and over another program's `/v1` (`--engine http`)? Workload:
+ * generated documents and queries (or files); parameters → plan → search → JSON text here, the engine here or in a
+ * child process. One search at a time, each query sent each way directly after the other; then 16 at a time. All ways
+ * must return the same result. Processor time is reported separately for this process and the child. Excluded: HTTP
+ * and keys of this process; those of the other program's `/v1` are part of what is measured.
  */
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
@@ -31,7 +31,7 @@ export interface RemoteEngineOptions extends InputOptions {
 const AT_A_TIME = 16
 const TOKEN = "bench"
 
-/** Starts the owner as a process of its own; resolves with its port. */
+/** Starts the owner as a separate process and resolves with its port. */
 const startOwner = async () => {
   const [command, ...flags] = runtimeCommand()
   const path = fileURLToPath(new URL("../probes/engine-owner.ts", import.meta.url))
@@ -64,7 +64,7 @@ const timed = async (search: Search, asked: Readonly<Record<string, unknown>>, t
   times.push(performance.now() - from)
   return comparable(text)
 }
-/** All queries, this many at a time: searches a second, and processor time per search here and at the owner. */
+/** Runs all queries, this many at a time. Returns searches per second and processor time per search, here and there. */
 const together = async (search: Search, queries: ReadonlyArray<Readonly<Record<string, unknown>>>, owner: number) => {
   const seconds = () => [processorSeconds(process.pid).process, processorSeconds(owner).process] as const
   const before = seconds(),
@@ -85,11 +85,11 @@ const together = async (search: Search, queries: ReadonlyArray<Readonly<Record<s
   }
 }
 
-/** One way to an engine. */
+/** One way to reach an engine. */
 interface Way {
   readonly name: "in_process" | "of_another_process" | "of_another_v1"
   readonly context: OperationContext
-  /** Of the process with the engine. */ readonly pid: number
+  /** The process that has the engine. */ readonly pid: number
   readonly times: Array<number>
 }
 const openedTypesense = async (base: string, apiKey: string): Promise<TypesenseEngine> => {

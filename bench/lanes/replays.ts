@@ -1,9 +1,9 @@
 /**
- * Question: how long does a replay of an organization take, and an erasure, and how much later do new events show
+ * Question: how long do a replay and an erasure of an organization take, and how much later do new events show
  * meanwhile? Workload: `--events` seeded events of one organization (a third searches, 2,000 visitors, five days)
- * through `POST /events`; then a batch of ten every 100 ms, each timed from its acceptance until the overview shows it:
- * with nothing else to do, then while all of it is replayed. Then one visitor is erased. Afterwards the totals must be
- * what was sent. Excluded: several organizations (a replay reads everybody's records and decodes its own).
+ * through `POST /events`; then a batch of ten every 100 ms, each timed from its acceptance until the overview shows
+ * it: first with no other work, then during a replay. Then one visitor is erased. Afterwards the totals must equal
+ * what was sent. Excluded: several organizations (a replay reads the records of all and decodes only its own).
  */
 import { makeRandom } from "../../fixtures/random.ts"
 import { machine, percentiles, report, round, rssMb } from "../harness/harness.ts"
@@ -59,7 +59,7 @@ export const benchReplays = async ({ events, out, seconds, seed }: ReplaysOption
     while (sent < events) await send(Math.min(BATCH, events - sent), () => now - random.below(5 * DAY_MS))
     while ((await shown()) < sent) await pause(50)
 
-    /** From an accepted batch until it is shown, for as long as `isOn` says. */
+    /** The time from an accepted batch until it is shown, measured as long as `isOn` returns true. */
     const visible = async (isOn: () => boolean | Promise<boolean>) => {
       const latencies: Array<number> = []
       while (await isOn()) {

@@ -1,7 +1,7 @@
 /**
- * Question: how often does the embedded model `dowser/rules` read a request in words exactly as it is meant, and how
+ * Question: how often does the embedded model `dowser/rules` interpret a request in words exactly as intended, and how
  * long does it take? Workload: generated requests in five languages whose filter and order are known by construction
- * (`fixtures/requests`); exact is every clause and the order, and nothing besides. Those that are not are printed.
+ * (`fixtures/requests`). Exact means every clause and the order, and nothing else. Inexact readings are printed.
  */
 import { requestLanguages } from "../../fixtures/requests/generate.ts"
 import { machine, percentiles, report, round } from "../harness/harness.ts"

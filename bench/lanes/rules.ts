@@ -1,18 +1,18 @@
 /**
- * A thousand rules over any documents and queries, as a shop that uses everything would have them: some fire, most do
- * not. Seedless: every n-th query and document is taken.
+ * A thousand rules over any documents and queries, as in a shop that uses every kind: some fire, most do not. No seed
+ * is needed, because every n-th query and document is taken.
  */
 import type { Inputs } from "../inputs/inputs.ts"
 
 interface RuleSetOptions {
   readonly rules: number
-  /** Text fields for rerank, near-duplicates and MMR, the most telling first. */ readonly texts: ReadonlyArray<string>
-  /** Capped at three hits a value. */ readonly field: string
+  /** For rerank, near-duplicates and MMR, the most informative first. */ readonly texts: ReadonlyArray<string>
+  /** The field capped at three hits per value. */ readonly field: string
 }
 
 /**
- * Half pins, then banners, suggestions, redirects (for queries that nobody sends) and slots; rerank and diversity
- * beside them.
+ * Half are pins, then banners, suggestions, redirects (for queries that nobody sends) and slots; plus rerank and
+ * diversity.
  */
 export const ruleSetOf = ({ documents, queries }: Inputs, { field, rules, texts }: RuleSetOptions) => {
   const words = [...new Set(queries.map(({ q }) => String(q)))]

@@ -1,10 +1,10 @@
 /**
- * Question: how many searches do several threads over one index answer, and does a heavy one hold cheap ones up?
+ * Question: how many searches do several threads over one index answer, and does a heavy one delay cheap ones?
  * Workload: any documents and queries; parameters → plan → search → JSON text in process, a closed loop with the same
- * number of searches at a time for 0, 1, 2 and 4 workers, each in a process of its own over the same folder. Processor
- * time a search is told apart for the thread where searches arrive and for all: it compares where the processors do not
- * suffice. Then cheap ones, two at a time, quiet and beside one heavy search of another tenant, sorted and with facets
- * over all documents, in a loop. Excluded: HTTP.
+ * number of concurrent searches for 0, 1, 2 and 4 workers, each in a separate process over the same folder. Processor
+ * time per search is reported for the thread where searches arrive and for all threads, which allows comparison when
+ * there are too few processors. Then cheap searches run two at a time, first alone and then alongside one heavy
+ * search of another tenant, sorted and with facets over all documents, in a loop. Excluded: HTTP.
  */
 import { spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -52,7 +52,7 @@ const run = async (job: ProbeJob): Promise<Figures> => {
   if (code !== 0) throw new Error(`The probe with ${job.workers} workers ended with ${code}.`)
   return JSON.parse(Buffer.concat(chunks).toString("utf8")) as Figures
 }
-/** The run whose queries a second are in the middle. */
+/** The run with the median queries per second. */
 const middle = (runs: ReadonlyArray<Figures>): Figures =>
   runs.toSorted((a, b) => a.queries_per_s - b.queries_per_s)[Math.floor(runs.length / 2)]!
 
@@ -78,11 +78,11 @@ export const benchSearchWorkers = async (options: SearchWorkersOptions): Promise
     }
     const cases = [
       ...COUNTS.map((workers) => ({ name: `workers_${workers}`, workers })),
-      // The default: the thread where searches arrive runs some too.
+      // The default: the thread where searches arrive also runs some.
       ...[1, 2].map((workers) => ({ name: `workers_${workers}_and_here`, workers, here_share: HERE_SHARE }))
     ]
     const runs = new Map<string, Array<Figures>>(cases.map(({ name }) => [name, []]))
-    // In turns: a machine that is shared becomes slower and faster by itself.
+    // Cases take turns, because the speed of a shared machine changes by itself.
     for (let at = 0; at < options.rounds; at++)
       for (const { name, ...own } of cases) runs.get(name)!.push(await run({ ...job, ...own }))
     const of = Object.fromEntries([...runs].map(([name, figures]) => [name, middle(figures)]))

@@ -1,13 +1,12 @@
 /**
- * Question: what does a search cost over HTTP, and how much of it is not the engine?
- * Workload: the queries of `--queries` (one JSON object of search parameters a line) as multi-search requests of one,
- * over keep-alive sockets from a load process of its own: closed loops on 1, 2, 4 and 16 connections and of
- * `--connections` (peak), then fixed arrival rates of 30, 60 and 90 % of the peak; all of it with and
- * without a search worker. Processor time of server and load is reported separately, because they share the machine.
- * Excluded: TLS and the network. `--mixed` repeats the fixed rate while events and documents stream in. `--rules`
- * asks on one connection again with a thousand rules, a linear rerank and diversity, and reports what they cost
- * beyond the engine call: the median over HTTP minus the median of the engine call, which `explain` reports for the
- * same searches.
+ * Question: what does a search cost over HTTP, and how much of that is not the engine? Workload: the queries of
+ * `--queries` (one JSON object of search parameters per line) as multi-search requests of one search, over keep-alive
+ * sockets from a separate load process: closed loops on 1, 2, 4 and 16 connections and on `--connections` (peak),
+ * then fixed arrival rates of 30, 60 and 90 % of the peak; all of it with and without a search worker. Processor time
+ * of server and load is reported separately, because they share the machine. Excluded: TLS and the network. `--mixed`
+ * repeats the fixed rate while events and documents stream in. `--rules` repeats the queries on one connection with a
+ * thousand rules, a linear rerank and diversity, and reports what they cost beyond the engine call: the median over
+ * HTTP minus the median of the engine call, which `explain` reports for the same searches.
  */
 import { availableParallelism } from "node:os"
 import { searchWorkersDefault } from "../../src/config.ts"
@@ -40,7 +39,7 @@ type Common = {
   readonly requests: ReadonlyArray<string>
   readonly unique: boolean
 }
-/** Documents a second. */
+/** Returns documents per second. */
 const importInto = async (server: RunningProgram, { documents, schema }: Inputs): Promise<number> => {
   await post(`${server.base}/collections`, server.full_key, JSON.stringify(schema))
   const started = performance.now()
@@ -55,7 +54,7 @@ const importInto = async (server: RunningProgram, { documents, schema }: Inputs)
   }
   return documents.length / ((performance.now() - started) / 1000)
 }
-/** One load, with the processor time of a search, of the server's first thread, its whole process, and the load. */
+/** Runs one load. Adds processor time per search of the server's first thread, of all its threads, and of the load. */
 const loaded = async (server: RunningProgram, job: LoadJob) => {
   const before = processorSeconds(server.pid)
   const told = await runLoad(job)
@@ -107,7 +106,7 @@ const measured = async (options: SearchOptions, server: RunningProgram, common: 
     }
   }
 }
-/** The last of them is what `--rules` and `--mixed` are asked of. */
+/** `--rules` and `--mixed` run on the last of these servers. */
 const withWorkers = async (options: SearchOptions, inputs: Inputs, workers: number, isLast: boolean) => {
   const server = await startServer(["--search-workers", String(workers)])
   try {
@@ -134,7 +133,7 @@ const withWorkers = async (options: SearchOptions, inputs: Inputs, workers: numb
     await server.stop()
   }
 }
-/** Last, for `--rules` and `--mixed`, what a start without flags has on this machine. */
+/** The default of a start without flags on this machine is last, for `--rules` and `--mixed`. */
 const WORKERS = searchWorkersDefault(availableParallelism()) === 0 ? [1, 0] : [0, 1]
 
 export const benchSearch = async (options: SearchOptions): Promise<void> => {
@@ -149,7 +148,7 @@ export const benchSearch = async (options: SearchOptions): Promise<void> => {
 }
 
 const rulesCount = 1_000
-/** Requests whose explanation is read: enough for a median. */
+/** Number of requests whose explanation is read: enough for a median. */
 const explained = 300
 
 const ruled = async (
@@ -178,7 +177,7 @@ const ruled = async (
   const single = await runLoad({ ...common, connections: 1, seconds: options.seconds, rate: 0 })
   const ruledEngine_ms = await engine()
   const latency = percentiles(single.latencies_ms as Array<number>)
-  // The mixed part that follows measures what it always did.
+  // Removes the rules, so that the following mixed part stays comparable with earlier runs.
   await fetch(`${server.base}/collections/${inputs.schema.name}/search_rules`, {
     method: "DELETE",
     headers: { "x-svc-api-key": server.full_key }

@@ -1,9 +1,9 @@
 /**
- * Question: how long does it take to make a landing page of every value of a field, and what do searches beside it
- * notice? Workload: a generated catalogue whose products have one of `values` series each, over HTTP to a program
- * started as its users start it: pages of all values, once more over what is there, an audit; then searches at a fixed
- * rate alone and beside generations that follow each other. Times are the jobs', from asked to finished; latencies
- * count from when a request was due.
+ * Question: how long does it take to generate a landing page for every value of a field, and how does that affect
+ * searches meanwhile? Workload: a generated catalogue whose products each have one of `values` series, over HTTP to a
+ * program started as its users start it: pages of all values, once more over the existing ones, an audit; then
+ * searches at a fixed rate, first alone and then while generations follow each other. Times are those of the jobs,
+ * from request to completion; latencies count from when a request was due.
  */
 import { generateCatalog, productSchema } from "../../fixtures/catalog/generate.ts"
 import { machine, percentiles, processorSeconds, report, round } from "../harness/harness.ts"

@@ -1,12 +1,12 @@
 /**
- * Question: how fast are completions over many popular queries, and how soon is the wanted one among the first?
- * Workload: (1) in process, an index of generated queries: prefixes of one letter up, a third with an error. (2) the
- * same queries, each searched by three visitors over `POST /events`, then `GET …/suggestions` from a load process over
- * a collection with facets: one connection, then a fixed rate. (3) `--queries-file` with `{query, popularity}` a line:
- * a query wanted as often as it is popular is typed letter by letter, as it stands and with one seeded error;
- * success@10 and the reciprocal rank by letters typed, beside plain popularity: queries that begin so, without
- * correction. The file's own popularity is both what ranks and what is drawn from, so clean prefixes show the price of
- * corrections, not the gain.
+ * Question: how fast are completions over many popular queries, and how soon is the wanted query among the first?
+ * Workload: (1) In process, an index of generated queries: prefixes of one letter and longer, a third with an error.
+ * (2) The same queries, each searched by three visitors over `POST /events`, then `GET …/suggestions` from a load
+ * process over a collection with facets: one connection, then a fixed rate. (3) `--queries-file` with `{query,
+ * popularity}` per line: each query is wanted in proportion to its popularity and typed letter by letter, once
+ * unchanged and once with one seeded error. Reports success@10 and the reciprocal rank by letters typed, next to
+ * plain popularity: queries with that prefix, without correction. The file's own popularity both ranks and weights
+ * the queries, so clean prefixes show the price of corrections, not the gain.
  */
 import { generateCatalog, productSchema } from "../../fixtures/catalog/generate.ts"
 import { makeRandom } from "../../fixtures/random.ts"
@@ -125,7 +125,7 @@ const overHttp = async (queries: ReadonlyArray<string>, { products, rate, second
           timestamp
         }))
       )
-      // Backpressure is an answer too.
+      // Backpressure is a valid response too.
       for (;;) {
         const response = await fetch(`${server.base}/events`, {
           method: "POST",
@@ -228,7 +228,7 @@ const quality = async (file: string, seed: number) => {
       return count === 0 ? undefined : { count, success: round(found / count), mrr: round(reciprocal / count) }
     }
     const clean = (query: string) => (query.length < letters ? undefined : query.slice(0, letters))
-    // The error is among the letters that were typed, and what was typed is not simply right again.
+    // The error is among the typed letters, and the typed text still differs from the correct one.
     const wrong = (query: string, i: number) => {
       const right = clean(query)
       const typed = right === undefined || letters < 4 ? undefined : withTypo(right, seed + i)

@@ -1,8 +1,8 @@
 /**
- * Question: how many of the synonyms that visitors use are found, how many of those that are suggested are none, and
- * what does it take? Workload: a generated catalogue and visitors with planted words (`fixtures/events/synonyms.ts`),
- * in this process, as the job's thread does it. Three seeds; the figures are their means. What is planted is ours: real
- * visitors are less regular.
+ * Question: how many of the synonyms that visitors use are found, how many of the suggested ones are wrong, and what
+ * does it cost? Workload: a generated catalogue and visitors with planted words (`fixtures/events/synonyms.ts`), in
+ * this process, as the job's thread does it. The figures are the means of three seeds. The planted words are
+ * generated: real visitors are less regular.
  */
 import { generateCatalog } from "../../fixtures/catalog/generate.ts"
 import { generateSynonymVisitors } from "../../fixtures/events/synonyms.ts"

@@ -1,9 +1,9 @@
 /**
- * Question: is anything lost, or counted twice, where everything runs at once and one of each is killed? Workload: what
- * `test/support/together` starts (Kafka, Postgres, three nodes of OpenSearch, two API and two stream processes, all on
- * this machine), a generated catalogue imported and events streamed beside searches, five kills. Load and servers share
- * the processors: the times say how long a person waits through a kill here, not what an installation of many machines
- * does.
+ * Question: is anything lost or counted twice when everything runs at the same time and one process of each kind is
+ * killed? Workload: what `test/support/together` starts (Kafka, Postgres, three nodes of OpenSearch, two API and two
+ * stream processes, all on this machine), a generated catalogue imported and events streamed during searches, five
+ * kills. Load and servers share the processors: the times show how long a person waits through a kill here, not how
+ * an installation of many machines behaves.
  */
 import { Effect } from "effect"
 import { together, type TogetherSize } from "../../test/support/together/scenario.ts"
@@ -21,7 +21,7 @@ export const benchTogether = async ({ events, out, products }: TogetherOptions):
     products,
     events,
     documents_lost: products - recount.documents,
-    /** Below nothing: counted twice. */ events_lost: events - recount.events,
+    /** Negative if events were counted twice. */ events_lost: events - recount.events,
     cents_lost: events / 8 - recount.revenue_micros / 10_000,
     searches_answered: load.searches,
     searches_failed: load.failed.length,

@@ -1,9 +1,9 @@
 /**
- * Question: what does it cost a search that its query is understood, corrected and rewritten, and how often is that
- * right? Workload: generated queries over a generated catalogue, in process. Plain and mistyped queries are searched
- * with and without corrections, alternately; what the answer gains is made and timed by itself. Rewritten: three
- * hundred words typed on other layouts, all of the time from the answer that found nothing to the one that did. Shares
- * are those of the tests (`bench/inputs/understanding.ts`). Machine and sizes first.
+ * Question: what does a search cost whose query is understood, corrected and rewritten, and how often is that right?
+ * Workload: generated queries over a generated catalogue, in process. Plain and mistyped queries are searched with
+ * and without corrections, alternately; the additions to the response are computed and timed separately. Rewriting:
+ * three hundred words typed on other layouts, timed from the response without hits to the one with hits. Shares are
+ * those of the tests (`bench/inputs/understanding.ts`). Machine and sizes are printed first.
  */
 import { generateQueries } from "../../fixtures/queries/generate.ts"
 import { machine, percentiles, report, round } from "../harness/harness.ts"
@@ -39,7 +39,7 @@ const timed = async <A>(run: () => A | Promise<A>): Promise<readonly [A, number]
   return [value, performance.now() - from]
 }
 
-/** The time to make an answer, and the median slowdown of a search with corrections. */
+/** The time to compute the additions to a response, and the median slowdown of a search with corrections. */
 const beyond = async (lab: Lab, queries: ReadonlyArray<string>) => {
   const made: Array<number> = [],
     withCorrections: Array<number> = [],

@@ -1,4 +1,4 @@
-/** Keeps the vector bench from rotting: a small run, with the recall that the large ones must reach too. */
+/** Keeps the vector bench from rotting: a small run with the recall that the large ones must also reach. */
 import { expect, it } from "vitest"
 import { measureVectors } from "./vectors.ts"
 

@@ -1,9 +1,9 @@
 /**
- * Question: how good and how fast is the approximate vector index, beside exact search in the same engine?
+ * Question: how good and how fast is the approximate vector index, compared with exact search in the same engine?
  * Workload: seeded vectors, clustered or uniform, in a durable engine with its writer in a worker; queries are new
- * points of the same kind. The truth is computed here, apart from the engine. Recall@10 counts true neighbours among
- * ten answered. Excluded: HTTP, embedding of texts. Exact figures come from the same folder opened again without the
- * index.
+ * points from the same distribution. The true neighbours are computed here, independently of the engine. Recall@10
+ * counts true neighbours among ten hits. Excluded: HTTP, embedding of texts. Exact figures come from the same folder
+ * opened again without the index.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -24,12 +24,12 @@ export interface VectorsOptions {
 type Kind = "clustered" | "uniform"
 
 const NEAREST = 10
-/** In a hybrid search: the engine's default where the query names no number. */
+/** The engine's default for a hybrid search whose query does not give a number. */
 const HYBRID_NEAREST = 100
 const CLUSTERS = 200
-/** Deviation of a vector from the centre of its cluster, both with normal parts. */
+/** Deviation of a vector from the centre of its cluster; each component of both is normally distributed. */
 const SPREAD = 0.6
-/** Every document is on one of 100 shelves: a filter on the first n matches n percent. */
+/** Every document is on one of 100 shelves, so a filter on the first n shelves matches n percent. */
 const SHELVES = 100
 const BATCH = 1_000
 
@@ -46,7 +46,7 @@ const generate = (kind: Kind, count: number, dim: number, seed: number, part: st
   return values
 }
 
-/** Ids of the ten nearest by cosine, by brute force over everything that the filter lets pass. */
+/** Ids of the ten nearest by cosine, by brute force over everything that passes the filter. */
 const truthOf = (
   values: Float32Array,
   norms: Float64Array,
@@ -87,9 +87,9 @@ const planOf = (query: Float32Array, shelves: number): SearchPlan =>
         : { kind: "number", field: "shelf", type: "int32", ranges: [{ min: 0, max: shelves - 1 }] }
   })
 
-/** A word that one of twenty documents has, and one that one of two thousand has. */
+/** A word in one of twenty documents, and a word in one of two thousand. */
 const wordsOf = (i: number): ReadonlyArray<string> => [`common${i % 20}`, `rare${i % 2_000}`]
-/** As a search by meaning asks: words ranked by relevance, both scores fused, ten hits. */
+/** The plan of a search by meaning: words ranked by relevance, both scores fused, ten hits. */
 const hybridOf = (query: Float32Array, q: number): SearchPlan => {
   const { vector } = planOf(query, SHELVES)
   return suitePlan("vectors", {
@@ -181,7 +181,7 @@ const usageOf = (engine: LocalEngine) => {
   if (usage === undefined || vectors === undefined) throw new Error("the collection is not open")
   return { usage, vectors }
 }
-/** Every segment large enough has its graph (or a note why not) and nothing has changed for a while. */
+/** Waits until every large enough segment has its graph (or a note why not) and nothing has changed for a while. */
 const settled = async (engine: LocalEngine, count: number, from: number): Promise<void> => {
   for (let still = 0, last = ""; still < 40;) {
     await new Promise((resolve) => {
@@ -195,7 +195,7 @@ const settled = async (engine: LocalEngine, count: number, from: number): Promis
   }
 }
 
-/** One kind of data from an empty folder to figures; shared with the test that keeps this bench from rotting. */
+/** Measures one kind of data from an empty folder on; shared with the test that keeps this bench from rotting. */
 export const measureVectors = async (kind: Kind, options: Omit<VectorsOptions, "out">) => {
   const { approximateFrom, dim, queryCount, seed, vectors: count } = options
   const values = generate(kind, count, dim, seed, "documents"),
@@ -213,7 +213,7 @@ export const measureVectors = async (kind: Kind, options: Omit<VectorsOptions, "
     const started = performance.now()
     await fill(engine, values, count, dim)
     const imported = performance.now()
-    // Longest delays of this thread, which searches, during the build.
+    // Longest delays during the build on this thread, which searches.
     let stall = 0,
       last = performance.now()
     const timer = setInterval(() => {

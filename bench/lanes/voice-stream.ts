@@ -1,7 +1,7 @@
 /**
- * Question: what do live voice streams cost while nobody speaks, and how soon is somebody heard who does? Workload: 200
- * streams that are open, first without sound and then with silence as a microphone sends it, then five seconds of
- * speech as they are spoken, by the program's own model where one is installed, over real sockets.
+ * Question: what do live voice streams cost while nobody speaks, and how soon does a speaker see words? Workload: 200
+ * open streams, first without sound and then with silence as a microphone sends it; then five seconds of speech in
+ * real time, transcribed by the program's own model if one is installed, over real sockets.
  */
 import { readFileSync } from "node:fs"
 import { setTimeout } from "node:timers/promises"
@@ -43,7 +43,7 @@ const pcmOf = (samples: Float32Array): Buffer => {
   for (const [i, sample] of samples.entries()) bytes.writeInt16LE(Math.round(sample * 32_767), 2 * i)
   return bytes
 }
-/** Processor share while there is some activity in every stream now and then. */
+/** Share of a processor while every stream has some activity now and then. */
 const shareOf = async (
   { pid }: RunningProgram,
   sockets: ReadonlyArray<WebSocket>,
@@ -90,7 +90,7 @@ export const benchVoiceStream = async ({ out, seconds, streams, times }: VoiceSt
     })
     if (made.status !== 201) throw new Error(await made.text())
     const { samples: said, speech } = await decodedAudio(readFileSync(recording))
-    // The recording has four seconds; its first words once more are a fifth.
+    // The recording has four seconds; repeating its first words adds a fifth second.
     const begins = Math.round((speech[0]?.start ?? 0) * RATE)
     const samples = Float32Array.from([...said, ...said.subarray(begins, begins + RATE)])
     const whole = pcmOf(samples)

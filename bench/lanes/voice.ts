@@ -1,10 +1,9 @@
 /**
- * Question: how many words of a spoken product query are wrong, is the right product among the first five all the same,
- * and how long does it take? Workload: beginnings of real product names, spoken by synthetic voices to a program that
- * was started as its users start it, over its HTTP operations. A query counts where the same words, typed, show the
- * product in the first five. Sentences about something else, by the same voices, say how hard a voice is to understand,
- * and what becomes of them in a search of products. Voices and product data are left out by name where they cannot be
- * had.
+ * Question: how many words of a spoken product query are wrong, is the right product still among the first five, and
+ * how long does it take? Workload: beginnings of real product names, spoken by synthetic voices to a program started
+ * as its users start it, over its HTTP operations. A query counts only if the same words, typed, show the product in
+ * the first five. Sentences about something else, spoken by the same voices, show how hard a voice is to understand,
+ * and how they affect a product search. Missing voices and product data are listed by name.
  */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -19,14 +18,14 @@ import { openVoices, type Voice } from "../inputs/voices/voices.ts"
 
 export interface VoiceOptions {
   readonly texts: number
-  /** Names, with commas. */ readonly voices: string
+  /** Names, separated by commas. */ readonly voices: string
   readonly seed: number
   readonly out: string | undefined
 }
 const NAME = "catalogue_bestbuy_typesense"
 const products = join(new URL("../../../shared/data/", import.meta.url).pathname, NAME, "docs.jsonl.gz")
 
-/** Why it cannot run here. */
+/** The reason why it cannot run here. */
 export const voiceMissing = (): string | undefined => {
   const places = placesOf("", undefined)
   const hasTranscriber = TRANSCRIBER_SIZES.some((size) => findInstalled(places, readPinnedTranscriber(size)))
@@ -47,7 +46,7 @@ const spokenName = (name: string): string =>
     .filter((word) => word.length > 2)
     .slice(0, WORDS)
     .join(" ")
-/** Words put in, left out or exchanged, of those that were said. */
+/** The number of spoken words that were inserted, deleted or substituted. */
 const errorsOf = (said: ReadonlyArray<string>, heard: ReadonlyArray<string>): number => {
   let row = Array.from({ length: heard.length + 1 }, (_, j) => j)
   for (const [i, word] of said.entries()) {
@@ -73,7 +72,7 @@ const callOf =
   }
 type Call = ReturnType<typeof callOf>
 
-/** Of the program's own models, which run the voices too. */
+/** The runtime of the program's own models, which also runs the voices. */
 const runtimeFolder = () => findInstalled(placesOf("", undefined), readPinned())!
 
 const isShown = (answer: any, id: string): boolean =>
@@ -129,7 +128,7 @@ const listened = async (call: Call, asked: ReadonlyArray<Asked>, { speak }: Voic
   }
   return sums
 }
-/** Words that are wrong in what is searched for where somebody says something else. */
+/** Wrong words in what is searched for when somebody says something else. */
 const inSentences = async (call: Call, { speak }: Voice) => {
   let words = 0,
     rawErrors = 0,
@@ -151,7 +150,7 @@ const shares = ({ errors, rawErrors, rawShown, shown, took, words }: Sums) => ({
   took: percentiles([...took])
 })
 
-/** Five seconds that are spoken, alone. */
+/** A text that takes five seconds to speak, sent alone. */
 const FIVE_SECONDS = "I am looking for a new washing machine for my apartment, with a large drum and a quiet motor."
 const fiveSeconds = async (call: Call, wav: Buffer) => {
   const took: Array<number> = []

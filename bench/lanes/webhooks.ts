@@ -1,10 +1,10 @@
 /**
- * Question: how many deliveries a second reach receivers that answer quickly, and how long is it from an event to its
- * receiver while another receiver hangs? Workload: keys are created over HTTP, each an event for every endpoint; the
- * receivers first refuse them for good (410), then everything is recovered at once: one endpoint alone, then the others
- * together. Then events at a fixed rate beside an endpoint that never answers. The receivers run in this process, the
- * program in its own. Excluded: TLS, name look-ups. Times count to the receiver's last byte; recording goes on behind
- * it and is told as `recorded_per_s`.
+ * Question: how many deliveries per second reach receivers that respond quickly, and how long does an event take to
+ * reach its receiver while another receiver hangs? Workload: keys are created over HTTP, each an event for every
+ * endpoint. The receivers first refuse them permanently (410), then everything is recovered at the same time: one
+ * endpoint alone, then the others together. Then events arrive at a fixed rate while one endpoint never responds. The
+ * receivers run in this process, the program in its own. Excluded: TLS, name look-ups. Times count to the receiver's
+ * last byte; recording continues after that and is reported as `recorded_per_s`.
  */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -85,7 +85,7 @@ export const benchWebhooks = async (options: WebhooksOptions): Promise<void> => 
       })
     )
     await until("every first attempt", () => receivers.count() >= options.events * options.endpoints)
-    // An event still being recorded would not be found by the recovery.
+    // Waits because recovery would not find an event that is still being recorded.
     const isRecorded = async (id: string, status: string) =>
       (await send("GET", `/webhooks/${id}/deliveries?limit=250`)).data.every(
         (delivery: { readonly status: string }) => delivery.status === status

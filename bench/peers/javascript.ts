@@ -1,7 +1,7 @@
 /**
- * Peers that run in the same program: MiniSearch, Orama, and SQLite's FTS5. Each does as much of the workload as it can
- * (`cannot` says what is missing) over the same documents: every word must match, the last may be completed, the
- * filter, ten hits, the exact total, and counts of the facets over all matches. Slow ones get the first queries only.
+ * Peers that run in the same program: MiniSearch, Orama and SQLite's FTS5. Each does as much of the workload as it
+ * can (`cannot` lists what is missing) over the same documents: all words must match, the last may be a prefix, the
+ * filter, ten hits, the exact total, and facet counts over all matches. Slow peers get only the first queries.
  */
 import { create, insertMultiple, search as searchOrama } from "@orama/orama"
 import MiniSearch from "minisearch"
@@ -36,7 +36,7 @@ interface Clause {
   readonly test: (value: unknown) => boolean
   readonly sql: string
 }
-/** The filters that our generator makes: equality, lists, comparisons and ranges, all AND-ed. */
+/** Parses the filters that our generator writes: equality, lists, comparisons and ranges, all AND-ed. */
 const clausesOf = (filter: unknown): ReadonlyArray<Clause> =>
   String(filter ?? "")
     .split("&&")

@@ -1,5 +1,5 @@
 /**
- * Builds and runs the Lucene peer: Maven resolves it once into a folder of the temporary directory, one JVM does the
+ * Builds and runs the Lucene peer. Maven resolves it once into a folder of the temporary directory; one JVM does the
  * work on one thread.
  */
 import { spawnSync } from "node:child_process"
@@ -9,7 +9,7 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { type PeerFigures, type PeerInput, runPeer } from "./process.ts"
 
-/** Why the lane cannot run here, or undefined. */
+/** The reason why the lane cannot run here, or undefined. */
 export const luceneMissing = (): string | undefined =>
   spawnSync("java", ["-version"]).status !== 0
     ? "no Java"

@@ -1,4 +1,4 @@
-/** A peer in its own process: inputs as files, one process on one thread, its answer as a file. */
+/** Runs a peer as a separate process on one thread, with its inputs and its results in files. */
 import { spawnSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,7 +9,7 @@ export interface PeerFigures {
   readonly import_docs_per_s: number
   readonly index_bytes_per_doc: number
   readonly qps: number
-  /** Where the peer reports it. */ readonly queries_per_processor_s?: number
+  /** Only if the peer reports it. */ readonly queries_per_processor_s?: number
   readonly p50_ms: number
   readonly p95_ms: number
   readonly p99_ms: number
@@ -27,7 +27,7 @@ export interface PeerInput {
   readonly warm: ReadonlyArray<unknown>
 }
 
-/** `program` is given the files: documents, schema, queries, warm-up, answer, and a folder for the index. */
+/** `program` receives the files of documents, schema, queries, warm-up and results, and a folder for the index. */
 export const runPeer = (
   name: string,
   input: PeerInput,

@@ -1,6 +1,6 @@
 /**
- * Builds and runs the Tantivy peer: cargo builds it once into a folder of the build cache, one process does the work on
- * one thread.
+ * Builds and runs the Tantivy peer. Cargo builds it once into a folder of the build cache; one process does the work
+ * on one thread.
  */
 import { spawnSync } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs"
@@ -15,7 +15,7 @@ const source = fileURLToPath(new URL("./tantivy", import.meta.url))
 const cargo = (args: ReadonlyArray<string>, cwd: string) =>
   spawnSync("cargo", args, { cwd, encoding: "utf8", maxBuffer: 1 << 26 })
 
-/** Cargo writes a lock, which names where crates came from: not into the repository. */
+/** Runs in a copy: Cargo's lock file names where crates came from and must not enter the repository. */
 const inCopy = <A>(run: (folder: string) => A): A => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-tantivy-build-"))
   try {
@@ -26,14 +26,14 @@ const inCopy = <A>(run: (folder: string) => A): A => {
   }
 }
 
-/** Why the lane cannot run here, or undefined. */
+/** The reason why the lane cannot run here, or undefined. */
 export const tantivyMissing = (): string | undefined => {
   if (existsSync(builtPath())) return undefined
   if (spawnSync("cargo", ["--version"]).status !== 0) return "no cargo"
   return inCopy((folder) => cargo(["fetch"], folder).status) === 0 ? undefined : "the crates of Tantivy cannot be had"
 }
 
-/** The program, of this version of the source. */
+/** Path of the program built from this version of the source. */
 const builtPath = (): string => {
   const hash = createHash("sha256").update(readFileSync(join(source, "Cargo.toml")))
   for (const file of readdirSync(join(source, "src")).sort()) hash.update(readFileSync(join(source, "src", file)))

@@ -1,6 +1,6 @@
 /**
- * Question: what does one search cost for a word that most documents hold, a match, and how much of it are its facets?
- * The same search with facets and without, in turn; medians.
+ * Question: what does one search for a word that most documents contain cost per match, and how much of that is its
+ * facets? The same search runs with and without facets in turn; the figures are medians.
  */
 import { performance } from "node:perf_hooks"
 import { round } from "../harness/harness.ts"

@@ -1,8 +1,8 @@
 /**
- * Question: what does one id cost the accepting thread, new or known, beside so many known ids? Workload: runs of real
- * fingerprints written as the window writes them, opened by a window over a log in memory, then calls of 2,000 random
- * ids. Known ids are spread over all runs, whose files the system has in memory. Includes fingerprints and the answer's
- * block. Run: deno run -A bench/probes/dedupe-probe.ts [--known 1000000,10000000,100000000] [--out file]
+ * Question: what does one id, new or known, cost the accepting thread when many ids are already known? Workload: runs
+ * of real fingerprints written as the window writes them, opened by a window over a log in memory, then calls of
+ * 2,000 random ids. Known ids are spread over all runs, which are in the page cache. Includes fingerprints and the
+ * response's block. Run: deno run -A bench/probes/dedupe-probe.ts [--known 1000000,10000000,100000000] [--out file]
  */
 import { Effect, Layer } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"

@@ -1,4 +1,4 @@
-/** A process that shares its engine, for `remote-engine`; ends with its parent. */
+/** A process that shares its engine, for `remote-engine`. It ends with its parent. */
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
 import { shareEngine } from "../../engine-sdk/src/remote/mod.ts"
 

@@ -1,7 +1,7 @@
 /**
- * Where the embedded engine stands: import rate, index size, and latency of a mixed workload (typos, prefixes, filters,
- * two facets over all matches) on generated products. Run: `deno run -A bench/probes/engine-probe.ts [documents]
- * [searches] [--cold]`. Figures are of one thread and one run: read ratios, not absolutes.
+ * How fast the embedded engine is: import rate, index size, and latency of a mixed workload (typos, prefixes,
+ * filters, two facets over all matches) on generated products. Run: `deno run -A bench/probes/engine-probe.ts
+ * [documents] [searches] [--cold]`. The figures come from one thread and one run: read ratios, not absolute values.
  */
 import { createEngine } from "../../engine-sdk/src/mod.ts"
 import type { FacetRequest, SearchPlan, WriteOperation } from "../../engine-sdk/src/plan.ts"
@@ -12,7 +12,7 @@ const [documents = 100_000, searches = 1_000] = process.argv
   .slice(2)
   .filter((argument) => !argument.startsWith("--"))
   .map(Number)
-/** Small seeded generator (mulberry32): the same documents and queries every time. */
+/** A small seeded generator (mulberry32) that gives the same documents and queries every time. */
 let state = 20_240_917
 const random = (): number => {
   state = (state + 0x6d2b79f5) | 0

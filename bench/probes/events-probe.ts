@@ -1,9 +1,9 @@
 /**
  * Question: what does accepting an event cost without HTTP, and how fast do the processors follow? Workload: batches of
- * generated visitors with fresh ids, made before the clock starts; a closed loop of some callers, then a fixed arrival
- * rate. Includes JSON.parse, judging, dedupe, packing and the durable append; excludes sockets. The processors run in
- * their worker thread against an embedded Postgres. Read `events_per_processor_s_first_thread` before wall-clock rates.
- * Run: deno run -A bench/probes/events-probe.ts [--events 300000] [--batch 100] [--callers 16] [--rate 500]
+ * generated visitors with fresh ids, made before the clock starts; a closed loop of several callers, then a fixed
+ * arrival rate. Includes JSON.parse, judging, dedupe, packing and the durable append; excludes sockets. The processors
+ * run in their worker thread against an embedded Postgres. Read `events_per_processor_s_first_thread` before wall-clock
+ * rates. Run: deno run -A bench/probes/events-probe.ts [--events 300000] [--batch 100] [--callers 16] [--rate 500]
  */
 import { Effect, Layer, Scope } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"

@@ -1,6 +1,6 @@
 /**
- * The first searches of a process over a folder that is filled already, and those behind a merge: how long each took,
- * and how long the thread was held meanwhile. Reads a job as JSON on standard input, writes figures on standard output.
+ * The first searches of a process on a folder that is already filled, and the first after a merge: how long each took
+ * and blocked the thread. Reads a job as JSON on standard input and writes figures to standard output.
  */
 import { openEngine } from "../../engine-sdk/src/mod.ts"
 import {
@@ -19,13 +19,13 @@ import { contextOver, imported } from "../inputs/filled.ts"
 export interface FirstSearchesJob {
   readonly path: string
   readonly collection: string
-  /** A small one with the same fields, which is searched first, so that the code is compiled; none: it is not. */
+  /** A small collection with the same fields, searched first to compile the code; undefined: not done. */
   readonly small: string | undefined
   readonly workers: number
-  /** As the service does after a start: opened but never searched, before the first look. */
+  /** Whether to warm up first, as the service does after a start, for a collection that was never searched. */
   readonly practised: boolean
   readonly searches: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-  /** Written between the two looks. */ readonly more: ReadonlyArray<string>
+  /** Written between the two measurements. */ readonly more: ReadonlyArray<string>
 }
 
 const text = await new Response(
@@ -56,7 +56,7 @@ const took_ms = async (asked: Readonly<Record<string, unknown>>, collection = jo
 const processor_ms = (): number => processorSeconds(process.pid).firstThread * 1_000
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 const AGAIN = 5
-/** Each the first time, and in the middle of some more. */
+/** Times each search the first time and again in the middle of some more. */
 const looked = async (): Promise<
   Readonly<Record<string, { readonly first_ms: number; readonly again_ms: number }>>
 > => {
@@ -82,7 +82,7 @@ const merged = async (): Promise<void> => {
 const COMPILED = 200
 if (job.small !== undefined)
   for (let i = 0; i < COMPILED; i++) for (const asked of Object.values(job.searches)) await took_ms(asked, job.small)
-/** Threads for searches that take long come up one and two seconds after there is something to search. */
+/** Threads for slow searches start one and two seconds after there is something to search. */
 const THREADS_UP_MS = 3_000
 const practised = async (): Promise<{ readonly took_ms: number; readonly processor_ms: number }> => {
   await pause(THREADS_UP_MS)

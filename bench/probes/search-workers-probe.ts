@@ -1,6 +1,6 @@
 /**
- * One engine with a given number of search workers over an existing folder, in a process of its own, so that memory and
- * processor time can be measured separately. Reads a job as JSON on standard input, writes figures on standard output.
+ * One engine with a given number of search workers on an existing folder, in a separate process, so that its memory and
+ * processor time can be measured alone. Reads a job as JSON on standard input and writes figures to standard output.
  */
 import { openEngine } from "../../engine-sdk/src/mod.ts"
 import {
@@ -19,12 +19,12 @@ type Asked = Readonly<Record<string, unknown>>
 export interface ProbeJob {
   readonly path: string
   readonly workers: number
-  /** As of `SearchWorkers`; absent: every search is sent. */ readonly here_share?: number
+  /** As in `SearchWorkers`. Absent: every search is sent. */ readonly here_share?: number
   readonly collection: string
   readonly warm: ReadonlyArray<Asked>
   readonly queries: ReadonlyArray<Asked>
   readonly at_a_time: number
-  /** Of another tenant, repeated during the queries; absent: none. */ readonly heavy?: Asked
+  /** A query of another tenant, repeated during the queries. Absent: none. */ readonly heavy?: Asked
   readonly heavyNamespace: string
 }
 
@@ -37,7 +37,7 @@ const job = JSON.parse(text) as ProbeJob
 const engine = await openEngine({
   path: job.path,
   worker: true,
-  // Whatever a search costs: only sending them, and to whom, is measured.
+  // Every search is sent, whatever it costs: the probe measures only sending and the choice of a worker.
   searchWorkers: { count: job.workers, documents_min: 0, cost_min_ms: 0, here_share: job.here_share ?? 0 }
 })
 const context = contextOver(engine)
@@ -53,7 +53,7 @@ const answered = async (own: OperationContext, asked: Asked): Promise<number> =>
   if (!written.ok) throw new Error(written.error.message)
   return closed(written.value).length
 }
-/** Each query once, this many at a time; milliseconds of each. */
+/** Sends each query once, `at_a_time` at a time, and returns the milliseconds of each. */
 const all = async (queries: ReadonlyArray<Asked>, at_a_time: number): Promise<ReadonlyArray<number>> => {
   const times: Array<number> = []
   let next = 0
@@ -94,7 +94,7 @@ const settled = async (): Promise<void> => {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }
-/** Cheap ones while one of another tenant is asked again as soon as it is answered. */
+/** Runs cheap queries while one of another tenant is repeated as soon as it is answered. */
 const beside = async (heavy: Asked) => {
   const other = { ...context, namespace: job.heavyNamespace }
   let isOver = false,

@@ -1,14 +1,14 @@
 /**
- * Question: how long does anything hold the searching thread while imports cause merges, and what is it? Workload: the
- * collection is imported, merged, opened again (on disk) and a tenth of it replaced, in memory and with the writer in a
- * worker; meanwhile one search becomes due a millisecond after the other ended. Facets, sorting and filters go round,
- * among them a facet with as many values as there are products. Excluded: the work of the search itself; what it did
- * only once (over three times what the same query costs at rest) is counted as `first_use`. The longest stretches are
- * named by samples of the processor: what ran in them. `at rest` is the same search without any writing or merging, for
- * comparison: the collector of the runtime stops the thread there too, for garbage that searches and imports made, so
- * what is left of a stretch without its samples is told apart. `wait` is by the clock, from when a search was due;
- * `held` is the thread's processor time between two searches and `search` that of the search, which other programs do
- * not touch (Linux, Deno; elsewhere the clock).
+ * Question: how long does anything block the searching thread while imports cause merges, and what is it? Workload:
+ * the collection is imported, merged, reopened (on disk) and a tenth of it replaced, in memory and with the writer in
+ * a worker; meanwhile each search is due a millisecond after the previous one ended. Searches alternate between
+ * facets, sorting and filters, including a facet with as many values as there are products. Excluded: the work of the
+ * search itself. Work that a search did only once (over three times what the same query costs at rest) is counted as
+ * `first_use`. For the longest blocks, samples of the processor show what ran. `at rest` is the same search without
+ * any writing or merging, for comparison: the runtime's garbage collector also stops the thread there, so the part of
+ * a block without the collector's samples is reported separately. `wait` is wall-clock time since a search was due.
+ * `held` is the thread's processor time between two searches, and `search` that of the search, so other programs do
+ * not affect them (Linux, Deno; elsewhere wall-clock).
  */
 import { Session } from "node:inspector"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -28,18 +28,18 @@ import { percentiles, round } from "../harness/harness.ts"
 import type { Inputs } from "../inputs/inputs.ts"
 import type { Texts } from "../inputs/texts.ts"
 
-/** Where documents are written: on the searching thread, in memory; or in a worker, on disk. */
+/** Where documents are written: in memory, on the searching thread; or on disk, in a worker. */
 export type StallMode = "memory" | "worker"
-/** The shortest stretch that is reported, and how many of each kind. */
+/** The shortest block in milliseconds that is reported, and how many of each kind. */
 const TOLD_MS = 5
 const TOLD_MAX = 12
 const SAMPLES_US = 500
 const INTERVAL_MS = 1
 const QUERIES = 240
-/** Searches alone. */
+/** Duration of the phase in which only searches run. */
 const ALONE_MS = 5_000
 const COLLECTOR = "(garbage collector)"
-/** Longer than a merge of everything takes between two publications, of a few documents and of each. */
+/** Longer than a merge of everything takes between two publications: a constant part and a part per document. */
 const REST_MS = 12_000
 const REST_MS_PER_DOCUMENT = 0.04
 const REST_MAX_MS = 240_000
@@ -54,7 +54,7 @@ interface Stretch {
 }
 type Parameters = Record<string, unknown>
 
-/** One facet value per document, and searches that use every structure a segment prepares on first use. */
+/** Adds one facet value per document, and searches that use every structure that a segment prepares on first use. */
 const withSerials = (
   inputs: Inputs
 ): { readonly schema: Inputs["schema"]; readonly documents: Texts; readonly queries: ReadonlyArray<Parameters> } => {
@@ -103,18 +103,18 @@ interface Profile {
 }
 
 const SPIN_MS = 200
-/** Busy for a while; answers the middle of it. */
+/** Keeps the thread busy for a while and returns the middle of that time. */
 const markedSpin = (): number => {
   const from = performance.now()
   while (performance.now() < from + SPIN_MS) {
-    /* seen by the sampler */
+    /* Empty: the sampler sees this loop. */
   }
   return (from + performance.now()) / 2
 }
 
 class Sampler {
   private readonly session = new Session()
-  /** Middle of a spin of known time at either end: the profile's clock is another one. */
+  /** The middle of a spin of known time at either end, because the profile has a different clock. */
   private readonly spins: Array<number> = []
   private ask<A>(method: string, parameters: object = {}): Promise<A> {
     return new Promise((resolve, reject) => {
@@ -131,7 +131,7 @@ class Sampler {
     await this.ask("Profiler.start")
     this.spins.push(markedSpin())
   }
-  /** The functions that ran in each stretch, longest first, and the garbage collector's share. */
+  /** For each block, the functions that ran, longest first, and the garbage collector's share. */
   async explain(
     stretches: ReadonlyArray<Stretch>
   ): Promise<ReadonlyArray<{ readonly ran: string; readonly collector: number }>> {
@@ -170,7 +170,7 @@ class Sampler {
       last = mean(marked.filter((at) => at >= middle))
     for (let i = 0; i < times.length; i++)
       times[i] = this.spins[0] + ((times[i] - first) * (this.spins[1] - this.spins[0])) / (last - first)
-    // Without a sample in either spin the clocks of the profile cannot be aligned.
+    // Without a sample in either spin, the clocks cannot be aligned.
     if (!Number.isFinite(first + last)) return stretches.map(() => ({ ran: "what ran is not known", collector: 0 }))
     return stretches.map(({ from, until }) => {
       const spent = new Map<string, number>()
@@ -179,7 +179,7 @@ class Sampler {
         const name = nameOf(profile.samples[i])
         spent.set(name, (spent.get(name) ?? 0) + profile.timeDeltas[i] / 1_000)
       }
-      // Time spent waiting for a processor, or for the timer, is nobody's work.
+      // Time spent waiting for a processor or for the timer is not work of any function.
       const total = [...spent].reduce((sum, [name, ms]) => (name.startsWith("(idle)") ? sum : sum + ms), 0)
       return {
         ran: [...spent]
@@ -201,8 +201,8 @@ interface NativeLibraries {
   ) => { readonly symbols: { readonly clock_gettime: (clock: number, into: Uint8Array) => number } }
 }
 /**
- * Milliseconds that the calling thread was on a processor: what else runs on the machine does not count. By the system
- * call itself: what the kernel writes into files, and what `getrusage` tells, is as old as its last tick, up to 4 ms.
+ * Milliseconds for which the calling thread was on a processor, so other programs do not count. Uses the system call
+ * itself, because the kernel's files and `getrusage` are updated only once per tick, up to 4 ms ago.
  */
 const makeHeld_ms = (): (() => number) => {
   const native = (globalThis as { readonly Deno?: NativeLibraries }).Deno
@@ -253,7 +253,7 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
       const answered = await search(context(), schema.name, queries[query])
       if (!answered.ok) throw new Error(`${JSON.stringify(queries[query])}: ${answered.error.message}`)
     }
-    // Compiled code is no property of a merge: a small part of it all beforehand.
+    // Compilation is not part of a merge, so a small part of the workload runs beforehand.
     await importAll(documents.slice(0, 20_000))
     for (let i = 0; i < queries.length; i++) await run(i)
     await quiet(engine, schema.name, documents.length)
@@ -336,7 +336,7 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
     const between = told.flatMap(({ kind, ms, phase }, i) =>
       kind === "wait" ? [{ phase, ms, own: ms * (1 - reasons[i].collector) }] : []
     )
-    /** Of a phase; those up to `TOLD_MS` are listed with their own length. */
+    /** The longest block of one phase. Blocks up to `TOLD_MS` are listed only with their own length. */
     const ownMax_ms = (of: string, held: ReadonlyArray<number>): number =>
       longest_ms([
         ...held.filter((ms) => ms <= TOLD_MS),

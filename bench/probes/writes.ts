@@ -1,10 +1,10 @@
 /**
- * Question: how fast is an import, in memory, on disk and in a worker, and how long does a single upsert take to be
- * found (published to the searching thread) and to be answered (durable), beside an import and beside nothing but
- * searches? Beside an import: one upsert and one search at a fixed rate, each counted from when it was due. Beside
- * searches (`alone`): upserts counted from the call, at moments of a seeded clock of their own, so that searches fall
- * between call and publication; once merging has come to rest. Processor time beside the clock: on a busy machine only
- * the former says something.
+ * Question: how fast is an import in memory, on disk and in a worker, and how long does a single upsert take to
+ * become searchable (published to the searching thread) and to be answered (durable), during an import and with only
+ * searches? During an import: one upsert and one search at a fixed rate, each timed from when it was due. With only
+ * searches (`alone`): upserts timed from the call, at random moments from a separate seeded clock, so that searches
+ * fall between call and publication; this begins once merging has finished. Processor time is printed next to
+ * wall-clock time: on a busy machine only the former is meaningful.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -41,7 +41,7 @@ const importAll = async (context: OperationContext, collection: string, lines: T
     if (answers.includes('"success":false')) throw new Error(answers.split("\n").find((line) => line.includes("false")))
 }
 
-/** Upserts from the call until found and until answered, while one search follows another. */
+/** Times upserts from the call until they are found and until they are answered, while searches follow each other. */
 const besideSearches = async (
   engine: LocalEngine,
   inputs: Inputs,
@@ -85,7 +85,7 @@ const besideSearches = async (
     await new Promise((resolve) => setTimeout(resolve, random.next() * UPSERT_EVERY_MS))
     const operation = operationOf(i),
       at = performance.now()
-    // Searches are synchronous: what is published is found by whatever is asked next.
+    // Searches are synchronous, so the next search finds what is published.
     const publication = new Promise<void>((resolve) => {
       published = () => {
         found.push(performance.now() - at)
@@ -118,8 +118,8 @@ const measureMode = async (inputs: Inputs, mode: (typeof writeModes)[number]) =>
     const seconds = (performance.now() - began) / 1000,
       spent = processorSeconds(process.pid)
 
-    // The same documents once more, as new versions; the upserts are documents of their own with a word that nothing
-    // else has.
+    // Imports the same documents again as new versions. The upserts are separate documents with a word found in no
+    // other.
     const once = async (word: string): Promise<boolean> => {
       const answer = await search(context, inputs.schema.name, {
         q: word,

@@ -1,7 +1,7 @@
 /**
- * Question: what does this machine do in every lane, and did anything move since the last run here? Workload: each
- * bench small (`lanes.ts`), one after another, each in a fresh process with default seeds. Small inputs on a shared
- * machine are noisy: a ratio says where to look with the bench itself, not what happened.
+ * Question: how does this machine perform in every lane, and did anything change since the last run here? Workload: a
+ * small version of each bench (`lane-list.ts`), one after another, each in a fresh process with default seeds. Small
+ * inputs on a shared machine are noisy: a ratio shows which bench to run in full, not what happened.
  */
 import { spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -14,8 +14,8 @@ import { runtimeCommand } from "../harness/program.ts"
 import { earlierRuns, type LaneResult, machineClass, rowsOf, type RunResult, tableOf } from "./results.ts"
 
 export interface AllOptions {
-  /** The file of this run; in `bench/results` where not named. */ readonly out: string | undefined
-  /** Lanes whose name begins so; all where undefined. */ readonly only: string | undefined
+  /** The file for this run's results; in `bench/results` if not given. */ readonly out: string | undefined
+  /** Only lanes whose name begins with this; all if undefined. */ readonly only: string | undefined
 }
 const resultsFolder = fileURLToPath(new URL("../results", import.meta.url))
 /** A lane that hangs must not hold up the rest. */
@@ -74,7 +74,7 @@ const runLane = async (lane: Lane): Promise<LaneResult> => {
   }
 }
 
-/** Sets exit code 1 when a lane failed; skipped lanes are listed with their reason. */
+/** Sets exit code 1 if a lane failed. Skipped lanes are listed with their reason. */
 export const benchAll = async ({ only, out }: AllOptions): Promise<void> => {
   const chosen = lanes.filter(({ name }) => only === undefined || name.startsWith(only))
   if (chosen.length === 0)

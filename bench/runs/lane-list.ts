@@ -1,6 +1,6 @@
 /**
- * The lanes of `npm run bench`: every bench with inputs so small that the whole run takes a few minutes, and the
- * figures of its JSON that stand in the table. A lane is added here and nowhere else.
+ * The lanes of `npm run bench`: every bench with inputs so small that the complete run takes a few minutes, and the
+ * figures of its JSON that the table shows. This is the only file to change when a lane is added.
  */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -16,11 +16,11 @@ export interface Figure {
 }
 export interface Lane {
   readonly name: string
-  /** Arguments of `dowser bench`, without `--out`. `folder` is the lane's own, empty, and removed afterwards. */
+  /** Arguments of `dowser bench`, without `--out`. `folder` is an empty folder for this lane, removed afterwards. */
   readonly arguments: (folder: string) => ReadonlyArray<string>
   readonly figures: ReadonlyArray<Figure>
-  /** Why it cannot run here. */ readonly missing?: () => string | undefined
-  /** Arguments of a run before it that writes the inputs. */ readonly prepare?: (
+  /** The reason why it cannot run here. */ readonly missing?: () => string | undefined
+  /** Arguments of a preceding run that writes the inputs. */ readonly prepare?: (
     folder: string
   ) => ReadonlyArray<string>
 }
@@ -48,7 +48,7 @@ const judgedSet = (name: string, queries: string, queryBy: string): Lane => ({
   ],
   figures: [figure("nDCG@10", ""), figure("recall@100", "")]
 })
-/** The same with vectors of one of this program's models beside the words. */
+/** The same lane, with vectors of one of this program's models in addition to words. */
 const judgedByMeaning = (name: string, queries: string, queryBy: string, embedder: "minilm" | "lsa"): Lane => {
   const lane = judgedSet(name, queries, queryBy)
   return {

@@ -1,5 +1,5 @@
 /**
- * The whole run's table: compared with the newest run of the same machine class that has the lane, and nothing else.
+ * The table of a run: each lane is compared with the newest run of the same machine class that has it, nothing else.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,6 +1,6 @@
 /**
- * Results of whole runs: what a run's file holds, which earlier run one is compared with, and the table. Pure but for
- * reading the folder. Runs of another machine class are never compared.
+ * Results of complete runs: the contents of a run's file, the choice of the earlier run to compare with, and the
+ * table. Pure except for reading the folder. Runs of different machine classes are never compared.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -10,7 +10,7 @@ import type { Figure, Lane } from "./lane-list.ts"
 export type LaneResult =
   | {
       readonly kind: "measured"
-      /** Everything the bench wrote, without its lists. */ readonly figures: Readonly<Record<string, unknown>>
+      /** Everything that the bench wrote, without its lists. */ readonly figures: Readonly<Record<string, unknown>>
       readonly seconds: number
     }
   | { readonly kind: "skipped"; readonly reason: string }
@@ -21,11 +21,11 @@ export interface RunResult {
   readonly lanes: Readonly<Record<string, LaneResult>>
 }
 
-/** Runs are comparable where these are equal. */
+/** Runs are comparable if their machine classes are equal. */
 export const machineClass = ({ cores, cpu, runtime }: Machine): string =>
   `${cpu}, ${cores} cores, ${runtime.split(" ")[0]}`
 
-/** Runs of the same machine class among the files of a folder, newest first. Files that are no runs are passed over. */
+/** Runs of the same machine class among the files of a folder, newest first. Files that are not runs are skipped. */
 export const earlierRuns = (folder: string, machine: Machine): ReadonlyArray<RunResult> => {
   if (!existsSync(folder)) return []
   const runs = readdirSync(folder)
@@ -58,8 +58,8 @@ interface Row {
 }
 const COLUMNS = ["lane", "figure", "value", "unit", "previous", "ratio"] as const
 /**
- * One row per figure, or one for a lane without figures that says why. `earlier`: newest first; a lane is compared with
- * the first that measured it.
+ * One row per figure, or one row with the reason for a lane without figures. `earlier` is newest first; a lane is
+ * compared with the first run that measured it.
  */
 export const rowsOf = (
   lanes: ReadonlyArray<Pick<Lane, "name" | "figures">>,
@@ -90,7 +90,7 @@ export const rowsOf = (
 const shown = (value: number): string =>
   Math.abs(value) >= 1_000 ? Math.round(value).toLocaleString("en") : String(Math.round(value * 1e4) / 1e4)
 
-/** Columns as wide as their contents, numbers to the right; a skipped lane's reason may run over the rest. */
+/** Columns as wide as their contents, numbers right-aligned. A skipped lane's reason may extend over the rest. */
 export const tableOf = (rows: ReadonlyArray<Row>): string => {
   const header = Object.fromEntries(COLUMNS.map((name) => [name, name])) as unknown as Row
   const measured = [header, ...rows.filter(({ value }) => value !== "")]

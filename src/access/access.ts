@@ -1,5 +1,5 @@
 /**
- * All keys, in memory, re-read when a write of any process changed one (`Configuration`). This file is the interface
+ * All keys, cached in memory and re-read after a write by any process (`Configuration`). This file is the interface
  * for the rest of the program; `check/resolve-key.ts` finds the key for a presented text, `check/decision.ts` decides
  * what a key may do, and `keys/` creates and revokes keys.
  */
@@ -35,19 +35,19 @@ import { makeSigningKeys } from "./tokens/signing-keys.ts"
 
 export type { NewKey }
 export { RATE_LIMIT_DEFAULT }
-/** Year 4021, which is how the reference engine spells "never". */
+/** Year 4021, the reference engine's value for "never". */
 export const NEVER_EXPIRES = 64_723_363_199
 
 interface AccessOptions {
-  /** The domain whose subdomains free organizations may list as origins of keys; none without it. */
+  /** The domain whose subdomains free organizations may list as origins of keys; without it they may list none. */
   readonly serviceDomain?: string | undefined
 }
 
-/** Keys that lists show; an installation's key belongs to its installation. */
+/** Keys that lists show; an installation's key is shown only with its installation. */
 const isListed = (key: KeyRecord, organizationId: string): boolean =>
   key.organization_id === organizationId && key.revoked_at === undefined && key.scope !== "installation"
 
-/** All keys, loaded and kept. A key whose seal cannot be opened still counts, but not what it signed. */
+/** Loads and caches all keys. A key whose seal cannot be opened is still valid, but keys signed with it are not. */
 const keepKeys = Effect.gen(function* () {
   const configuration = yield* Configuration
   const seal = yield* Seal
@@ -67,7 +67,7 @@ const keepKeys = Effect.gen(function* () {
   return { keys, repository }
 })
 
-/** Looks keys of an organization up, and revokes those that are named. */
+/** Looks up an organization's keys by name, and revokes them. */
 const makeNamedKeys = (parts: KeyParts, keys: KeyStore) => {
   const getKey = (organizationId: string, id: string): Effect.Effect<KeyRecord, KeyNotFound> =>
     Effect.suspend(() => {
@@ -96,7 +96,7 @@ const makeNamedKeys = (parts: KeyParts, keys: KeyStore) => {
   }
 }
 
-/** Signs what is stored nowhere: browser keys and scoped tokens. */
+/** Signs keys that are not stored: browser keys and scoped tokens. */
 const makeMinting = (
   { identifiers, organizations, serviceDomain }: KeyParts,
   signingKeys: Effect.Success<typeof makeSigningKeys>
@@ -117,14 +117,14 @@ export class Access extends Context.Service<
   Access,
   {
     /**
-     * The first refusal (`docs/contract/errors.md#order-of-refusals`), or the caller. O(1) for plain keys; for secured
-     * ones at most 64 signatures. Also makes sure that all configuration is current.
+     * The first refusal (`docs/contract/errors.md#order-of-refusals`), or the caller. O(1) for plain keys; at most 64
+     * signatures for secured ones. Also ensures that all configuration is current.
      */
     readonly check: (presented: Presented) => Effect.Effect<Caller, Unauthorized | Refusal | ConfigurationUnavailable>
     /** Takes more tokens of the key's minute, for a request that counts as several: all of them or 429. */
     readonly takeTokens: (caller: Caller, tokens: number) => Effect.Effect<void, Throttled>
     /**
-     * The only moment at which the plaintext exists. If several requests compete for the last place below the cap, one
+     * The only moment at which the plaintext exists. If several requests compete for the last slot below the cap, one
      * succeeds.
      */
     readonly createKey: (
@@ -136,22 +136,22 @@ export class Access extends Context.Service<
     >
     readonly listKeys: (organizationId: string) => ReadonlyArray<KeyRecord>
     readonly getKey: (organizationId: string, id: string) => Effect.Effect<KeyRecord, KeyNotFound>
-    /** The next request with the key is refused; the row and its hash stay for audit. */
+    /** The next request with the key is refused; the row and its hash are kept for audit. */
     readonly revokeKey: (
       organizationId: string,
       id: string
     ) => Effect.Effect<KeyRecord, KeyNotFound | ConfigurationUnavailable>
-    /** The key of a CMS installation, which no list of keys shows, is revoked with its installation. */
+    /** Revokes the key of a CMS installation, which no list of keys shows, together with its installation. */
     readonly revokeInstallationKey: (
       organizationId: string,
       installationId: string
     ) => Effect.Effect<KeyRecord, KeyNotFound | ConfigurationUnavailable>
     /**
-     * Keys that said `autodelete` and have expired leave the lists; answers how many. Their rows and hashes stay for
+     * Removes expired keys with `autodelete` from the lists; returns how many. Their rows and hashes are kept for
      * audit.
      */
     readonly deleteExpired: Effect.Effect<number, ConfigurationUnavailable>
-    /** Signed, not stored: a signature, but for an organization's first, which makes its signing key. */
+    /** Costs one signature and stores nothing, except that an organization's first creates its signing key. */
     readonly mintBrowserKey: (
       key: Omit<BrowserKey, "id" | "created_at">
     ) => Effect.Effect<string, FeatureNotInPlan | ConfigurationUnavailable>

@@ -55,11 +55,11 @@ export const ApiKey = Schema.Struct({
   origins: strings,
   filter_by: Schema.Record(Schema.String, Schema.String),
   fields: Schema.optionalKey(strings),
-  /** Absent where searches of the key may go by what visitors did. */
+  /** Absent if searches with the key may be personalized by visitors' interactions. */
   personalization: Schema.optionalKey(Schema.Literal(false)),
   rate_limit_per_minute: Schema.Int,
   created_at: Schema.Int,
-  /** Present only in the answer to its creation. */ value: Schema.optionalKey(Schema.String),
+  /** Present only in the response to its creation. */ value: Schema.optionalKey(Schema.String),
   value_prefix: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "ApiKey" })
 
@@ -111,7 +111,7 @@ export const deleteKey = operation({
 })
 
 export const CreateBrowserKey = Schema.Struct({
-  /** 60 to 86,400; 3,600 when absent. */ ttl_seconds: Schema.optionalKey(Ttl(browserKeyTtl_s)),
+  /** From 60 to 86,400; 3,600 by default. */ ttl_seconds: Schema.optionalKey(Ttl(browserKeyTtl_s)),
   profile: Schema.optionalKey(Schema.String),
   collections: Schema.optionalKey(Patterns),
   filter_by: Schema.optionalKey(Filters),

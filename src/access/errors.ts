@@ -1,4 +1,4 @@
-/** Failures of the keys room. */
+/** Errors of the keys room. */
 import { Schema } from "effect"
 
 export class KeyNotFound extends Schema.TaggedError<KeyNotFound>()(
@@ -11,9 +11,9 @@ export class KeyValueTaken extends Schema.TaggedError<KeyValueTaken>()(
   { message: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** A key makes only keys that are no wider than itself. */
+/** A key creates only keys that are no wider than itself. */
 export class KeyTooWide extends Schema.TaggedError<KeyTooWide>()(
   "KeyTooWide",
-  { message: Schema.String, /** Every field in which it would be wider. */ fields: Schema.Array(Schema.String) },
+  { message: Schema.String, /** Fields in which the new key would be wider. */ fields: Schema.Array(Schema.String) },
   { httpApiStatus: 403 }
 ) {}

@@ -1,4 +1,4 @@
-/** Descriptions of the key operations, with a request of each that succeeds (`src/http/operation.ts`). */
+/** Descriptions of the key operations, each with a request that succeeds (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 import { sampleIds } from "../api/sample-ids.ts"
 

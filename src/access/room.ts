@@ -1,4 +1,4 @@
-/** Keys and tokens: who a caller is and what it may reach. */
+/** Keys and tokens: who a caller is and what the caller may access. */
 import { Effect, Layer } from "effect"
 import { Access } from "./access.ts"
 import { Installation } from "../installation.ts"

@@ -15,7 +15,7 @@ import { rateWithin, withinCollections } from "./keys/narrower.ts"
 import { checkWidth, newKeyOf, restrictionsOf } from "./keys/new-key.ts"
 import { SIGNED_TEXT_LENGTH_MAX } from "./tokens/signed-text.ts"
 
-/** A key as answers show it: never its value. */
+/** A key as responses show it, without its value. */
 export const shownKey = (key: KeyRecord): typeof contract.ApiKey.Type => ({
   id: key.id,
   description: key.description,
@@ -34,14 +34,14 @@ export const shownKey = (key: KeyRecord): typeof contract.ApiKey.Type => ({
   created_at: key.created_at
 })
 
-/** Creates a key within the bounds of the organization's plan; returns it with its value. */
+/** Creates a key within the limits of the organization's plan; returns it with its value. */
 export const createdWithinPlan = Effect.fnUntraced(function* (
   access: Access["Service"],
   entitlements: Entitlements["Service"],
   request: NewKey
 ) {
   const { organization_id, rate_limit_per_minute } = request
-  // 0 = no limit.
+  // 0 means no limit.
   yield* entitlements.requireRoom(
     organization_id,
     "rate_limit_per_minute",
@@ -51,9 +51,7 @@ export const createdWithinPlan = Effect.fnUntraced(function* (
   return { ...shownKey(key), value }
 })
 
-/**
- * A key that reaches more collections than the caller does not exist for the caller: it is neither shown nor revoked.
- */
+/** A key for more collections than the caller's does not exist for the caller: it is neither shown nor revoked. */
 const isReached = (caller: Caller, key: KeyRecord): boolean =>
   withinCollections(key.collections, caller.key.collections)
 
@@ -97,7 +95,7 @@ export const routes = Effect.gen(function* () {
         const request = yield* payload
         const ttl_s = request.ttl_seconds ?? browserKeyTtl_s.default
         const restrictions = restrictionsOf(request, caller.key)
-        // What the token does not say itself comes from its creator (`recordOfBrowserKey`).
+        // Fields that the token does not contain come from its creator (`recordOfBrowserKey`).
         const { cidrs, expires_at: expiry, fields, rate_limit_per_minute } = caller.key
         yield* checkWidth(
           {
@@ -125,7 +123,7 @@ export const routes = Effect.gen(function* () {
             "filter_by",
             "The key carries its restrictions and would be longer than a header may be; use shorter ones"
           )
-        // Counts a token that is handed out; a refused request takes none.
+        // Counts an issued token; a refused request does not count.
         yield* browser_keys_per_hour.take(caller.organizationId, 1)
         return { key, expires_at }
       })

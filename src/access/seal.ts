@@ -1,6 +1,6 @@
 /**
- * Sealing with the operator's key: secrets that must be usable again (a secured key's digest, model credentials,
- * webhook secrets) are stored under AES-256-GCM, so that a copy of the database alone reveals nothing.
+ * Seals secrets with the operator's key. Secrets that must be usable again (a secured key's digest, model
+ * credentials, webhook secrets) are stored under AES-256-GCM, so that a copy of the database alone reveals nothing.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
 import { Context, Layer } from "effect"
@@ -9,11 +9,11 @@ export class Seal extends Context.Service<
   Seal,
   {
     readonly seal: (plain: Uint8Array) => string
-    /** Throws when the text was not sealed with this key: a damaged store is a defect, not an answer. */
+    /** Throws if the text was not sealed with this key: a damaged store is a defect, not an expected failure. */
     readonly open: (sealed: string) => Buffer
   }
 >()("dowser/access/Seal") {
-  /** `operatorKey`: 32 bytes. */
+  /** `operatorKey` has 32 bytes. */
   static readonly layer = (operatorKey: Uint8Array) =>
     Layer.succeed(
       Seal,

@@ -1,6 +1,6 @@
 /**
- * Organizations' own models: rows in Postgres, kept in memory, re-read when a write of any process changed them
- * (`Configuration`). A stored model was tried once and answered correctly.
+ * Organizations' own models: rows in Postgres, cached in memory and re-read after a write by any process
+ * (`Configuration`). A model is tried once, and stored only if it responds correctly.
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -34,13 +34,13 @@ interface LoadedProvider {
   readonly reranker: Reranker | undefined
 }
 interface AiProvidersShape {
-  /** The model of the organization's own vectors, as a field names one; this program's where it has none. */
+  /** The model for the organization's own vectors, as a field names it; this program's model if it has none. */
   readonly embeddingModel: (organizationId: string) => ModelConfig
-  /** undefined where the organization has none. */
+  /** Undefined if the organization has none. */
   readonly reranker: (organizationId: string) => Reranker | undefined
-  /** undefined if the organization has none: answers are made of documents' own sentences. */
+  /** Undefined if the organization has none: answers then consist of sentences from documents. */
   readonly generator: (organizationId: string) => GeneratorModel | undefined
-  /** undefined where the organization has none. */
+  /** Undefined if the organization has none. */
   readonly transcriber: (organizationId: string) => RemoteTranscriberModel | undefined
   readonly inUse: (organizationId: string) => ProvidersInUse
   readonly put: (
@@ -74,7 +74,7 @@ const shownOf = (port: ProviderPort, { body, row }: Pick<LoadedProvider, "body" 
   updated_at: row.updated_at
 })
 
-/** All of them, in memory, by organization and port. */
+/** Keeps all of them in memory, by organization and port. */
 const keepProviders = Effect.gen(function* () {
   const configuration = yield* Configuration
   const seal = yield* Seal
@@ -128,7 +128,7 @@ const makeGeneratorTrial = Effect.map(Generator, (generator) => (organizationId:
       })
 })
 
-/** Why the provider cannot be used; undefined where it answered as it should. */
+/** Why the provider cannot be used; undefined if it responded correctly. */
 const makeTrial = Effect.gen(function* () {
   const http = yield* OutboundHttp
   const remote = yield* makeRemoteEmbedder
@@ -175,7 +175,7 @@ const makeTrial = Effect.gen(function* () {
     )
   }
   const transcribe = yield* makeRemoteTranscriber
-  /** A second of silence: any transcript, even an empty one, proves that the transcriber works. */
+  /** Sends a second of silence: any transcript, even an empty one, proves that the transcriber works. */
   const transcriber = (organizationId: string, body: ProviderBody) => {
     const model = transcriberOf(body)
     return model === undefined
@@ -187,7 +187,7 @@ const makeTrial = Effect.gen(function* () {
   }
   const generator = yield* makeGeneratorTrial
   const models = yield* CurrentEmbedder
-  /** Named by the operator: no server is asked. */
+  /** The operator named the model, so no server is called. */
   const operator = (organizationId: string, { model }: ProviderBody) => {
     const config = { model_name: `${OPERATOR_KIND}/${model}` }
     return models?.isKnown(config) !== true

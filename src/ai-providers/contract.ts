@@ -1,4 +1,4 @@
-/** Models of an organization's own. Full key. */
+/** Operations on an organization's own models. They require a full key. */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
 import { described } from "./examples.ts"

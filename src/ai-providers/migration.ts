@@ -1,4 +1,4 @@
-/** Models of organizations' own: a row for each thing that a model does. */
+/** Organizations' own models: one row per port. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 

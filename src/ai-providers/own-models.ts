@@ -1,9 +1,9 @@
-/** The models that this program runs itself, for every organization that names none of its own. Pure. */
+/** The models that this program runs itself, for organizations that configure none of their own. Pure. */
 import { DEFAULT_MODEL, type Embeddings } from "../ports/embedder/embedder.ts"
 import type { TranscriberInUse } from "../ports/transcriber/transcriber.ts"
 import type { ProvidersInUse } from "./schema.ts"
 
-/** The one that embeds texts. */
+/** The model that embeds texts. */
 export const ownModel = (embedder: Embeddings | undefined, named: string): ProvidersInUse["text_embedder"] => {
   const text = embedder?.models().find(({ name }) => name === named)
   return text === undefined
@@ -17,7 +17,7 @@ export const ownModel = (embedder: Embeddings | undefined, named: string): Provi
       }
 }
 
-/** Extracts sentences of documents and generates nothing. */
+/** Extracts sentences from documents and generates nothing. */
 const EXTRACTIVE = "dowser/extractive"
 export const ownModels = (embedder: Embeddings | undefined, transcriber: TranscriberInUse): ProvidersInUse => {
   const image = embedder?.imageModel()

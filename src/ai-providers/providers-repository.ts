@@ -18,7 +18,7 @@ const COLUMNS =
 export const makeProvidersRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return {
-    /** `id` of a subject: the port. */
+    /** The `id` of a subject is the port. */
     read: (subjects: ReadonlyArray<Subject> | "all") =>
       subjects === "all"
         ? sql.unsafe<ProviderRow>(`SELECT ${COLUMNS} FROM ai_providers`)

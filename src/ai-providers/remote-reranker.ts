@@ -1,10 +1,10 @@
-/** A reranker of a server elsewhere, over the engine package's own cross-encoder: every call through `OutboundHttp`. */
+/** A reranker on another server, as the engine package's cross-encoder: every call goes through `OutboundHttp`. */
 import { Effect } from "effect"
 import { crossEncoder, type Reranker } from "@dowser/engine-sdk/rerank"
 import type { OutboundHttp } from "../ports/outbound-http/outbound-http.ts"
 import type { ProviderBody } from "./schema.ts"
 
-/** How rules and requests name it (`rerank.model`, `rerank_model`). */
+/** Its name in rules and requests (`rerank.model`, `rerank_model`). */
 export const CROSS_ENCODER = "cross-encoder"
 const ANSWER_BYTES_MAX = 1_000_000
 const TIMEOUT_MS = 10_000
@@ -20,7 +20,7 @@ const shapes: ReadonlyMap<string, Shape> = new Map([
   ["jina", { home: "https://api.jina.ai", path: "/v1/rerank", documentsKey: "documents" }]
 ])
 
-/** undefined where no address is known. */
+/** Undefined if no address is known. */
 export const remoteReranker = (
   http: OutboundHttp["Service"],
   { api_key, kind, model, url }: ProviderBody

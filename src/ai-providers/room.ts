@@ -1,4 +1,4 @@
-/** Models of organizations' own. */
+/** Organizations' own models. */
 import { defineRoom } from "../room.ts"
 import { AiProviders } from "./ai-providers.ts"
 import { aiProviders } from "./migration.ts"

@@ -1,4 +1,4 @@
-/** Models that an organization names in place of this program's own. */
+/** Models that an organization configures in place of this program's own. */
 import { Schema } from "effect"
 import { generatorKinds } from "../ports/generator/generator.ts"
 import { OPERATOR_KIND } from "../ports/text-embedder/operator/models-file.ts"

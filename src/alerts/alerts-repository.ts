@@ -49,7 +49,7 @@ export const makeAlertsRepository = Effect.gen(function* () {
         sql<AlertRow>`SELECT ${columns} FROM alerts WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`,
         first
       ),
-    /** By id. `collections` are LIKE patterns, one of which must match; all when absent. */
+    /** Ordered by id. `collections` are LIKE patterns, one of which must match; all if absent. */
     page: (
       organizationId: string,
       after: string | undefined,
@@ -63,7 +63,7 @@ export const makeAlertsRepository = Effect.gen(function* () {
       ),
     remove: (organizationId: string, id: string) =>
       sql`DELETE FROM alerts WHERE organization_id = ${organizationId} AND id = ${id}`,
-    /** Alerts on latencies and failures of searches. */
+    /** Organizations with alerts on latencies and failures of searches. */
     timedOrganizations: Effect.map(
       sql<{
         organization_id: string

@@ -1,4 +1,4 @@
-/** Alerts of an organization: a figure over a window, and when it is too high or too low. */
+/** Alerts of an organization: each fires when a figure over a window is too high or too low. */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Identifiers } from "@dowser/log/identifiers"
@@ -15,7 +15,7 @@ import { keepMinutes } from "./stored-minutes.ts"
 import { watch } from "./watch.ts"
 
 interface AlertsShape {
-  /** `collections`: as LIKE reads them; all where absent. */
+  /** `collections` are LIKE patterns; all if absent. */
   readonly list: (
     organizationId: string,
     page: {
@@ -31,7 +31,7 @@ interface AlertsShape {
   readonly remove: (organizationId: string, id: string) => Effect.Effect<{ readonly id: string }, NotFound>
 }
 
-/** The schema has checked them. */
+/** The schema has already validated them. */
 const fieldsOf = ({ collection, enabled = true, name, ...rest }: AlertBody) => ({
   ...(rest as Condition & Pick<AlertBody, "window_minutes">),
   name: name.trim(),

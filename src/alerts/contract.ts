@@ -1,4 +1,4 @@
-/** Alerts. Full key. */
+/** Operations on alerts. They require a full key. */
 import { Schema } from "effect"
 import { NotFound } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"

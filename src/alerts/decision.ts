@@ -23,7 +23,7 @@ const RATES: ReadonlySet<string> = new Set([
   "p95_latency_ms"
 ])
 const MIN_SAMPLES = 50
-/** Metrics of the whole organization or installation, which cannot be split by collection. */
+/** Metrics of the entire organization or installation, which cannot be split by collection. */
 export const WITHOUT_COLLECTION: ReadonlySet<string> = new Set([
   "error_rate",
   "p95_latency_ms",
@@ -38,13 +38,13 @@ export interface Condition {
 }
 type State = "ok" | "firing"
 
-/** undefined where it is not known. */
+/** Undefined if it is unknown. */
 export const knownValue = (metric: Metric, value: number | undefined, samples: number): number | undefined =>
   RATES.has(metric) && samples < MIN_SAMPLES ? undefined : value
 
 /**
- * Fires once per crossing, and is armed again when the condition is false. Decision: an unknown value changes nothing:
- * a quiet night neither fires nor arms.
+ * Fires once per crossing, and is armed again when the condition is false. Decision: an unknown value changes
+ * nothing, so a quiet night neither fires nor arms an alert.
  */
 export const judged = (
   { op, threshold }: Condition,

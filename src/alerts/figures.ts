@@ -1,4 +1,4 @@
-/** Values of metrics, from the figures that exist: rollups, minutes of searches, the quota, the processors' lag. */
+/** Values of metrics, from existing figures: rollups, minutes of searches, the quota, the processors' lag. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { StreamWorker } from "@dowser/streams/host/host"
@@ -70,7 +70,7 @@ export const makeFigures = Effect.gen(function* () {
         return ofRollups(asked, metric, now)
     }
   }
-  /** undefined where it is not known: too few searches, no quota, a figure that cannot be read now. */
+  /** Undefined if unknown: too few searches, no quota, or a figure that cannot be read now. */
   return (asked: AskedFigure, now: number): Effect.Effect<number | undefined> =>
     Effect.catch(
       Effect.map(read(asked, now), ({ samples, value }) => knownValue(asked.metric, value, samples)),

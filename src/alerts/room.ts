@@ -1,4 +1,4 @@
-/** Alerts on figures that somebody wants to hear about. */
+/** Alerts about figures that cross a threshold. */
 import { textIn } from "../http/json-fields.ts"
 import type { Seeds } from "../room.ts"
 import { defineRoom } from "../room.ts"
@@ -12,7 +12,7 @@ const seeds: Seeds = { createAlert: [alert, { ...alert, collection: "goods" }], 
 /** An alert without a collection covers all of them. */
 const named = ({ body }: { readonly body: unknown }) => {
   const names = textIn(body, "collection")
-  // Invalid JSON is refused where it is read.
+  // Invalid JSON is refused later, when it is decoded.
   return names.length === 0 && body !== undefined ? ("organization" as const) : names
 }
 

@@ -1,4 +1,4 @@
-/** Handlers of alerts: the alert is looked for before the body is read. */
+/** Handlers of alerts: the alert is looked up before the body is read. */
 import { Effect } from "effect"
 import { implement } from "../api/implement.ts"
 import { likeOf } from "../engine-plane/like-pattern.ts"
@@ -13,7 +13,7 @@ import { WITHOUT_COLLECTION } from "./decision.ts"
 import type { AlertBody } from "./schema.ts"
 
 const shown = ({ organization_id: _, ...alert }: StoredAlert) => alert
-/** An alert over all collections requires a key that reaches them all. */
+/** An alert over all collections requires a key for all collections. */
 const isReached = (caller: Caller, collection: string | null | undefined): boolean =>
   collection === undefined || collection === null ? reachesEverything(caller) : reachesCollection(caller, collection)
 const checked = Effect.fnUntraced(function* (caller: Caller, body: AlertBody) {

@@ -1,4 +1,4 @@
-/** Alerts as the API shows them, and their bounds. */
+/** Alerts as the API shows them, and their limits. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 import { METRICS, WITHOUT_COLLECTION } from "./decision.ts"
@@ -53,7 +53,7 @@ export const Alert = Schema.Struct({
   collection: Schema.optionalKey(Schema.String),
   enabled: Schema.Boolean,
   state: Schema.Literals(["ok", "firing"]),
-  /** Null before the first evaluation, and when there were too few searches. */
+  /** Null before the first evaluation, and if there were too few searches. */
   last_value: Schema.NullOr(Schema.Number),
   last_fired_at: Schema.NullOr(Schema.Int),
   created_at: Schema.Int,

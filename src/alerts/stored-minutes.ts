@@ -1,9 +1,9 @@
 /**
- * Latencies of searches that alerts evaluate, over all processes: for organizations with such an alert each process
- * stores what its searches counted (`src/search/search-minutes.ts`), every few seconds; a crash loses those seconds. A
- * new alert starts without history.
+ * Latencies of searches that alerts evaluate, over all processes: for organizations with such an alert, each process
+ * stores the counts of its searches (`src/search/search-minutes.ts`) every few seconds; a crash loses those seconds.
+ * A new alert starts without history.
  *
- * Bound: a row of some hundred bytes a minute, process and organization that searched, for 25 hours.
+ * Bound: a row of some hundred bytes per minute, process and organization that searched, for 25 hours.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -13,10 +13,10 @@ import { makeAlertsRepository } from "./alerts-repository.ts"
 
 const MINUTE_MS = 60_000
 const STORED_EVERY_MS = 10_000
-/** A day, which is the longest window of an alert, and an hour. */
+/** A day, which is the longest window of an alert, plus an hour. */
 const KEPT_MS = 25 * 3_600_000
 
-/** Stores what is counted as long as the scope is open; the rest when it closes. */
+/** Stores the counts while the scope is open, and the rest when it closes. */
 export const keepMinutes = Effect.fnUntraced(function* (counted: SearchMinutes) {
   const sql = yield* SqlClient.SqlClient
   const process = yield* (yield* Identifiers).make("prc")
@@ -46,7 +46,7 @@ export const keepMinutes = Effect.fnUntraced(function* (counted: SearchMinutes) 
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(STORED_EVERY_MS), told)))
 })
 
-/** Searches of the minutes in a range: how many, how many failed by our fault, p95 (ms). */
+/** Searches in the minutes of a range: how many, how many failed by our fault, p95 (ms). */
 export const readSearchMinutes = Effect.fnUntraced(function* (organizationId: string, from: number, before: number) {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<{ errors: number; counts: ReadonlyArray<number> }>`SELECT errors, counts FROM search_minutes
@@ -60,7 +60,7 @@ export const readSearchMinutes = Effect.fnUntraced(function* (organizationId: st
   }
 })
 
-/** Removes at most `rowsMax` rows that no window reaches any more; answers how many. */
+/** Removes at most `rowsMax` rows that no window covers any more; returns how many. */
 export const expireSearchMinutes = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient
   const before = String((yield* Clock.currentTimeMillis) - KEPT_MS)

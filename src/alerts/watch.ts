@@ -1,6 +1,6 @@
 /**
- * Alerts are evaluated every thirty seconds, once over all processes: a process claims one in its row. The result is
- * written with the outbound event, so that a crossing is announced once.
+ * Evaluates alerts every thirty seconds, once over all processes: a process claims an alert in its row. The result is
+ * written together with the outbound event, so that a crossing is announced once.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,14 +12,14 @@ import { type AskedFigure, makeFigures } from "./figures.ts"
 
 /** How often each alert is evaluated. */
 const EVERY_MS = 30_000
-/** How soon an alert that is due is found. */
+/** How soon a due alert is found. */
 const LOOK_MS = 5_000
-/** Claimed together: what a dying process leaves is evaluated in the next round. */
+/** Number claimed together: if the process dies, the others are evaluated in the next round. */
 const TAKEN = 100
-/** Evaluated concurrently: each mostly waits for Postgres, and the pool is shared. */
+/** Number evaluated concurrently: each mostly waits for Postgres, and the pool is shared. */
 const BESIDE = 4
 
-/** Evaluates all alerts that are due; returns how many fired. */
+/** Evaluates all due alerts; returns how many fired. */
 export const makeLook = Effect.fnUntraced(function* (
   figureOf: (asked: AskedFigure, now: number) => Effect.Effect<number | undefined>
 ) {
@@ -31,7 +31,7 @@ export const makeLook = Effect.fnUntraced(function* (
     sql.withTransaction(
       Effect.gen(function* () {
         const alert = yield* repository.lock(seen.organization_id, seen.id)
-        // It changed meanwhile: the measurement answers an outdated condition.
+        // The alert changed in the meantime, so the figure belongs to an outdated condition.
         if (alert === undefined || !alert.enabled || alert.updated_at !== seen.updated_at) return 0
         const { hasFired, state } = judged(alert, alert.state, value)
         yield* repository.tell(alert.organization_id, alert.id, {
@@ -65,7 +65,7 @@ export const makeLook = Effect.fnUntraced(function* (
   })
 })
 
-/** Looks as long as the scope is open. */
+/** Evaluates while the scope is open. */
 export const watch = Effect.gen(function* () {
   const look = counted("alerts")(yield* makeLook(yield* makeFigures))
   yield* Effect.forkScoped(

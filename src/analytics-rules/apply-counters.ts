@@ -9,7 +9,7 @@ import { counterStep } from "./counter-plan.ts"
 import { DOCUMENTS_PER_WRITE, type Publishing, write } from "./publishing.ts"
 import type { Counter, StoredRule } from "./rules-repository.ts"
 
-/** Documents that changed between two looks are looked at again so often; then they wait for the next round. */
+/** How often documents that change between two reads are read again; then they wait for the next round. */
 const LOOKS_MAX = 3
 
 interface Settled {
@@ -28,7 +28,7 @@ interface Intent extends Write {
 const numberOf = (value: unknown): number =>
   typeof value === "number" ? value : typeof value === "bigint" ? Number(value) : 0
 
-/** The field in each document; undefined if the document does not exist. */
+/** The value of the field in each document; undefined if the document does not exist. */
 const valuesOf = (
   { engine }: Publishing,
   { organization_id, params }: StoredRule,
@@ -53,7 +53,7 @@ const valuesOf = (
         : Effect.fail({ message: answer.error.message })
   )
 
-/** The next step of each counter. An intent of this very batch that the field moved away from is formed anew. */
+/** The next step of each counter. An intent of this batch is formed again if the field has changed since. */
 const stepsOf = (
   counters: ReadonlyArray<Counter>,
   values: ReadonlyArray<number | undefined>,
@@ -113,7 +113,7 @@ const applyBatch = Effect.fnUntraced(function* (
   const { name, organization_id, params } = rule
   const { repository } = parts
   const settled: Array<Settled> = []
-  /** Whose intent is stored; the field shows whether it was carried out. */
+  /** Counters whose intent is stored; the field shows whether it was carried out. */
   let known = rows
   for (let look = 0; look < LOOKS_MAX && known.length > 0; look++) {
     const values = yield* valuesOf(parts, rule, collection, known)
@@ -151,8 +151,8 @@ const applyCounters = Effect.fnUntraced(function* (parts: Publishing, rule: Stor
 })
 
 /**
- * The counters of one organization. Several may use one field: what an earlier round left half done comes first, and
- * any failure ends the round for all, or the next write would hide whether its own had happened.
+ * Applies the counters of one organization. Several may use one field: steps that an earlier round left unfinished
+ * come first, and any failure ends the round for all, or the next write would hide whether the failed one happened.
  */
 export const applyAll = (parts: Publishing, rules: ReadonlyArray<StoredRule>) =>
   Effect.forEach(

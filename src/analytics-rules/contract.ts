@@ -1,4 +1,4 @@
-/** Analytics rules, and the events that log rules kept. */
+/** Analytics rules, and the events stored by log rules. */
 import { operation } from "../http/operation.ts"
 import {
   AnalyticsEvents,

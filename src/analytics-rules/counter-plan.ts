@@ -1,12 +1,12 @@
 /**
- * The decision for one counted document. An increment must reach the document exactly once, though it is stored
- * elsewhere than the count: so the field's present and intended values are stored first, and after a crash the field
- * itself shows whether the write had happened. Pure.
+ * The decision for one counted document. An increment must reach the document exactly once, although the count is
+ * stored elsewhere: so the field's current and intended values are stored first, and after a crash the field itself
+ * shows whether the write had happened. Pure.
  *
  *   no intent                     intend: before = the field, after = before + what is missing
  *   intent, field = after         the write had happened: settled
  *   intent, field = before        it had not: write
- *   intent, field is otherwise    its owner has written the field since: their value stands, and holds what was meant
+ *   intent, field is otherwise    its owner has written the field since: settled, and the owner's value is kept
  *   no document                   settled: unknown documents are skipped
  */
 import type { Counter } from "./rules-repository.ts"
@@ -16,7 +16,7 @@ type CounterStep =
   | { readonly kind: "write"; readonly after: number; readonly intended: number }
   | { readonly kind: "settle"; readonly applied: number }
 
-/** `value` is the field, 0 if the document lacks it; undefined if there is no document. */
+/** `value` is the field's value, 0 if the document lacks it; undefined if there is no document. */
 export const counterStep = (
   { after, applied, before, counted, intended }: Counter,
   value: number | undefined,

@@ -1,9 +1,9 @@
-/** Events that log rules kept: the newest 10,000 of a rule, at most 30 days. */
+/** Retention of events stored by log rules: the newest 10,000 per rule, at most 30 days. */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { EVENTS_KEPT_DAYS, EVENTS_KEPT_MAX } from "./schema.ts"
 
-/** Removes at most `rowsMax` events for each reason; answers how many. O(events kept). */
+/** Removes at most `rowsMax` events for each of the two limits; returns how many. O(stored events). */
 export const expireRuleEvents = Effect.fnUntraced(function* (rowsMax: number, keptMax = EVENTS_KEPT_MAX) {
   const sql = yield* SqlClient.SqlClient
   const before = (yield* Clock.currentTimeMillis) - EVENTS_KEPT_DAYS * 86_400_000

@@ -1,4 +1,4 @@
-/** Descriptions of the analytics-rule operations, with a request of each that succeeds (`src/http/operation.ts`). */
+/** Descriptions of the analytics-rule operations, each with a request that succeeds (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 
 export const described = {

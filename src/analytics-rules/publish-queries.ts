@@ -1,6 +1,6 @@
 /**
- * Publishes the most frequent queries of a rule as documents of a collection: earlier ones that no longer qualify are
- * removed, and changes are written. Recorded as published beforehand, so that a crash leaves nothing behind.
+ * Publishes the most frequent queries of a rule as documents of a collection: removes earlier ones that no longer
+ * qualify, and writes changes. Documents are recorded as published beforehand, so that a crash leaves none behind.
  */
 import { createHash } from "node:crypto"
 import type { CollectionInfo } from "@dowser/engine-sdk"
@@ -10,12 +10,12 @@ import { foldText } from "../suggestions/typeahead/typeahead.ts"
 import { chunks, type Publishing, write } from "./publishing.ts"
 import type { CountedQuery, StoredRule } from "./rules-repository.ts"
 
-/** Queries of a rule that are kept, as a multiple of its limit: which are the most frequent only shows with time. */
+/** Queries stored per rule, as a multiple of its limit, because the most frequent ones emerge only with time. */
 const KEPT_PER_LIMIT = 10
 const EXPAND_FIELDS_MAX = 8
 const EXPAND_CHARACTERS_MAX = 2_000
 
-/** A type and not an interface, so that it is a document as well. */
+/** A type and not an interface, so that it is assignable to a document. */
 type QueryDocument = {
   readonly id: string
   readonly q: string
@@ -26,7 +26,7 @@ type QueryDocument = {
 /** What a rule publishes in one round. */
 interface Wanted {
   readonly documents: ReadonlyMap<string, QueryDocument>
-  /** The queries behind them, by `idOf`, each with the document that it is part of. */
+  /** The queries behind them, by `idOf`, each with the document that it belongs to. */
   readonly shown: ReadonlyMap<string, CountedQuery>
 }
 
@@ -36,7 +36,7 @@ const documentId = (rule: string, q: string, filter_by: string, analytics_tag: s
     .digest("hex")
 const idOf = ({ analytics_tag, filter_by, q }: CountedQuery) => `${q}\n${filter_by}\n${analytics_tag}`
 
-/** The query with its last word completed as in the best document that it finds; itself where that says nothing. */
+/** The query, its last word completed as in the best document that it finds; unchanged without a completion. */
 const expanded = Effect.fnUntraced(function* (
   { contextOf }: Publishing,
   rule: StoredRule,
@@ -69,7 +69,7 @@ const expanded = Effect.fnUntraced(function* (
   return completed === undefined ? q : q.slice(0, q.length - last.length) + completed
 })
 
-/** The most frequent queries, those that are completed to the same one together. */
+/** The most frequent queries; those that are completed to the same query are combined. */
 const wantedOf = Effect.fnUntraced(function* (parts: Publishing, rule: StoredRule, source: CollectionInfo | undefined) {
   const { name, organization_id } = rule
   const { expand_query, limit = 0, meta_fields = [] } = rule.params
@@ -95,7 +95,7 @@ const wantedOf = Effect.fnUntraced(function* (parts: Publishing, rule: StoredRul
   return wanted
 })
 
-/** Queries whose document is another than before, or none any more. */
+/** Queries that now belong to another document, or to none. */
 const movedOf = (published: ReadonlyArray<CountedQuery>, { shown }: Wanted): ReadonlyArray<CountedQuery> => {
   const standing = new Map(published.map((query) => [idOf(query), query.published_as]))
   return [
@@ -134,7 +134,7 @@ const writeChanged = Effect.fnUntraced(function* (
 })
 
 /**
- * One round of a rule. `written` has the text that each document was last written with; returns the new ones, undefined
+ * One round of a rule. `written` contains the last written text of each document; returns the new ones, or undefined
  * if the rule's collection does not exist.
  */
 export const publishQueries = Effect.fnUntraced(function* (
@@ -157,7 +157,7 @@ export const publishQueries = Effect.fnUntraced(function* (
       destination,
       ids.map((id) => ({ kind: "delete", id }))
     )
-  // Known as published before they are, so that what a crash leaves behind is removed one day.
+  // Recorded as published first, so that whatever a crash leaves behind is removed later.
   for (const part of chunks(movedOf(published, wanted))) yield* repository.publish(organization_id, name, part)
   const now = yield* writeChanged(parts, rule, destination, wanted, written)
   yield* repository.trimQueries(organization_id, name, KEPT_PER_LIMIT * (params.limit ?? 0))

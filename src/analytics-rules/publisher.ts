@@ -1,11 +1,11 @@
 /**
- * Publishes what analytics rules counted to collections, every ten seconds, in the process that has the engine.
+ * Publishes the results of analytics rules to collections, every ten seconds, in the process with the engine.
  * Postgres is authoritative; documents follow it, and after a crash at any point a step is simply repeated.
  *
- * Guarantees. Queries: a document shows the count of its rule as of the last round, at most `limit` of them, earlier
- * ones removed. Counters: each event adds its weight once, through crashes of any process; a write of the field by its
- * owner at the very moment of ours (between our read of the document and our write, less than a millisecond) may be
- * lost or win. A failing rule is logged and retried; the others go on.
+ * Guarantees. Queries: a document shows the count of its rule as of the last round; at most `limit` of them, and
+ * earlier ones are removed. Counters: each event adds its weight once, even if processes crash; a write to the field
+ * by its owner at the very moment of ours (between our read of the document and our write, less than a millisecond)
+ * may be lost or may win. A failing rule is logged and retried; the others continue.
  */
 import { Effect, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -21,11 +21,11 @@ import { makeRulesRepository, type StoredRule } from "./rules-repository.ts"
 import { counted } from "../metrics/background.ts"
 
 const EVERY_MS = 10_000
-/** Published documents are written again after this many rounds, in case somebody changed them: an hour. */
+/** Published documents are written again after this many rounds (an hour), in case somebody changed them. */
 const ROUNDS_REMEMBERED = 360
 
 const keyOf = ({ name, organization_id }: StoredRule) => `${organization_id}\n${name}`
-/** Failures are logged; the others go on. */
+/** Logs failures, so that the others continue. */
 const attempt = (what: string, work: Effect.Effect<void, SqlError.SqlError | { readonly message: string }>) =>
   Effect.catch(work, (error) =>
     Effect.logError(`${what} could not be carried out; tried again with the next round`, error)
@@ -35,7 +35,7 @@ const attempt = (what: string, work: Effect.Effect<void, SqlError.SqlError | { r
 const make = Effect.gen(function* () {
   const repository = yield* makeRulesRepository
   const parts: Publishing = { engine: yield* Engine, repository, contextOf: yield* makeContexts }
-  /** Text of what each document was last written as, by rule. */
+  /** The last written text of each document, by rule. */
   const written = new Map<string, ReadonlyMap<string, string>>()
   let rounds = 0
   const published = (rule: StoredRule) =>
@@ -63,7 +63,7 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** Runs a round, and another after every pause, while the layer lives; nothing if another process has the engine. */
+/** Runs a round after every pause while the layer lives; does nothing if another process has the engine. */
 export const layerRulesPublisher = ({ every_ms = EVERY_MS }: { readonly every_ms?: number } = {}): Layer.Layer<
   never,
   never,

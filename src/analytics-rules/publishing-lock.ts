@@ -1,14 +1,14 @@
 /**
- * What a rule counted is in Postgres and in a document of the engine; a round moves both, one after the other. A
- * backup, which copies both stores, holds rounds off until both copies are of one moment: otherwise, what was added to
- * a document after the copy of Postgres would be added again. The lock is in Postgres, so that it ends with its holder.
+ * A rule's counts are in Postgres and in a document of the engine; a round updates both, one after the other. A
+ * backup, which copies both stores, blocks rounds until both copies are of one moment: otherwise, what was added to a
+ * document after the copy of Postgres would be added again. The lock is in Postgres, so that it ends with its holder.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
 const LOCK = "hashtextextended('dowser: figures in documents', 0)"
 
-/** Runs the round unless rounds are held off; the next one comes soon enough. Uses one connection meanwhile. */
+/** Runs the round unless rounds are blocked; the next one follows soon enough. Uses one connection meanwhile. */
 export const unlessHeldOff = <E, R>(
   round: Effect.Effect<void, E, R>
 ): Effect.Effect<void, E | SqlError.SqlError, R | SqlClient.SqlClient> =>
@@ -28,7 +28,7 @@ export const unlessHeldOff = <E, R>(
     })
   )
 
-/** Holds rounds off until the scope closes: returns once none is running. `wait_ms` is how long one may still take. */
+/** Blocks rounds until the scope closes; returns once none runs. `wait_ms` is how long one may still take. */
 export const holdOff = (wait_ms: number) =>
   Effect.gen(function* () {
     const connection = yield* (yield* SqlClient.SqlClient).reserve

@@ -1,4 +1,4 @@
-/** What both kinds of published rules need: the engine, the stored rules, and writes that fail with a message. */
+/** Shared by both kinds of published rules: the engine, the stored rules, and writes that fail with a message. */
 import type { WriteOperation } from "@dowser/engine-sdk"
 import { Effect } from "effect"
 import type { makeContexts } from "../engine-plane/engine-plane.ts"
@@ -18,7 +18,7 @@ export const chunks = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>
     all.slice(i * DOCUMENTS_PER_WRITE, (i + 1) * DOCUMENTS_PER_WRITE)
   )
 
-/** Answers a verdict of each operation. */
+/** Returns a result for each operation. */
 export const write = Effect.fnUntraced(function* (
   { contextOf, engine }: Publishing,
   organizationId: string,

@@ -1,4 +1,4 @@
-/** Handlers of analytics rules: the rule is looked for before the body is read. */
+/** Handlers of analytics rules: the rule is looked up before the body is read. */
 import { Effect } from "effect"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { InputInvalid, inputInvalid } from "../http/errors.ts"
@@ -9,7 +9,7 @@ import { makeRules, shown } from "./rules.ts"
 import { EVENTS_READ_MAX, RULES_MAX } from "./schema.ts"
 
 const BATCH_MAX = RULES_MAX
-/** One rule of a batch; its neighbours go on. */
+/** The reason for one rule of a batch; the others continue. */
 const reasonOf = (refused: InputInvalid | FeatureNotInPlan): string => {
   const issue = refused instanceof InputInvalid ? refused.issues[0] : undefined
   return issue === undefined ? refused.message : `${issue.path}: ${issue.message}`
@@ -57,7 +57,7 @@ export const routes = Effect.gen(function* () {
         const named = { ...body, name: params.ruleName }
         const updated = yield* rules.update(caller.organizationId, named, existing)
         if (updated !== undefined) return updated
-        // It did not exist, or was deleted after the look-up.
+        // The rule did not exist, or was deleted after the look-up.
         return new Reply(201, JSON.stringify(yield* rules.create(caller.organizationId, named)))
       })
     ),

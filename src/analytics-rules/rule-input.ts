@@ -1,6 +1,6 @@
 /**
- * What a rule may be (`docs/contract/events.md#analytics-rules`). Pure; every wrong field is named, in the reference
- * engine's words where it has some.
+ * Validates a rule (`docs/contract/events.md#analytics-rules`). Pure; every wrong field is named, with the reference
+ * engine's message if it has one.
  */
 import { invalidFields, type Issue, issuesIn } from "../http/checks.ts"
 import type { InputInvalid } from "../http/errors.ts"
@@ -32,7 +32,7 @@ const EVENT_TYPES: Record<RuleType, ReadonlyArray<string>> = {
 
 export interface RuleTargets {
   readonly hasCollection: (name: string) => boolean
-  /** Type of a field of the collection; undefined if there is none. */ readonly fieldType: (
+  /** The type of a field of the collection; undefined if the field does not exist. */ readonly fieldType: (
     collection: string,
     field: string
   ) => string | undefined
@@ -116,7 +116,7 @@ const PARAMS: Record<RuleType, ReadonlyArray<string>> = {
 
 const combination = "Event type or type is invalid (or) combination of both is invalid"
 
-/** The fields of a rule as a body gives them; fields it omits keep their values. */
+/** The fields of a rule from a body; omitted fields keep their values. */
 interface Asked {
   readonly body: Fields
   readonly collection: unknown
@@ -150,7 +150,7 @@ const askedOf = (body: Fields, existing: Rule | undefined): Asked => {
   }
 }
 
-/** Problems of single fields, every field of the body included. */
+/** Problems of single fields, covering every field of the body. */
 const fieldIssues = (
   { body, collection, event_type, given, kind, merged, name, rule_tag, type }: Asked,
   known: RuleTargets,
@@ -208,8 +208,8 @@ const fieldIssues = (
   ])
 
 /**
- * A rule, or everything that is wrong with the body. `existing` is the rule of that name: only its tag and parameters
- * may change, and omitted ones stay.
+ * A rule, or everything that is wrong with the body. `existing` is the rule with that name: only its tag and
+ * parameters may change, and omitted ones stay.
  */
 export const ruleOf = (body: unknown, known: RuleTargets, existing?: Rule): Rule | InputInvalid => {
   if (!isObject(body)) return invalidFields([{ path: "body", message: "A rule is an object" }])
@@ -237,5 +237,5 @@ export const ruleOf = (body: unknown, known: RuleTargets, existing?: Rule): Rule
       }
 }
 const FIELDS = ["name", "type", "collection", "event_type", "rule_tag", "params"]
-/** The most problems in one answer, as for bodies that a schema reads. */
+/** Limit of problems in one response, as for bodies that a schema decodes. */
 const ISSUES_MAX = 50

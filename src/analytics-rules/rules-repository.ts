@@ -1,5 +1,5 @@
 /**
- * Rows of analytics rules, of what they counted, and of the events they kept: a list of one function per statement,
+ * Rows of analytics rules, of their counts, and of the events they stored. One function per statement, in one list,
  * however long. Nothing is cached: rules are read by their operations, by a flush and by the publisher, never by a
  * search or an incoming event.
  */
@@ -56,7 +56,7 @@ export const makeRulesRepository = Effect.gen(function* () {
       ),
     get: (organizationId: string, name: string) =>
       Effect.map(many("WHERE organization_id = $1 AND name = $2", [organizationId, name]), ([rule]) => rule),
-    /** How many rules there are. Locks the count until the transaction ends. */
+    /** The number of rules. Locks the count until the transaction ends. */
     lockCount: (organizationId: string) =>
       Effect.andThen(
         sql`SELECT 1 FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`,
@@ -67,14 +67,14 @@ export const makeRulesRepository = Effect.gen(function* () {
           ([row]) => row!.n
         )
       ),
-    /** False if a rule of that name exists. */
+    /** False if a rule with that name exists. */
     insert: (organizationId: string, { collection, event_type, name, params, rule_tag, type }: Rule, now: number) =>
       Effect.map(
         sql`INSERT INTO analytics_rules (organization_id, name, type, collection, event_type, rule_tag, params, created_at, updated_at)
           VALUES (${organizationId}, ${name}, ${type}, ${collection}, ${event_type}, ${rule_tag ?? null}, ${JSON.stringify(params)}::text::json, ${now}, ${now}) ON CONFLICT DO NOTHING RETURNING name`,
         (rows) => rows.length > 0
       ),
-    /** False where it is gone. */
+    /** False if it no longer exists. */
     update: (organizationId: string, { name, params, rule_tag }: Rule, now: number) =>
       Effect.map(
         sql`UPDATE analytics_rules SET rule_tag = ${rule_tag ?? null}, params = ${JSON.stringify(params)}::text::json, updated_at = ${now} WHERE organization_id = ${organizationId} AND name = ${name} RETURNING name`,
@@ -96,7 +96,7 @@ export const makeRulesRepository = Effect.gen(function* () {
         "SELECT q, filter_by, analytics_tag, count::float8 AS count, published_as FROM analytics_rule_queries WHERE organization_id = $1 AND rule = $2 AND count > 0 ORDER BY count DESC, q, filter_by, analytics_tag LIMIT $3::int4",
         [organizationId, rule, limit]
       ),
-    /** What a rule published earlier, whatever it counts now. */
+    /** Queries that a rule published earlier, whatever it counts now. */
     publishedQueries: (
       organizationId: string,
       rule: string
@@ -108,14 +108,14 @@ export const makeRulesRepository = Effect.gen(function* () {
     publish: (organizationId: string, rule: string, queries: ReadonlyArray<CountedQuery>) =>
       sql`UPDATE analytics_rule_queries r SET published_as = t.published_as FROM json_to_recordset(${JSON.stringify(queries)}::text::json) AS t (q text, filter_by text, analytics_tag text, published_as text)
         WHERE r.organization_id = ${organizationId} AND r.rule = ${rule} AND r.q = t.q AND r.filter_by = t.filter_by AND r.analytics_tag = t.analytics_tag`,
-    /** Forgets unpublished queries beyond the first `kept`. */
+    /** Removes unpublished queries beyond the first `kept`. */
     trimQueries: (organizationId: string, rule: string, kept: number) =>
       sql`DELETE FROM analytics_rule_queries WHERE ctid IN (SELECT ctid FROM analytics_rule_queries WHERE organization_id = ${organizationId} AND rule = ${rule} AND published_as IS NULL
         ORDER BY count DESC, q, filter_by, analytics_tag OFFSET ${kept}::int4 FOR UPDATE SKIP LOCKED)`,
 
     /**
-     * Documents whose field does not show yet what was counted, at most `limit`, behind `after`; or only those with an
-     * intent.
+     * Documents whose field does not show the current count yet, at most `limit`, after `after`; or only those with
+     * an intent.
      */
     waitingCounters: (
       organizationId: string,

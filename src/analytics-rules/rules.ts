@@ -1,4 +1,4 @@
-/** Analytics rules as a caller manages them: one beyond the key's reach does not exist for it. */
+/** Analytics rules for a caller; rules on collections that the key may not access do not exist for it. */
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { fieldNamed } from "@dowser/engine-sdk/query"
 import { Clock, Effect } from "effect"
@@ -22,11 +22,11 @@ export const shown = ({ collection, event_type, name, params, rule_tag, type }: 
   params
 })
 const missing = () => new NotFound({ message: "Rule not found" })
-/** What a rule counts, and where it publishes; a rule beyond the key's reach does not exist for it. */
+/** Whether the key may access both the collection that a rule counts and the one to which it publishes. */
 const isReached = (caller: Caller, { collection, params }: Rule): boolean =>
   [collection, params.destination_collection].every((name) => name === undefined || reachesCollection(caller, name))
 
-/** A body as a rule; refuses one that names what is not there. */
+/** Parses a body as a rule; refuses one that names something that does not exist. */
 const makeChecked = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const knownOf = (organizationId: string): RuleTargets => {
@@ -53,7 +53,7 @@ export const makeRules = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const audit = yield* makeAuditRecorder
   const named = yield* makeNamedResources
-  /** A driver failure is a defect. */
+  /** A driver failure becomes a defect. */
   const recorded = <A>(organizationId: string, id: string, change: Effect.Effect<A, SqlError.SqlError>) =>
     Effect.catchTag(
       sql.withTransaction(
@@ -93,7 +93,7 @@ export const makeRules = Effect.gen(function* () {
       return yield* missing()
     return shown(rule)
   })
-  /** undefined where it did not exist, or was deleted after the look-up. */
+  /** Undefined if it did not exist, or was deleted after the look-up. */
   const update = Effect.fnUntraced(function* (organizationId: string, body: unknown, existing: StoredRule | undefined) {
     if (existing === undefined) return undefined
     const rule = yield* checked(organizationId, body, existing)

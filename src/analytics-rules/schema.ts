@@ -1,16 +1,16 @@
-/** Analytics rules as requests and answers show them. */
+/** Analytics rules as requests and responses show them. */
 import { Schema } from "effect"
 import { META_FIELDS, RULE_TYPES, type RuleParams, type RuleType } from "@dowser/streams/figures/analytics-rule"
 
 export { META_FIELDS, RULE_TYPES, type RuleParams, type RuleType }
 
-/** Rules of one organization; each costs a little in every flush. */
+/** Limit per organization; each rule costs a little in every flush. */
 export const RULES_MAX = 100
 export const NAME_CHARACTERS_MAX = 200
 export const LIMIT_MAX = 10_000
 export const WEIGHT_MAX = 1_000_000
 export const EVENTS_READ_MAX = 1_000
-/** Events of one log rule that are kept, and for how long. */
+/** Limits of the stored events of one log rule. */
 export const EVENTS_KEPT_MAX = 10_000
 export const EVENTS_KEPT_DAYS = 30
 

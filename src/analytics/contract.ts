@@ -1,4 +1,4 @@
-/** Analytics metrics. */
+/** Operations on analytics metrics. */
 import { operation } from "../http/operation.ts"
 import {
   FilterMetrics,

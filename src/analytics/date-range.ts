@@ -1,6 +1,6 @@
 /**
- * `from` and `to` of analytics: ISO 8601 dates or date-times, both inclusive, at most 366 days. A date means the whole
- * day in UTC; a date-time without an offset is UTC too. Pure.
+ * `from` and `to` of analytics: ISO 8601 dates or date-times, both inclusive, at most 366 days. A date means the
+ * entire day in UTC; a date-time without an offset is UTC too. Pure.
  */
 import { DAY_MS } from "@dowser/streams/figures/grain"
 
@@ -9,7 +9,7 @@ const RANGE_DAYS_MAX = 366
 export interface DateRange {
   /** First instant, ms. */
   readonly from: number
-  /** First instant behind the range, ms. */
+  /** First instant after the range, ms. */
   readonly before: number
 }
 
@@ -18,22 +18,22 @@ const pattern =
 
 interface Bound {
   readonly at: number
-  /** How many milliseconds the text covers: a day, or as fine as it was written. */
+  /** How many milliseconds the text covers: a day, or the precision in which it was written. */
   readonly width: number
 }
 
 /**
- * Undefined for what is no date. Decision: a date-time means the instant it says; without seconds or with whole seconds
- * it is that one instant, as other ISO 8601 readers have it, and not the minute or second that begins there.
+ * Undefined if the text is not a date. Decision: a date-time means exactly its instant. Without seconds or with whole
+ * seconds it is that one instant, as in other ISO 8601 parsers, and not the minute or second that begins there.
  */
 const parseBound = (text: string): Bound | undefined => {
-  // A `+` of an offset arrives as a blank where the caller forgot to escape it.
+  // The `+` of an offset arrives as a space if the caller forgot to escape it.
   const match = pattern.exec(text.trim().replace(/ (\d{2}:?\d{2})$/, "+$1"))
   if (match === null) return undefined
   const [, year, month, day, hour, minute, second, fraction, zone] = match
   const date = Date.UTC(Number(year), Number(month) - 1, Number(day))
   const back = new Date(date)
-  // Day 31 of a month with 30, and month 13, would silently be another date.
+  // Otherwise day 31 of a month with 30 days, or month 13, would silently become another date.
   if (
     Number(month) < 1 ||
     Number(month) > 12 ||
@@ -59,7 +59,7 @@ type DateRangeResult =
   | { readonly ok: true; readonly range: DateRange }
   | { readonly ok: false; readonly issues: ReadonlyArray<{ readonly path: "from" | "to"; readonly message: string }> }
 
-/** Both bounds, or what is wrong with either; problems of the range itself only if both are well-formed. */
+/** Both bounds, or what is wrong with either; the range itself is checked only if both are well-formed. */
 export const parseDateRange = (from: string | undefined, to: string | undefined): DateRangeResult => {
   const read = (path: "from" | "to", text: string | undefined): Bound | string =>
     text === undefined || text === ""
@@ -77,7 +77,7 @@ export const parseDateRange = (from: string | undefined, to: string | undefined)
   }
   const before = bounds.to.at + bounds.to.width
   if (before <= bounds.from.at) return refuse("`to` must not be before `from`")
-  // Inclusive bounds: a range from an instant to the same instant 366 days later is 366 days and one instant, and fits.
+  // Bounds are inclusive, so a range to the same instant 366 days later is 366 days and one instant, and is allowed.
   if (before - bounds.from.at > RANGE_DAYS_MAX * DAY_MS + 1)
     return refuse(`The range must not be longer than ${RANGE_DAYS_MAX} days`)
   return { ok: true, range: { from: bounds.from.at, before } }

@@ -1,4 +1,4 @@
-/** Descriptions of the analytics operations, with a request of each that succeeds (`src/http/operation.ts`). */
+/** Descriptions of the analytics operations, each with a request that succeeds (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 
 const range = { from: "2026-11-01", to: "2026-11-30" } as const

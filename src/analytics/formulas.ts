@@ -31,8 +31,8 @@ export const searchRates = (sums: SearchSums) => ({
 })
 
 /**
- * Decision: a query without a search in the range (only its clicks or purchases fall into it) has no click rate and no
- * no-click rate.
+ * Decision: a query without a search in the range (only its clicks or purchases fall into it) has neither a click
+ * rate nor a no-click rate.
  */
 export const ratesOf = (sums: QuerySums) => {
   const rates = searchRates(sums)

@@ -1,8 +1,8 @@
 /**
- * How long single instants are kept: as long as a range that ends now can begin at one of them. Older ends of a range
- * are answered to the minute, whose rows are kept for good.
+ * How long single instants are kept: as long as a range that ends now can begin at one of them. Older bounds of a
+ * range are rounded to minutes, whose rows are kept permanently.
  *
- * Decision: 400 days. A range is at most 366 days and a late event may change instants of 30 days ago.
+ * Decision: 400 days. A range is at most 366 days, and a late event may change instants of 30 days ago.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,18 +11,18 @@ import { DAY_MS, MINUTE_MS } from "@dowser/streams/figures/grain"
 
 const INSTANTS_KEPT_DAYS = 400
 
-/** Instants from here on (ms) are available; whole days, so that the reads of one answer agree. */
+/** Instants from here on (ms) are available; rounded to days, so that all reads for one response agree. */
 export const instantsKeptFrom = (now: number): number => Math.floor(now / DAY_MS) * DAY_MS - INSTANTS_KEPT_DAYS * DAY_MS
 
-/** The range with those of its ends that lie before `keptFrom` moved outwards to whole minutes. */
+/** The range, with each bound before `keptFrom` moved outwards to a whole minute. */
 export const withoutOldInstants = ({ before, from }: DateRange, keptFrom: number): DateRange => ({
   from: from < keptFrom ? Math.floor(from / MINUTE_MS) * MINUTE_MS : from,
   before: before < keptFrom ? Math.ceil(before / MINUTE_MS) * MINUTE_MS : before
 })
 
 /**
- * Removes at most `rowsMax` packed minutes that no read needs any more, a day after the last one did; returns how many.
- * O(organizations) index probes beside the rows.
+ * Removes at most `rowsMax` packed minutes that no read needs any more, a day after the last read that did; returns
+ * how many. O(organizations) index probes in addition to the rows.
  */
 export const expireInstants = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient

@@ -1,10 +1,10 @@
 /**
- * Sums of whole ranges that are kept in memory after a first slow read, and brought up to date by what was written
- * since: a month of a shop with 100,000 queries takes Postgres a second to sum and to sort, each page anew, and a look
- * at the new instants takes milliseconds. An answer is of the moment of its transaction, kept or not.
+ * Sums of entire ranges, cached in memory after a first slow read, and updated with what was written since: Postgres
+ * takes a second to sum and sort a month of a shop with 100,000 queries, for every page, and reading the new instants
+ * takes milliseconds. A response shows the moment of its transaction, cached or not.
  *
- * Bounded: `BYTES_MAX` over all tables, least recently used first out. A range with more rows than `ROWS_MAX`, and one
- * that was not read while too much was written, is read from Postgres.
+ * Limited to `BYTES_MAX` over all tables, evicting the least recently used first. A range with more rows than
+ * `ROWS_MAX`, or one that was not read while too much was written, is read from Postgres.
  */
 import { Duration, Effect, FiberSet, type Scope, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -15,7 +15,7 @@ import { type InstantTable, MinuteReader } from "@dowser/streams/figures/instant
 import { RankedTable, type Ranking } from "./ranked-table.ts"
 import { parseSnapshot, seesAllOf, type Snapshot } from "./snapshot.ts"
 
-/** Sums by key of one range, as they are read and as they change. */
+/** Sums by key for one range: how to read them, and how they change. */
 export interface KeptSource {
   /** Equal for equal sums. */ readonly id: string
   readonly organizationId: string
@@ -23,11 +23,11 @@ export interface KeptSource {
   readonly range: DateRange
   readonly width: number
   readonly rankings: ReadonlyArray<Ranking>
-  /** The row that an instant belongs to; undefined for none of this table. */
+  /** The row that an instant belongs to; undefined if it is not in this table. */
   readonly keyOf: (key: ReadonlyArray<string>, at: number) => ReadonlyArray<string> | undefined
-  /** `SELECT` of one column: JSON arrays of key parts, then sums. */
+  /** A `SELECT` of one column: JSON arrays of key parts, then sums. */
   readonly rows: Effect.Effect<{ readonly text: string; readonly parameters: ReadonlyArray<unknown> }>
-  /** Key parts in a row of `rows`. */ readonly keyParts: number
+  /** Number of key parts in a row of `rows`. */ readonly keyParts: number
 }
 interface TableEntry {
   readonly table: RankedTable
@@ -37,13 +37,13 @@ interface TableEntry {
 }
 
 export interface KeptTablesOptions {
-  /** A read that took Postgres this long is worth keeping. */ readonly worth_ms?: number
+  /** A read is cached if it took Postgres at least this long. */ readonly worth_ms?: number
   readonly bytesMax?: number
 }
 export interface KeptTables {
-  /** Runs `use` on the cached table, else `fallback`, both inside the caller's transaction, which sees one moment. */
+  /** Runs `use` on the cached table, or else `fallback`, both in the caller's transaction, which sees one moment. */
   readonly read: <A>(source: KeptSource, use: (table: RankedTable) => A, fallback: Effect.Effect<A>) => Effect.Effect<A>
-  /** Settles when nothing is loading. For tests and benches. */
+  /** Resolves when nothing is loading. For tests and benches. */
   readonly settled: Effect.Effect<void>
   readonly bytes: () => number
 }
@@ -52,13 +52,13 @@ const WORTH_MS = 10
 const BYTES_MAX = 128 * 1024 * 1024
 const ROWS_MAX = 300_000
 const FETCHED = 2_000
-/** Packed minutes written since the last look; more are read anew. */
+/** Limit of packed minutes written since the last update; beyond it, the table is read again. */
 const CHANGES_MAX = 5_000
 
-/** A driver failure is a defect here: no caller can act on it. */
+/** A driver failure is a defect here, because no caller can handle it. */
 type Database = <A extends object>(text: string, parameters: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<A>>
 
-/** What the database shows at the moment of a transaction. */
+/** The snapshot that a transaction sees. */
 const momentOf = (database: Database, organizationId: string) =>
   Effect.map(
     database<{ snapshot: string; rewrites: string }>(
@@ -68,7 +68,7 @@ const momentOf = (database: Database, organizationId: string) =>
     ([row]) => ({ snapshot: parseSnapshot(row!.snapshot), rewrites: Number(row!.rewrites) })
   )
 
-/** The tables in memory, least recently used first. */
+/** The cached tables, least recently used first. */
 class TableCache {
   readonly #bytesMax: number
   readonly #tables = new Map<string, TableEntry>()
@@ -92,7 +92,7 @@ class TableCache {
     this.#tables.set(id, kept)
     this.makeRoom()
   }
-  /** Forgets this very table, not one that was loaded in its place. */
+  /** Removes exactly this table, not one that was loaded in its place. */
   forget(id: string, kept: TableEntry): void {
     if (this.#tables.get(id) === kept) this.#tables.delete(id)
   }
@@ -110,8 +110,8 @@ class TableCache {
 }
 
 /**
- * Reads a table in slices, so that searches on this thread wait for milliseconds at most; undefined where it is too
- * large to be kept.
+ * Reads a table in slices, so that searches on this thread wait for milliseconds at most; undefined if it is too
+ * large to be cached.
  */
 const load = Effect.fnUntraced(function* (database: Database, source: KeptSource, bytesMax: number) {
   const sql = yield* SqlClient.SqlClient
@@ -133,7 +133,7 @@ const load = Effect.fnUntraced(function* (database: Database, source: KeptSource
   return kept
 })
 
-/** Adds what a packed minute has of the range. */
+/** Adds the part of a packed minute that is in the range. */
 const addMinute = (source: KeptSource, kept: TableEntry, minute_at: number, packed: Uint8Array): void => {
   const { before, from } = source.range
   if (minute_at + MINUTE_MS <= from || minute_at >= before) return
@@ -144,7 +144,7 @@ const addMinute = (source: KeptSource, kept: TableEntry, minute_at: number, pack
   })
 }
 
-/** Brings the table to the transaction's moment; false when it cannot. */
+/** Updates the table to the transaction's moment; false if that is impossible. */
 const refresh = Effect.fnUntraced(function* (
   database: Database,
   cache: TableCache,
@@ -153,7 +153,7 @@ const refresh = Effect.fnUntraced(function* (
 ) {
   const { rewrites, snapshot } = yield* momentOf(database, source.organizationId)
   if (snapshot.text === kept.snapshot.text && rewrites === kept.rewrites) return true
-  // A transaction that began before another reader's sees less than the table holds.
+  // A transaction that began before another reader's may see less than the table contains.
   if (!seesAllOf(snapshot, kept.snapshot)) return false
   if (rewrites !== kept.rewrites) {
     cache.forget(source.id, kept)
@@ -184,7 +184,7 @@ export const makeKeptTables = ({ bytesMax = BYTES_MAX, worth_ms = WORTH_MS }: Ke
     const database: Database = <A extends object>(text: string, parameters: ReadonlyArray<unknown>) =>
       Effect.orDie(sql.unsafe<A>(text, parameters) as Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>)
     const loads = yield* FiberSet.make()
-    // Not in the calling fiber, whose transaction the load would share.
+    // Not in the calling fiber, because the load would share its transaction.
     const outside = yield* FiberSet.runtime(loads)()
     const loading = yield* Semaphore.make(1)
     const cache = new TableCache(bytesMax)

@@ -1,7 +1,7 @@
 /**
- * The documents that visitors of a collection want most, for searches that find nothing. Kept in memory and refreshed
- * in the background, because no search waits for Postgres: right after a start the list is unknown, and the caller
- * falls back to another order.
+ * The most popular documents of a collection among its visitors, for searches that find nothing. Cached in memory and
+ * refreshed in the background, because no search waits for Postgres: right after a start the list is unknown, and the
+ * caller falls back to another order.
  */
 import { Clock, Context, Effect, FiberSet, Layer } from "effect"
 import { BoundedMap } from "@dowser/engine-sdk/host"
@@ -13,7 +13,7 @@ import { DAY_MS, GRAINS } from "@dowser/streams/figures/grain"
 const IDS_MAX = 250
 const DAYS = 30
 const FRESH_MS = 60_000
-/** For all collections together; the one read longest ago is evicted. */
+/** For all collections together; the one read longest ago is evicted first. */
 const BYTES_MAX = 32_000_000
 
 interface CachedDocuments {
@@ -24,12 +24,9 @@ interface CachedDocuments {
 export class PopularDocuments extends Context.Service<
   PopularDocuments,
   {
-    /**
-     * Best first, at most 250; empty while nothing is known. Never waits; starts a refresh when a minute has passed.
-     * O(1).
-     */
+    /** Best first, at most 250; empty while unknown. Never waits; starts a refresh when a minute has passed. O(1). */
     readonly ids: (organizationId: string, collection: string) => ReadonlyArray<string>
-    /** Settles when they are known, or could not be read, which is only logged. */
+    /** Resolves when they are known, or could not be read, which is only logged. */
     readonly refresh: (organizationId: string, collection: string) => Effect.Effect<void>
   }
 >()("dowser/analytics/PopularDocuments") {
@@ -47,8 +44,9 @@ export class PopularDocuments extends Context.Service<
       const keyOf = (organizationId: string, collection: string) => `${organizationId}\n${collection}`
 
       /**
-       * Decision: over the last thirty days a view counts one, a click two, a cart five, a purchase ten: purchases say
-       * most, and a shop without purchases still has an order. Events name the collection or one of its aliases.
+       * Decision: over the last thirty days a view counts one, a click two, a cart five, a purchase ten: purchases
+       * are the strongest signal, and a shop without purchases still gets an order. Events name the collection or one
+       * of its aliases.
        */
       const read = (organizationId: string, collection: string, now_ms: number) => sql<{
         readonly document_id: string
@@ -68,7 +66,7 @@ export class PopularDocuments extends Context.Service<
         Effect.suspend(() => {
           const asked_at = clock.currentTimeMillisUnsafe(),
             key = keyOf(organizationId, collection)
-          // Remembered at once, so that searches of the meantime do not ask again.
+          // Recorded immediately, so that searches in the meantime do not start another refresh.
           known.set(key, { ids: known.get(key)?.ids ?? [], asked_at })
           return Effect.matchEffect(read(organizationId, collection, asked_at), {
             onFailure: (error) =>

@@ -1,24 +1,24 @@
 /**
  * Sums by key in memory, in the orders that pages use. Sums change by additions; an order that was used once is
- * maintained by moving the changed rows to their places. Pure: the caller provides the sums.
+ * maintained by moving the changed rows to their positions. Pure: the caller provides the sums.
  */
 
 export interface Ranking {
   readonly name: string
-  /** Whether a row with these sums is one at all. */
+  /** Whether a row with these sums is shown at all. */
   readonly shows: (sumOf: (column: number) => number) => boolean
-  /** Compares two rows by their sums, first before second below zero; equal ones are ordered by their keys. */
+  /** Compares two rows by their sums; negative if the first comes first. Equal rows are ordered by their keys. */
   readonly compare: (a: (column: number) => number, b: (column: number) => number) => number
 }
 
-/** By code points, as the database's C collation compares UTF-8. */
+/** Compares by code points, as the database's C collation compares UTF-8. */
 const compareText = (a: string, b: string): number => {
   if (a === b) return 0
   for (let i = 0; i < a.length && i < b.length; i++) {
     const x = a.charCodeAt(i),
       y = b.charCodeAt(i)
     if (x === y) continue
-    // Surrogate halves sort after all other characters.
+    // Surrogates sort after all other characters.
     const isPairX = x >= 0xd800 && x < 0xe000,
       isPairY = y >= 0xd800 && y < 0xe000
     return isPairX !== isPairY ? (isPairX ? 1 : -1) : x - y
@@ -29,12 +29,12 @@ const compareText = (a: string, b: string): number => {
 interface Order {
   readonly ranking: Ranking
   rows: Uint32Array
-  /** Rows changed since `rows` were made, each once, and for each row whether it is among them. */
+  /** Rows changed since `rows` was computed, each once, and for each row whether it is among them. */
   readonly changed: Array<number>
   isChanged: Uint8Array
 }
 
-/** From this share of changed rows on, everything is sorted again. */
+/** If more than one row in this many changed, everything is sorted again. */
 const RESORT_SHARE = 4
 
 export class RankedTable {
@@ -45,7 +45,7 @@ export class RankedTable {
   readonly #orders = new Map<string, Order>()
   #keyCharacters = 0
 
-  /** `width` sums a row. */
+  /** `width` is the number of sums per row. */
   constructor(width: number) {
     this.#width = width
     this.#columns = Array.from({ length: width }, () => new Float64Array(1_024))
@@ -54,7 +54,7 @@ export class RankedTable {
   get size(): number {
     return this.#keys.length
   }
-  /** About what it holds in memory. */
+  /** Approximate size in memory. */
   get bytes(): number {
     return (
       this.#columns.reduce((sum, column) => sum + column.byteLength, 0) +
@@ -64,7 +64,7 @@ export class RankedTable {
     )
   }
 
-  /** O(1), plus a number for each order in use. */
+  /** O(1), plus one number for each order in use. */
   add(key: ReadonlyArray<string>, sums: ReadonlyArray<number>): void {
     const id = key.length === 1 ? key[0]! : key.join("\n")
     let row = this.#places.get(id)
@@ -94,8 +94,8 @@ export class RankedTable {
   }
 
   /**
-   * Keys and sums of the rows from `offset` on, and how many rows the ranking shows. O(rows) after a change, else
-   * O(limit).
+   * Keys and sums of the rows from `offset` on, and how many rows the ranking shows. O(rows) after a change,
+   * otherwise O(limit).
    */
   page(
     ranking: Ranking,
@@ -151,13 +151,13 @@ export class RankedTable {
     return rows.subarray(0, n).sort((a, b) => this.#compare(ranking, a, b))
   }
 
-  /** Each changed row finds its place by bisection: comparisons are expensive, moving numbers is not. */
+  /** Finds each changed row's position by bisection, because comparisons are expensive and moving numbers is not. */
   #merged(ranking: Ranking, before: Uint32Array, isChanged: Uint8Array, again: Uint32Array): Uint32Array {
     const rows = new Uint32Array(before.length + again.length)
     let end = 0
     for (let i = 0; i < before.length; i++) if (isChanged[before[i]!] !== 1) rows[end++] = before[i]!
     const count = end + again.length
-    // From the last on, so that each of the others moves once.
+    // From the last one backwards, so that each of the others moves once.
     for (let j = again.length - 1; j >= 0; j--) {
       const row = again[j]!
       let low = 0

@@ -1,5 +1,5 @@
 /**
- * Pages and sums of the rollups: read from the database at first, and from memory once that took long
+ * Pages and sums of the rollups: read from the database at first, and from memory once a read was slow
  * (`kept-tables.ts`).
  */
 import { Effect } from "effect"
@@ -18,7 +18,7 @@ export interface RollupPageAnswer<Row> {
   readonly rows: ReadonlyArray<Row>
 }
 
-/** The column by which rows are grouped beside the view's own grouping. */
+/** The column by which rows are grouped in addition to the view's own grouping. */
 const dimensionOf = ({ segment }: RollupFilter): string | undefined =>
   segment !== undefined && segment.value === undefined ? segment.dimension : undefined
 
@@ -37,7 +37,7 @@ const idOf = (
     segment?.value ?? null
   ])
 
-/** One JSON value, so that the total is known even on a page past the last row. */
+/** Returns one JSON value, so that the total is known even on a page past the last row. */
 const readPage = Effect.fnUntraced(function* <Row>(
   source: RollupSource,
   view: View,
@@ -57,7 +57,7 @@ SELECT json_build_object('total', (SELECT count(*) FROM grouped), 'rows', (SELEC
   )
   return answer
 })
-/** The page as it is kept in memory. */
+/** The page's source for the cache in memory. */
 const keptPage = (source: RollupSource, { by, table }: View, filter: RollupFilter): KeptSource => {
   const range = source.rangeOf(filter.range),
     dimension = dimensionOf(filter),
@@ -82,7 +82,7 @@ const keptPage = (source: RollupSource, { by, table }: View, filter: RollupFilte
     })
   }
 }
-/** A page of a view, from memory where it is kept there. */
+/** A page of a view, from memory if cached. */
 export const pageOf = <Row>(
   source: RollupSource,
   tables: KeptTables,
@@ -130,7 +130,7 @@ const keptDays = (source: RollupSource, filter: RollupFilter): KeptSource => {
     rows: dayRows(source, { ...filter, range })
   }
 }
-/** Sums of a range and of its days, from memory where they are kept there. */
+/** Sums of a range and of its days, from memory if cached. */
 export const totalsOf = Effect.fnUntraced(function* (source: RollupSource, tables: KeptTables, filter: RollupFilter) {
   const days: ReadonlyArray<{ readonly day: number; readonly sums: ReadonlyArray<number> }> = yield* tables.read(
     keptDays(source, filter),

@@ -1,7 +1,7 @@
 /**
- * Reads a range of time from the database: rows for whole minutes and longer (`grain.ts` plans them), the packed
- * instants of the two minutes at the ends of the range, and those of the last seconds, which are not folded into rows
- * yet.
+ * Reads a range of time from the database: rows for minutes and longer units (`grain.ts` plans them), the packed
+ * instants of the two minutes at the bounds of the range, and those of the last seconds, which are not folded into
+ * rows yet.
  */
 import { type Clock, Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -19,10 +19,10 @@ export interface RollupFilter {
   readonly segment: Segment | undefined
 }
 
-/** Whether an instant's key is of the filter's collection and segment. */
+/** Whether an instant's key matches the filter's collection and segment. */
 export const keeps = ({ keys }: Table, { collection, segment }: RollupFilter) => {
   const at = segment?.value === undefined ? -1 : keys.indexOf(segment.dimension)
-  // Data packed before products had dimensions has none.
+  // Data packed before products had dimensions does not contain them.
   return (key: ReadonlyArray<string>): boolean =>
     (collection === undefined || key[0] === collection) && (at < 0 || (key[at] ?? "") === segment!.value)
 }
@@ -30,7 +30,7 @@ export const keeps = ({ keys }: Table, { collection, segment }: RollupFilter) =>
 /** First instant of the UTC day of an instant. */
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS
 
-/** The spans of a parameter, as rows that others are joined with. */
+/** The spans of a parameter, as rows to join with. */
 export const SPANS = "json_to_recordset($1::text::json) AS s (grain int2, first int8, behind int8)"
 export const spanParameter = (spans: ReadonlyArray<Span>): string =>
   JSON.stringify(spans.map(({ before, from, grain }) => ({ grain, first: from, behind: before })))
@@ -52,7 +52,7 @@ export class RollupSource {
     const { before, from } = this.rangeOf(range)
     return spansOf(from, before)
   }
-  /** A driver failure is a defect here: no caller can act on it. */
+  /** A driver failure is a defect here, because no caller can handle it. */
   all<A extends object>(text: string, parameters: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArray<A>> {
     return Effect.orDie(this.#sql.unsafe<A>(text, parameters) as Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>)
   }
@@ -61,8 +61,8 @@ export class RollupSource {
   }
 
   /**
-   * What no row covers in a range: instants at its ends that do not fill a minute, at most two, and minutes inside it
-   * that are not folded yet. Sums of a minute may come together.
+   * Iterates over what no row covers in a range: at most two partial minutes at its bounds, and minutes inside it
+   * that are not folded yet. Sums of a minute may be combined.
    */
   readonly eachUnrolled = Effect.fnUntraced(
     { self: this },
@@ -75,7 +75,7 @@ export class RollupSource {
       const spans = this.planOf(range)
       const whole = spans.filter(({ grain }) => grain !== GRAINS.instant)
       if (whole.length > 0) {
-        // Instants are at the ends alone, so whole minutes follow each other.
+        // Single instants are only at the bounds, so full minutes are contiguous.
         const rows = yield* this.all<{ minute_at: number; packed: Uint8Array }>(
           `SELECT minute_at::float8 AS minute_at, packed FROM analytics_unfolded JOIN analytics_instants USING (organization_id, minute_at, flush)
       WHERE organization_id = $1 AND minute_at >= $2::text::int8 AND minute_at < $3::text::int8`,
@@ -105,7 +105,7 @@ export class RollupSource {
     }
   )
 
-  /** Sums of that by everything that a row groups by. */
+  /** Sums of uncovered instants, grouped by all key columns. */
   readonly #unrolledOf = Effect.fnUntraced({ self: this }, function* (table: Table, filter: RollupFilter) {
     const isKept = keeps(table, filter)
     const plain = table.measures.length
@@ -121,7 +121,7 @@ export class RollupSource {
       let row = rows.get(id)
       if (row === undefined) rows.set(id, (row = { key, day, sums: new Array<number>(stored.length).fill(0) }))
       for (let i = 0; i < stored.length; i++) {
-        // Amounts come as units and millionths; summed here they stay far below what a double counts exactly.
+        // Amounts arrive as units and millionths; their sums stay far below what a double counts exactly.
         row.sums[i] =
           row.sums[i]! +
           (i < plain ? values[i]! : values[plain + 2 * (i - plain)]! * 1_000_000 + values[plain + 2 * (i - plain) + 1]!)
@@ -134,7 +134,7 @@ export class RollupSource {
     }))
   })
 
-  /** `FROM …` of a table's rows over the whole range as `r`, and its parameters. */
+  /** `FROM …` with a table's rows over the entire range as `r`, and its parameters. */
   readonly sourceOf = (table: Table, filter: RollupFilter) =>
     Effect.map(this.#unrolledOf(table, filter), (unrolled) => {
       const { collection, organizationId, range, segment } = filter

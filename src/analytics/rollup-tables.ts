@@ -1,13 +1,13 @@
 /**
- * The tables of rollups from the reader's side, and the views that pages show: which columns there are, how sums are
- * taken from the parts of instants, which rows count and in which order they come. Pure.
+ * The tables of rollups as readers see them, and the views that pages show: which columns exist, how sums are
+ * computed from the parts of instants, which rows are shown, and their order. Pure.
  */
 import type { InstantTable } from "@dowser/streams/figures/instants"
 import type { Ranking } from "./ranked-table.ts"
 import { SEGMENT_DIMENSIONS } from "./schema.ts"
 
 /**
- * A table of rollups as it is read: key columns behind the organization, plain measures, then amounts, kept in
+ * A table of rollups for reading: key columns after the organization, plain measures, then amounts, stored in
  * millionths.
  */
 export interface Table {
@@ -15,7 +15,7 @@ export interface Table {
   readonly instants: InstantTable
   readonly keys: ReadonlyArray<string>
   readonly measures: ReadonlyArray<string>
-  /** Measures that are stored differently from how they are shown; one that is not listed is not read. */
+  /** Measures that are stored differently from how they are shown; a measure that is not listed is not read. */
   readonly amounts: ReadonlyArray<string>
 }
 export const QUERIES: Table = {
@@ -47,7 +47,7 @@ const FILTERS: Table = {
   measures: ["searches", "zero_results", "searches_with_click", "searches_with_purchase"],
   amounts: []
 }
-/** As the tables keep them. */
+/** As stored in the tables. */
 export const storedOf = ({ amounts, measures }: Table): ReadonlyArray<string> => [
   ...measures,
   ...amounts.map((name) => `${name}_micros`)
@@ -57,7 +57,7 @@ export const sumsOf = ({ amounts, measures }: Table): string =>
     ...measures.map((name) => `coalesce(sum(r.${name}), 0)::int8 AS ${name}`),
     ...amounts.map((name) => `coalesce(sum(r.${name}_micros), 0) / 1000000.0 AS ${name}`)
   ].join(", ")
-/** As instants hold them: an amount is its units, then its millionths, so that sums stay exact in doubles. */
+/** As stored in instants: an amount is its units, then its millionths, so that sums stay exact in doubles. */
 export const partsOf = ({ amounts, measures }: Table): ReadonlyArray<string> => [
   ...measures.map((name) => `coalesce(sum(r.${name}), 0)::float8`),
   ...amounts.flatMap((name) => [
@@ -77,14 +77,14 @@ export const fromParts = ({ amounts, measures }: Table, parts: ReadonlyArray<num
   )
 })
 
-/** How the rows of a page are grouped, which qualify, and in which order they come: for Postgres and for memory. */
+/** How the rows of a page are grouped, filtered and ordered, both in Postgres and in memory. */
 export interface View extends Ranking {
   readonly table: Table
   readonly by: ReadonlyArray<string>
   readonly having: string
   readonly order: string
 }
-/** A row whose counts were all taken back is no row. */
+/** A row whose counts were all retracted is not shown. */
 const something = (table: Table, names: ReadonlyArray<string>): Pick<View, "having" | "shows"> => {
   const columns = names.map((name) => table.measures.indexOf(name))
   return {
@@ -92,7 +92,7 @@ const something = (table: Table, names: ReadonlyArray<string>): Pick<View, "havi
     shows: (sum) => columns.some((column) => sum(column) !== 0)
   }
 }
-/** Highest first, by each in turn; then by key. */
+/** Highest first, by each column in turn; then by key. */
 const descending = (
   table: Table,
   names: ReadonlyArray<string>,
@@ -153,6 +153,6 @@ export const views = {
 } satisfies Record<string, View>
 export const viewsOf = (table: Table): ReadonlyArray<View> =>
   Object.values(views).filter((view) => view.table === table)
-/** One row a day. */
+/** One row per day. */
 export const DAYS: Ranking = { name: "days", shows: () => true, compare: () => 0 }
 export const DAYS_MAX = 400

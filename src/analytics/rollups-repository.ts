@@ -1,8 +1,8 @@
 /**
- * Reads of the rollups that the rollups processor writes (streams/processors/rollups/write.ts). A span of time is read
- * as its plan says (`grain.ts`): a few index ranges of rows, the packed instants of two minutes at its ends, and those
- * of the last seconds that are not folded yet, so that every answer shows one moment of the database. Slow reads are
- * kept in memory (`kept-tables.ts`).
+ * Reads the rollups that the rollups processor writes (streams/processors/rollups/write.ts). A span of time is read
+ * according to its plan (`grain.ts`): a few index ranges of rows, the packed instants of two minutes at its bounds,
+ * and those of the last seconds that are not folded yet, so that every response shows one moment of the database.
+ * Results of slow reads are cached in memory (`kept-tables.ts`).
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -32,8 +32,8 @@ interface RollupsShape {
   /** Most searches first. */
   readonly filterPage: (filter: RollupFilter, page: RollupPage) => Effect.Effect<RollupPageAnswer<FilterRollupRow>>
   /**
-   * Sums of the whole range, and of its part of each UTC day by that day's first instant; days without anything are
-   * absent.
+   * Sums of the entire range, and of its part of each UTC day, keyed by that day's first instant; days without data
+   * are absent.
    */
   readonly totals: (
     filter: RollupFilter
@@ -41,8 +41,8 @@ interface RollupsShape {
   /** Accepted behavioural events of the range and collection, all types. */
   readonly events: (filter: Pick<RollupFilter, "organizationId" | "range" | "collection">) => Effect.Effect<number>
   /**
-   * Runs reads against one moment of the database: figures of one answer belong together, and so do rows and what is
-   * not folded into them. The other reads need it.
+   * Runs reads against one moment of the database: figures of one response must be consistent, and so must rows and
+   * what is not folded into them. The other reads require it.
    */
   readonly atOneMoment: <A>(reads: Effect.Effect<A>) => Effect.Effect<A>
   readonly kept: Pick<KeptTables, "bytes" | "settled">

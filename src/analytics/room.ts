@@ -1,4 +1,4 @@
-/** Figures of what visitors did. */
+/** Figures about visitors' actions. */
 import { Layer } from "effect"
 import { Analytics } from "./service.ts"
 import { PopularDocuments } from "./popular-documents.ts"

@@ -1,4 +1,4 @@
-/** Handlers of analytics metrics: parameters become one request, the service answers it. */
+/** Handlers of analytics metrics: parameters become one request to the service. */
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { reachesCollection, reachesEverything } from "../identity/reach.ts"
@@ -28,7 +28,7 @@ const segmentOf = (text: string): Segment | undefined => {
   return { dimension: dimension as SegmentDimension, value: colon < 0 ? undefined : storable(text.slice(colon + 1)) }
 }
 
-/** A key that reaches some collections sees the figures of one of those, never sums that include others. */
+/** A key for some collections sees the figures of one of those, never sums that include others. */
 const checkReach = (caller: Caller, collection: string | undefined) => {
   if (reachesEverything(caller)) return Effect.void
   if (collection === undefined)

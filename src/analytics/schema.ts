@@ -1,13 +1,13 @@
-/** Rows and envelopes of analytics. */
+/** Rows and envelopes of analytics responses. */
 import { Schema } from "effect"
 
 export const PAGE_LIMIT_MAX = 1_000
-/** Decision: clients may rely on the bounds, the default is our choice. */
+/** Decision: clients may rely on the limits, but not on the default. */
 export const PAGE_LIMIT_DEFAULT = 100
 
 export const SEGMENT_DIMENSIONS = ["device", "country", "surface"] as const
 export type SegmentDimension = (typeof SEGMENT_DIMENSIONS)[number]
-/** `surface:search` keeps that value; `surface` alone groups rows by it. */
+/** `surface:search` filters by that value; `surface` alone groups rows by it. */
 export interface Segment {
   readonly dimension: SegmentDimension
   readonly value: string | undefined
@@ -23,7 +23,7 @@ export const MetricsQuery = Schema.Struct({
   offset: text
 }).annotate({ identifier: "AnalyticsMetricsQuery" })
 
-/** Only when rows are grouped by a segment. */
+/** Present only if rows are grouped by a segment. */
 const dimensions = { device: text, country: text, surface: text }
 const count = Schema.Int
 const rate = Schema.Number
@@ -80,7 +80,7 @@ const FilterRow = Schema.Struct({
 })
 
 const envelope = {
-  /** The first and the last instant that are counted. */
+  /** The first and the last instant counted. */
   from: Schema.String,
   to: Schema.String,
   collection: Schema.NullOr(Schema.String),

@@ -1,4 +1,4 @@
-/** Analytics metrics from the rollups: paging, formulas and envelopes. */
+/** Analytics metrics from the rollups: paging, formulas and response envelopes. */
 import { Context, Effect, Layer } from "effect"
 import type { DateRange } from "./date-range.ts"
 import { type QuerySums, ratesOf, searchRates, zeroResultRate } from "./formulas.ts"
@@ -55,7 +55,7 @@ const NOTHING: QuerySums = {
   cart_value: 0,
   revenue: 0
 }
-/** First instants of the UTC days of a range, the first and the last maybe in part. */
+/** First instants of the UTC days in a range; the first and the last day may be partial. */
 const daysOf = ({ before, from }: DateRange): ReadonlyArray<number> => {
   const days: Array<number> = []
   for (let day = Math.floor(from / DAY_MS) * DAY_MS; day < before; day += DAY_MS) days.push(day)
@@ -68,7 +68,7 @@ const envelope = (request: MetricsRequest, events: number, total: number) => {
     from: iso(request.range.from),
     to: iso(request.range.before - 1),
     collection: request.collection ?? null,
-    // No bound leaves rows out: paging reaches all of them.
+    // No limit drops rows: paging reaches all of them.
     events,
     truncated: false,
     total,
@@ -103,7 +103,7 @@ const zeroResultMetrics = (rollups: Rollups["Service"]) =>
       Effect.all([
         rollups.queryPage(request, { ...request, order: "zero-results" }),
         rollups.events(request),
-        // Over every search of the organization in the range, whatever narrows the view; a key of some collections
+        // Over every search of the organization in the range, regardless of other filters; a key of some collections
         // learns nothing about the others.
         rollups.totals({
           organizationId: request.organizationId,

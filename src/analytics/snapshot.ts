@@ -1,7 +1,7 @@
 /**
- * What a transaction of Postgres sees, in the form of `pg_current_snapshot()`: `xmin:xmax:xip,…`. Everything below xmax
- * is visible except what is listed. With it, rows written since an earlier read are found exactly, although commits
- * come in any order.
+ * What a transaction in Postgres sees, in the form of `pg_current_snapshot()`: `xmin:xmax:xip,…`. Everything below
+ * xmax is visible except the listed ids. This finds exactly the rows written since an earlier read, although commits
+ * happen in any order.
  */
 export interface Snapshot {
   readonly text: string
@@ -14,7 +14,7 @@ export const parseSnapshot = (text: string): Snapshot => {
   return { text, xmax: BigInt(xmax), inProgress: new Set(list === "" ? [] : list.split(",").map(BigInt)) }
 }
 
-/** Whether `later` sees all that `earlier` sees. */
+/** Whether `later` sees everything that `earlier` sees. */
 export const seesAllOf = (later: Snapshot, earlier: Snapshot): boolean => {
   if (later.xmax < earlier.xmax) return false
   for (const transaction of later.inProgress)

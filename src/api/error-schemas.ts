@@ -1,15 +1,15 @@
-/** The three error bodies as schemas, for the OpenAPI document and for tests that check answers against it. */
+/** The three error bodies as schemas, for the OpenAPI document and for tests that check responses against it. */
 import { Schema } from "effect"
 import type { ErrorClass } from "../http/declared.ts"
 import type { Plane } from "../http/plane.ts"
 import { isTold } from "../http/render.ts"
 
-/** The gateway writes it as a date. */
+/** The gateway formats it as a date. */
 const WRITTEN_BY_PLANE = "resets_at"
 const required = (field: Schema.Constraint): Schema.Constraint =>
   "schema" in field && Schema.isSchema(field.schema) ? field.schema : field
 
-/** What the errors carry beside their message, by name; each is optional. */
+/** The fields of the errors besides their message, by name; each is optional. */
 const factsOf = (classes: Iterable<ErrorClass>) => {
   const found = new Map<string, Set<Schema.Constraint>>()
   for (const declared of classes) {
@@ -18,7 +18,7 @@ const factsOf = (classes: Iterable<ErrorClass>) => {
       found.set(name, (found.get(name) ?? new Set()).add(required(field)))
     }
   }
-  // A field that is any text for one error and an enumeration for another is any text.
+  // A field that is free text in one error and an enumeration in another is free text.
   return Object.fromEntries(
     [...found].map(([name, kinds]) => {
       const [kind, ...others] = kinds.has(Schema.String) ? [Schema.String] : kinds
@@ -28,8 +28,8 @@ const factsOf = (classes: Iterable<ErrorClass>) => {
 }
 
 /**
- * The bodies of the three planes, as these errors fill them. The operation's refusals say which fact appears where;
- * each is optional.
+ * The bodies of the three planes, with the fields of these errors. The operation's refusals say which field occurs in
+ * which error; each is optional.
  */
 export const errorSchemasOf = (classes: Iterable<ErrorClass>) => {
   const facts = factsOf(classes)

@@ -1,4 +1,4 @@
-/** One request on its way to its answer: what is known about it so far. */
+/** One request until its response: what is known about it so far. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Readable } from "node:stream"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
@@ -23,10 +23,10 @@ export class Exchange {
   readonly requestId: string
   readonly origin: string | undefined
   readonly address: string
-  /** The organization of the request, once known, or none. */ holder = ""
+  /** The organization of the request; empty until known, or if there is none. */ holder = ""
   known: IdentifiedKey | undefined
-  /** A body can be read once; a handler may look at it twice. */ read: Buffer | undefined
-  /** A body that is read as it comes. */ streamed: Readable | undefined
+  /** Cached, because a body can be read only once and a handler may need it twice. */ read: Buffer | undefined
+  /** A body that is read as it arrives. */ streamed: Readable | undefined
   /** Set for an operation that takes a key. */ check: Effect.Effect<Caller, KeyRefusal> | undefined
   readonly held: () => HeldMemory
 
@@ -47,7 +47,7 @@ export class Exchange {
       if (opened !== undefined) return opened
       const upgrade = upgradeOf(node)
       if (upgrade !== undefined) {
-        // A response would be written to a connection that speaks another protocol by now.
+        // The connection has been upgraded to another protocol, so an HTTP response must not be written to it.
         const { socket } = upgrade
         const account = (opened = memory.open(this.holder, () => socket.destroy()))
         if (socket.destroyed) account.close()
@@ -56,13 +56,12 @@ export class Exchange {
       }
       const response = NodeHttpServerRequest.toServerResponse(request) as ServerResponse
       const account = (opened = memory.open(this.holder, () => response.destroy()))
-      // The end of the exchange, whoever caused it: everything is sent, or the client is gone.
+      // The end of the exchange, whatever the cause: everything was sent, or the client disconnected.
       if (response.destroyed || response.writableFinished) account.close()
       else response.once("close", () => account.close())
       return account
     }
-    // Not inline: V8 puts a function that is written where a property is set into old space at once
-    // (`ARCHITECTURE.md`).
+    // Not inline: V8 allocates a function literal assigned to a property directly in old space (`ARCHITECTURE.md`).
     this.held = held
   }
 }

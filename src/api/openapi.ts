@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document of a list of operations: generated, never written by hand. Effect converts the schemas; this
- * file adds what its generator does not know: media types, examples, who may call, and what each status means.
+ * The OpenAPI 3.1 document of a list of operations, generated and never written by hand. Effect converts the schemas;
+ * this file adds what its generator does not know: media types, examples, who may call, and the meaning of each status.
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
@@ -10,9 +10,9 @@ import { classOf, type Declared, statusesOf } from "../http/declared.ts"
 import { commonRefusals } from "../http/refusals.ts"
 import { isBearer, type Operation, paramsOf, paramsSchema } from "../http/operation.ts"
 
-/** The edge refuses it before the operation is known. */
+/** Refused at the edge, before the operation is known. */
 const HEAD_TOO_LARGE = 431
-/** All that an operation may answer but success, by what it declares and what its scope refuses. */
+/** Every error that an operation may return, from its declarations and its scope. */
 const failures = ({ errors, payload, query, scope }: Operation): ReadonlyArray<Declared> => [
   ...commonRefusals(scope, payload !== undefined || query !== undefined),
   ...errors
@@ -26,7 +26,7 @@ const withStatus = <S extends Schema.Top>(schema: S, status: number) =>
   schema.pipe(HttpApiSchema.status(status as 200)) as unknown as Schema.Top
 
 const isJson = (media: string): boolean => media === "application/json"
-/** Also if the body may be something else. */
+/** True even if the body may also have another type. */
 const hasJsonBody = ({ payloadMedia, payloadType }: Operation): boolean =>
   payloadType === "json" || (payloadType === "bytes" && payloadMedia.some(isJson))
 const answeredStatuses = ({ success }: Operation): ReadonlyArray<number> =>
@@ -56,7 +56,7 @@ const endpointOf = (errors: ErrorSchemas) => (operation: Operation) => {
         status
       )
     ),
-    // Refused at the edge, before the plane is known.
+    // This status is refused at the edge, before the plane is known.
     error: failureStatuses(operation).map((status) =>
       withStatus(errors[status === HEAD_TOO_LARGE ? "engine" : operation.plane], status)
     )
@@ -72,7 +72,7 @@ const sessionOf: ReadonlyMap<Role | undefined, string> = new Map([
   ["admin", "an admin or an owner"],
   ["owner", "an owner"]
 ])
-/** Who may call it, as a sentence derived from the scope, so that no text can contradict it. */
+/** Who may call it, as a sentence derived from the scope, so that no written text can contradict it. */
 const whoMayCall = ({ id, isAi, plane, scope }: Operation, roles: DocumentOptions["roles"]): string => {
   if (scope === "public") return "No key is needed."
   if (scope === "console")
@@ -84,7 +84,7 @@ const whoMayCall = ({ id, isAi, plane, scope }: Operation, roles: DocumentOption
   return `${plane === "gateway" ? "It takes a search key of the gateway, as a bearer token." : "A search key suffices, within its restrictions."}${isAi ? " With a search key the header `X-SVC-SESSION-ID` is needed." : ""}`
 }
 
-/** The meaning of a status, whatever the operation. */
+/** The meaning of a status that is the same for all operations. */
 const statusSentences: ReadonlyMap<number, string> = new Map([
   [101, "The connection is a WebSocket from now on; each of its text frames is such JSON."],
   [200, "Success."],
@@ -114,7 +114,7 @@ type Entry = Record<string, unknown> & {
   requestBody?: { content: Record<string, { schema?: unknown; example?: unknown }>; required?: boolean }
   responses: Record<string, { description?: string; content?: Record<string, { schema?: unknown }> }>
 }
-/** The schema of a body that is no JSON: a text, or bytes. */
+/** The schema of a body that is not JSON: a text, or bytes. */
 const plainSchema = (media: string, description: string | undefined) => ({
   type: "string",
   ...(media.startsWith("text/") || media === "application/x-ndjson" ? {} : { format: "binary" }),
@@ -196,7 +196,7 @@ const complete = (entry: Entry, operation: Operation, { roles }: DocumentOptions
   }
 }
 
-/** A choice of one is no choice: Effect writes a union of one literal so. */
+/** Simplifies a union with one member, which is how Effect writes a single literal. */
 const plainChoices = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(plainChoices)
   if (typeof value !== "object" || value === null) return value
@@ -211,7 +211,7 @@ export interface DocumentOptions {
   readonly description: string
   /** Descriptions of the groups of operations, by name; the console's twins have groups of their own. */
   readonly groups: ReadonlyMap<string, string>
-  /** The least that reaches each operation of the console. */ readonly roles: ReadonlyMap<string, Role>
+  /** The lowest role that may use each console operation. */ readonly roles: ReadonlyMap<string, Role>
 }
 const TWINS = "console: "
 const groupSentence = (groups: DocumentOptions["groups"], name: string): string => {

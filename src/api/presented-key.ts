@@ -1,11 +1,11 @@
-/** Where a request carries its key, and what else of its address and headers matters to an operation. Pure. */
+/** Where a request carries its key, and what else in its address and headers matters to an operation. Pure. */
 import type { IncomingMessage } from "node:http"
 import { isBearer, type Operation } from "../http/operation.ts"
 
 /**
- * Where a key may be: its header, the header of stock clients, or their query parameter; and `api_key` in the query of
- * an event stream or a WebSocket. A request has one key: if several are given and differ, a proxy and we might choose
- * different ones, so they are treated as an unknown key (a header sent twice arrives joined, and is unknown by itself).
+ * Where a key may be: its header, the header of stock clients, or their query parameter; also `api_key` in the query
+ * of an event stream or a WebSocket. A request has one key: if several are given and differ, a proxy and we might
+ * choose different ones, so they count as an unknown key (a header sent twice arrives joined, and is unknown anyway).
  */
 export const presentedKey = (
   operation: Pick<Operation, "plane" | "scope"> & { readonly success?: Pick<Operation["success"], "type"> },
@@ -18,7 +18,7 @@ export const presentedKey = (
     headers["x-typesense-api-key"],
     search["x-typesense-api-key"],
     operation.scope === "search" ? search["x-svc-api-key"] : undefined,
-    // Browsers cannot set headers there.
+    // Browsers cannot set headers for these.
     operation.success?.type === "event_stream" || operation.success?.type === "web_socket" ? search.api_key : undefined
   ]
   const keys = new Set(places.filter((value) => value !== undefined && value !== ""))
@@ -33,7 +33,7 @@ export const searchOf = (url: string): { readonly text: string; readonly values:
   const mark = url.indexOf("?")
   if (mark < 0 || mark === url.length - 1) return { text: "", values: {} }
   const text = url.slice(mark + 1)
-  // A parameter named `__proto__` is one like any other; assigned to a plain object it would be swallowed.
+  // A parameter named `__proto__` is like any other; assigned to a plain object, it would be lost.
   const values = Object.create(null) as Record<string, string>
   for (const [name, value] of new URLSearchParams(text)) values[name] = value
   return { text, values }

@@ -1,11 +1,11 @@
-/** The reach of each operation as its room declares it, checked against the operation when routes are built. */
+/** The reach of each operation as its room declares it, validated against the operation when routes are built. */
 import type { Operation } from "../http/operation.ts"
 import type { Reach } from "../identity/reach.ts"
 
 const takesKey = ({ scope }: Pick<Operation, "scope">): boolean =>
   scope !== "public" && scope !== "operator" && scope !== "console"
 
-/** undefined for operations that no key reaches. Throws where the rooms' lines do not fit the operation. */
+/** Undefined for operations that take no key. Throws if the rooms' declarations do not fit the operation. */
 export const reachOf = (
   operation: Pick<Operation, "id" | "path" | "scope">,
   reaches: ReadonlyMap<string, Reach>

@@ -1,11 +1,11 @@
-/** Bodies and parameters before their schemas: refuses what does not parse, and names that no schema may see. */
+/** Checks bodies and parameters before their schemas: refuses what does not parse, and names that cannot be stored. */
 import { Effect } from "effect"
 import { isStorable, parseBounded, parseRefusals, textOf, unstorablePath } from "../http/body.ts"
 import { BodyNotJson, type InputInvalid, inputInvalid } from "../http/errors.ts"
 import type { Operation } from "../http/operation.ts"
 
 /**
- * Parsed as JSON whatever the content type; the engine plane uses the engine's words for a body that does not parse.
+ * Parsed as JSON whatever the content type; for a body that does not parse, the engine plane uses the engine's message.
  */
 export const parseJson = (
   { payloadIsChecked, plane }: Operation,
@@ -16,7 +16,7 @@ export const parseJson = (
   const text = textOf(bytes)
   const parsed = parseBounded(text)
   if (typeof parsed !== "object") return Effect.fail(refuse(parseRefusals[parsed]))
-  // Only an escape or many digits can produce them. A room that checks its payload itself decides what to do with them.
+  // Only an escape or many digits can produce them. A room that validates its payload itself decides about them.
   const unstorable =
     payloadIsChecked && (text.includes("\\u") || HUGE.test(text)) ? unstorablePath(parsed.value) : undefined
   return unstorable === undefined
@@ -25,11 +25,11 @@ export const parseJson = (
 }
 export const notStorable = "No NUL character and no half surrogate pair"
 const notStorableInJson = `${notStorable}, and no number beyond 1.7e308`
-/** How large a number must be to become infinite when parsed. */
+/** Numbers that may be large enough to become infinite when parsed. */
 const HUGE = /[eE]\+?0*[1-9]\d\d|\d{290}/
 /**
- * The first parameter of the path, or of the query, that nothing can be named; a search of the engine takes any, and
- * what is public reads none.
+ * The first parameter of the path or the query that cannot be stored; an engine search accepts any, and public
+ * operations read none.
  */
 export const unnameable = (
   { plane, scope }: Operation,

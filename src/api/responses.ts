@@ -1,4 +1,4 @@
-/** Answers, failures and defects as HTTP responses. */
+/** Results, failures and defects as HTTP responses. */
 import type { IncomingMessage } from "node:http"
 import { Readable } from "node:stream"
 import { Cause, Effect } from "effect"
@@ -36,8 +36,8 @@ const errorResponse = (
 }
 
 /**
- * Turns a cause into an answer: a declared failure gets its shape, anything else is logged with its request id and
- * answered as 500.
+ * Turns a cause into a response: a declared failure gets its format; anything else is logged with its request id and
+ * becomes a 500.
  */
 export const causeResponse = (
   cause: Cause.Cause<unknown>,
@@ -56,7 +56,7 @@ export const causeResponse = (
   )
 }
 
-/** For every page: it loads from and connects to us only, and may not be framed. A page may narrow it further. */
+/** For every page: it loads from and connects only to us, and may not be framed. A page may restrict this further. */
 const pageHeaders = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -111,7 +111,7 @@ export interface IdentifiedKey {
   readonly key: Pick<KeyRecord, "origins">
   readonly rate: Caller["rate"]
 }
-/** For every answer to a known key, refusals included. */
+/** For every response to a known key, including refusals. */
 export const headersOf = (known: IdentifiedKey | undefined, node: IncomingMessage): Record<string, string> => {
   const origin = originOf(node.headers)
   const headers: Record<string, string> =

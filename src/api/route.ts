@@ -1,8 +1,8 @@
 /**
  * Turns an operation and its handler into a route. The order of refusals (`docs/contract/errors.md#order-of-refusals`)
- * is the order of this file: the caller's identity and everything that its check decides, then the handler, which looks
+ * is the order in this file: the caller's identity and everything that its check decides, then the handler, which looks
  * up the resource before it reads the body. Query and body are therefore effects that decode when yielded. Every
- * failure and every defect is rendered here. It knows no room: identity's authenticators say whose a request is.
+ * failure and every defect is rendered here. It depends on no room: identity's authenticators find the caller.
  */
 import { type Cause, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
@@ -30,11 +30,11 @@ import { reachOf } from "./reach-of.ts"
 import { causeResponse, headersOf, toResponse } from "./responses.ts"
 
 export interface RouteOptions {
-  /** CIDR ranges of proxies in front, which are trusted about the client's address; none when absent. */
+  /** CIDR ranges of proxies in front that are trusted about the client's address; none if absent. */
   readonly trustedProxies?: ReadonlyArray<string>
-  /** The most memory that requests may hold together (`request-memory.ts`). */
+  /** Limit of the memory that all requests together may hold (`request-memory.ts`). */
   readonly requestBytesMax?: number
-  /** Which collections the operations touch, as their rooms declare. */
+  /** Which collections the operations access, as their rooms declare. */
   readonly reaches: ReadonlyMap<string, Reach>
 }
 interface Authenticators {
@@ -42,7 +42,7 @@ interface Authenticators {
   readonly consoles: ConsoleAuthenticator["Service"]
   readonly operator: OperatorAuth["Service"]
 }
-/** The owner of a request: one of the two, or nobody. */
+/** The sender of a request: one of the two, or neither. */
 interface Asker {
   readonly caller: Caller | undefined
   readonly consoleCaller: ConsoleCaller | undefined
@@ -51,8 +51,8 @@ type Response = HttpServerResponse.HttpServerResponse
 type Decode = (input: unknown) => Effect.Effect<unknown, DeclaredError>
 
 /**
- * Whether everything that the request names is within the key's reach; nothing is looked up before that. Only for keys
- * that do not reach everything.
+ * Whether the key may access everything that the request names; nothing is looked up before that. Only for keys
+ * restricted to some collections.
  */
 const namesReached = (
   caller: Caller,
@@ -79,7 +79,7 @@ const actorOf = (
 }
 
 const decodersOf = ({ params, path, payload, payloadIsChecked, query }: Operation) => ({
-  // Texts are taken as they are: nothing is decoded unless the operation says so.
+  // Texts are passed on unchanged: nothing is decoded unless the operation has schemas.
   params:
     Object.keys(params).length === 0
       ? undefined
@@ -88,7 +88,7 @@ const decodersOf = ({ params, path, payload, payloadIsChecked, query }: Operatio
   payload: payload === undefined || !payloadIsChecked ? undefined : (decoderOf(payload, { closed: true }) as Decode)
 })
 
-/** One operation: everything about it that is the same for all requests. */
+/** One operation: everything about it that is common to all requests. */
 class OperationRoute {
   readonly #implemented: Implemented
   readonly #authenticators: Authenticators
@@ -114,7 +114,7 @@ class OperationRoute {
     this.#reach = reachOf(operation, reaches)
   }
 
-  /** Every failure is an answer. */
+  /** Turns every failure into a response. */
   handle(exchange: Exchange, raw: Readonly<Record<string, string | undefined>>): Effect.Effect<Response> {
     const { operation } = this.#implemented
     for (const name of this.#names) exchange.params[name] = raw[name] ?? ""
@@ -142,8 +142,8 @@ class OperationRoute {
     })
   }
 
-  // One generator function for all requests: one per request would retain what it captures until a full collection
-  // (`ARCHITECTURE.md`).
+  // One generator function for all requests: one per request would retain its captured variables until a full
+  // collection (`ARCHITECTURE.md`).
   readonly #answered = Effect.fnUntraced(
     function* (this: OperationRoute, exchange: Exchange) {
       const { handler, operation } = this.#implemented
@@ -185,7 +185,7 @@ class OperationRoute {
   #keyOf(exchange: Exchange): Effect.Effect<Caller, KeyRefusal> {
     const { isRateFree, success } = this.#implemented.operation
     const check = this.#checkOf(exchange, isRateFree)
-    // A connection that is open for minutes is checked again every few seconds; that takes no token of the key's
+    // A connection that is open for minutes is checked again every few seconds, without taking a token of the key's
     // minute.
     exchange.check = success.type === "web_socket" ? this.#checkOf(exchange, true) : check
     return check
@@ -214,7 +214,7 @@ class OperationRoute {
     const { address, held, node, search, searchText } = exchange
     const decode = this.#decode
     const bytes = bodyOf(exchange, operation.bodyBytesMax)
-    // Checked together with the query or the body, which a handler reads after it found its resource.
+    // Checked when the query or the body is read, which a handler does after it found its resource.
     const inSession = <A, E, R>(read: Effect.Effect<A, E, R>): Effect.Effect<A, E | SessionRequired, R> =>
       operation.isAi && caller?.scope === "search" && caller.sessionId === undefined
         ? Effect.fail(new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." }))

@@ -1,10 +1,10 @@
 /**
- * Ids in the examples of operations, shaped as the program makes them. A reader puts in ids of their own; the test that
- * sends the examples puts in those of the organization that it furnished.
+ * Ids in the examples of operations, in the program's own format. Readers insert their own ids; the test that sends
+ * the examples inserts those of the organization that it created.
  */
 export const sampleIds = {
   organization: "org_01KAQ5V8Z3N4M6T7W9X0Y1B2C1",
-  /** Another organization, which is paused, resumed and given a plan. */
+  /** Another organization, which is paused, resumed and assigned a plan. */
   otherOrganization: "org_01KAQ5V8Z3N4M6T7W9X0Y1B2C2",
   key: "key_01KAQ5V8Z3N4M6T7W9X0Y1B2D1",
   leakedKey: "key_01KAQ5V8Z3N4M6T7W9X0Y1B2D2",
@@ -13,7 +13,7 @@ export const sampleIds = {
   delivery: "dlv_01KAQ5V8Z3N4M6T7W9X0Y1B2F1",
   job: "job_01KAQ5V8Z3N4M6T7W9X0Y1B2G1",
   suite: "qst_01KAQ5V8Z3N4M6T7W9X0Y1B2J1",
-  /** With enough judgments. */ meaningSuite: "qst_01KAQ5V8Z3N4M6T7W9X0Y1B2J3",
+  /** A suite with enough judgments. */ meaningSuite: "qst_01KAQ5V8Z3N4M6T7W9X0Y1B2J3",
   oldSuite: "qst_01KAQ5V8Z3N4M6T7W9X0Y1B2J2",
   alert: "alr_01KAQ5V8Z3N4M6T7W9X0Y1B2K1",
   oldAlert: "alr_01KAQ5V8Z3N4M6T7W9X0Y1B2K2",

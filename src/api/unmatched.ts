@@ -1,4 +1,4 @@
-/** The answer to addresses without an operation: 401 first, then 404 in the plane's shape. */
+/** The response to addresses without an operation: first 401, then 404 in the plane's format. */
 import type { IncomingMessage } from "node:http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Effect } from "effect"

@@ -9,7 +9,7 @@ import {
   TTL_DAYS_BY_DEFAULT
 } from "./schema.ts"
 
-/** An assistant as answers are made with it. */
+/** An assistant in the form used for answering. */
 export interface StoredAssistant extends Omit<Assistant, "search_params"> {
   /** As texts. */ readonly search_params: Readonly<Record<string, string>>
 }
@@ -52,7 +52,7 @@ export const makeAssistantsRepository = Effect.gen(function* () {
         sql<Row>`SELECT ${sql.literal(COLUMNS)} FROM assistants WHERE organization_id = ${organizationId} AND id > ${after} ORDER BY id LIMIT ${limit}::int4`,
         (rows) => rows.map(shown)
       ),
-    /** One such count at a time per organization. */
+    /** Serializes counting, so that an organization runs one count at a time. */
     lockCount: (organizationId: string) =>
       Effect.map(
         Effect.andThen(

@@ -1,4 +1,4 @@
-/** Assistants of an organization: rows in Postgres, read with each question. */
+/** Assistants of an organization: rows in Postgres, read for each question. */
 import { Identifiers } from "@dowser/log/identifiers"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -36,7 +36,7 @@ const orDie = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
     Effect.die(error)
   ) as Effect.Effect<A, Exclude<E, SqlError.SqlError>, R>
 
-/** The part of a body that only the organization can check. */
+/** Checks of a body that need the organization's data. */
 const makeChecks = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const providers = yield* AiProviders

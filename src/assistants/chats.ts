@@ -1,6 +1,6 @@
 /**
- * A turn of a chat: paid for, answered, remembered. It runs beside its request, so that a turn whose reader left still
- * settles its cost and remembers how far it got.
+ * A turn of a chat: charged, answered and remembered. It runs in its own fiber, so that a turn whose reader
+ * disconnected is still charged and remembered as far as it got.
  */
 import { Identifiers } from "@dowser/log/identifiers"
 import { Clock, Context, Deferred, Effect, FiberSet, Layer } from "effect"
@@ -23,7 +23,7 @@ interface ChatAsked {
   readonly request: SearchRequest
   readonly body: ChatBody
 }
-/** What is known of a turn before it is answered. */
+/** The known facts of a turn before it is answered. */
 export interface TurnHead {
   readonly id: string
   readonly conversation_id: string
@@ -33,9 +33,9 @@ export interface TurnHead {
 type TurnListener = (head: TurnHead) => Listener
 const SILENT: Listener = { delta: () => Effect.void, sources: () => Effect.void }
 
-/** Concurrent turns of one process. */
+/** Limit of an organization's concurrent turns in one process. */
 const AT_ONCE_MAX = 400,
-  /** A caller that opens sessions by the hundred leaves room for others. */ OF_VISITORS_MAX = 320,
+  /** Limit for search keys: a caller that opens hundreds of sessions leaves room for others. */ OF_VISITORS_MAX = 320,
   OF_SESSION_MAX = 5
 const RETRY_AFTER_S = 5
 
@@ -66,7 +66,7 @@ const refusedBy = ({ kind, message }: GenerationFailed): GeneratorFailed | Throt
     ? new Throttled({ message, kind: "backpressure", retry_after_s: RETRY_AFTER_S })
     : new GeneratorFailed({ message, reason: kind })
 
-/** Answers a question outside of any conversation, as `evaluations` asks many. */
+/** Answers a question outside of any conversation; `evaluations` calls it for many. */
 export const makePaidFor = Effect.gen(function* () {
   const spending = yield* AiSpending
   const providers = yield* AiProviders
@@ -83,7 +83,7 @@ export const makePaidFor = Effect.gen(function* () {
   }
 })
 
-/** All of a turn; `gone` makes a model stop, and the turn is over as far as it came. */
+/** Runs a complete turn. `gone` stops the model, and the turn ends with what was written so far. */
 const makeTurn = Effect.gen(function* () {
   const conversations = yield* Conversations
   const { answering, isOfModel, spend } = yield* makePaidFor
@@ -127,7 +127,7 @@ const makeTurn = Effect.gen(function* () {
         },
         usage: answer.usage
       })
-      // A model that was stopped before its first word is not paid for.
+      // A model stopped before its first word is not charged.
       return [shownOf(head, answer), answer.aborted && answer.content === "" ? 0 : 1, answer.operation] as const
     })
     return yield* spend(
@@ -146,7 +146,7 @@ const make = Effect.gen(function* () {
   const places = new OpenPlaces()
   const fork = yield* FiberSet.makeRuntime<never>()
 
-  /** The turn running beside the request: its answer, and a way to say that nobody is waiting. */
+  /** Starts the turn in its own fiber. Returns its answer, and a way to signal that the reader has gone. */
   const begin = Effect.fnUntraced(function* (asked: ChatAsked, listening: TurnListener = () => SILENT) {
     const { assistant, body, request } = asked
     const own = placesOf(request.caller)

@@ -1,4 +1,4 @@
-/** Assistants that answer from documents, and what they are asked. */
+/** Operations on assistants, which answer questions from documents. */
 import { Schema } from "effect"
 import {
   EngineOverloaded,

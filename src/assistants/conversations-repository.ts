@@ -43,7 +43,7 @@ const makeRows = Effect.gen(function* () {
           AND assistant_id = ${assistantId} AND expires_at > ${time(now)}`,
         ([row]) => row
       ),
-    /** `sessionId` undefined means all sessions. */
+    /** An undefined `sessionId` means all sessions. */
     page: (
       organizationId: string,
       assistantId: string,
@@ -56,15 +56,15 @@ const makeRows = Effect.gen(function* () {
         AND (${sessionId ?? null}::text IS NULL OR session_id = ${sessionId ?? null}) AND expires_at > ${time(now)}
         AND (${after === undefined} OR (updated_at, id) < (${time(after?.updated_at ?? 0)}, ${after?.id ?? ""}))
         ORDER BY updated_at DESC, id DESC LIMIT ${limit}::int4`,
-    /** Locks it until the transaction ends; undefined if it is gone. */
+    /** Locks the conversation until the transaction ends; undefined if it no longer exists. */
     lock: (organizationId: string, id: string) =>
       Effect.map(
         sql<StoredConversation>`SELECT ${columns} FROM conversations WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`,
         ([row]) => row
       ),
     /**
-     * With its first turn; false if the assistant is gone. An organization keeps about `most`: those idle longest are
-     * removed.
+     * Inserts a conversation with its first turn; false if the assistant no longer exists. An organization keeps
+     * about `most`: those idle longest are removed.
      */
     insert: (
       { assistant_id, created_at, id, organization_id, session_id, title, user_id }: NewConversation,
@@ -95,7 +95,7 @@ const makeTurns = Effect.gen(function* () {
       return sql`INSERT INTO conversation_turns (organization_id, conversation_id, seq, message_id, question, answer, cited_title, refused, aborted, created_at)
         VALUES (${organizationId}, ${id}, ${seq}::int4, ${message_id}, ${question}, ${answer}, ${cited_title}, ${refused}, ${aborted}, ${time(created_at)})`
     },
-    /** After a turn of one that is locked: the oldest leaves. */
+    /** Updates a locked conversation after a turn; the oldest turns beyond the limit are removed. */
     goOn: Effect.fnUntraced(function* (
       organizationId: string,
       id: string,

@@ -1,4 +1,4 @@
-/** What is remembered of chats: questions and answers of the newest turns, never what was retrieved for them. */
+/** What is remembered of chats: questions and answers of the newest turns, never the retrieved documents. */
 import { Outbox } from "@dowser/log/outbox"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -26,7 +26,7 @@ const orDie = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
     Effect.die(error)
   ) as Effect.Effect<A, Exclude<E, SqlError.SqlError>, R>
 
-/** The session of a search key; undefined for a full key, which reaches all. */
+/** The session of a search key; undefined for a full key, which may access all sessions. */
 export const sessionOf = ({ scope, sessionId }: Caller): Effect.Effect<string | undefined, SessionRequired> => {
   if (scope === "full") return Effect.succeed(undefined)
   return sessionId === undefined || sessionId === ""
@@ -43,7 +43,7 @@ export const summaryOf = ({
 }: StoredConversation): ConversationSummary => ({ ...conversation, turns: Math.min(turns_made, TURNS_KEPT) })
 
 interface NewTurn {
-  /** undefined if the conversation continues. */ readonly begun: NewConversation | undefined
+  /** Undefined if the conversation already exists. */ readonly begun: NewConversation | undefined
   readonly conversationId: string
   readonly assistant: StoredAssistant
   readonly turn: StoredTurn
@@ -59,7 +59,7 @@ const make = Effect.gen(function* () {
     Effect.orDie(Effect.asVoid(repository.removeOfUser(organizationId, userId)))
   )
 
-  /** The conversation, where the caller may have it. */
+  /** The conversation, if the caller may access it. */
   const found = Effect.fnUntraced(function* (caller: Caller, assistantId: string, id: string) {
     const session = yield* sessionOf(caller)
     const now = yield* Clock.currentTimeMillis
@@ -74,7 +74,7 @@ const make = Effect.gen(function* () {
   return {
     found,
     turns: turnsOf,
-    /** As answers are made behind them; oldest first. */
+    /** Turns in the form used for answering; oldest first. */
     remembered: (organizationId: string, id: string): Effect.Effect<ReadonlyArray<Turn>> =>
       Effect.map(turnsOf(organizationId, id), (turns) =>
         turns.map(({ answer, cited_title, question }) => ({
@@ -88,7 +88,7 @@ const make = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       return yield* Effect.orDie(repository.page(caller.organizationId, assistantId, session, after, limit, now))
     }),
-    /** Together with its event. NotFound if the assistant or the conversation was deleted meanwhile. */
+    /** Stores a turn with its event. NotFound if the assistant or conversation was deleted in the meantime. */
     add: Effect.fn("Conversations.add")(function* (
       organizationId: string,
       { assistant, begun, conversationId, turn, usage }: NewTurn

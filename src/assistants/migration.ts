@@ -1,4 +1,4 @@
-/** Assistants, and what visitors asked them. `turns_made` counts all turns; the newest fifty are kept. */
+/** Assistants, and their conversations. `turns_made` counts all turns; the newest fifty are kept. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 

@@ -1,4 +1,4 @@
-/** Assistants: answers from documents, with their sources. */
+/** Assistants, which answer questions from documents and cite their sources. */
 import { Layer } from "effect"
 import { defineRoom } from "../room.ts"
 import { Assistants } from "./assistants.ts"

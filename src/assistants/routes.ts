@@ -1,4 +1,4 @@
-/** Handlers of assistants: the assistant is looked for before anything else is read. */
+/** Handlers of assistants: the assistant is looked up before anything else is read. */
 import { Effect } from "effect"
 import { stringifyJson } from "@dowser/engine-sdk/documents"
 import { implement } from "../api/implement.ts"
@@ -116,7 +116,7 @@ const asked = Effect.gen(function* () {
           return new Reply(200, stream, "text/event-stream", { ...NO_STORE, ...headers })
         }
         const { answer, leave } = yield* chats.begin(turn)
-        // Numbers of documents are written as they came.
+        // Numbers in documents are written exactly as they were received.
         return new Reply(200, stringifyJson(yield* Effect.onInterrupt(answer, () => leave)))
       })
     ),

@@ -1,8 +1,8 @@
-/** Assistants, chats and conversations as the API shows them, and their bounds. */
+/** Assistants, chats and conversations as the API shows them, and their limits. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 
-/** Promised to callers. */
+/** Limits promised to callers. */
 const MESSAGES_MAX = 50
 const CHAT_BYTES_MAX = 32_000
 const DOCUMENTS_MAX = 20
@@ -10,7 +10,7 @@ export const DOCUMENTS_BY_DEFAULT = 5
 export const THRESHOLD_BY_DEFAULT = 0.5
 export const TURNS_KEPT = 50
 export const TTL_DAYS_BY_DEFAULT = 30
-/** Decisions. */
+/** Limits that are our own decisions. */
 const COLLECTIONS_MAX = 10
 const INSTRUCTIONS_BYTES_MAX = 2_000
 const TTL_DAYS_MAX = 365

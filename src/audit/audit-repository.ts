@@ -1,14 +1,14 @@
-/** Reads of the audit log, and what leaves it. */
+/** Reads the audit log, and removes old entries. */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AuditEntry } from "./schema.ts"
 
 const DAY_MS = 86_400_000
-/** Decision: a year and some, so that a yearly review finds the last one's entries. */
+/** Decision: somewhat more than a year, so that a yearly review finds the entries since the last one. */
 export const AUDIT_KEPT_MS = 400 * DAY_MS
 /**
- * Entries of one organization; the oldest go first. Bounds what a caller that writes all day can make us keep (3 GB at
- * the very most).
+ * Limit of entries per organization; the oldest are removed first. It limits what a caller that writes all day can
+ * make us store (3 GB at most).
  */
 const AUDIT_ENTRIES_MAX = 100_000
 
@@ -16,7 +16,7 @@ interface AuditFilter {
   readonly kind: string | undefined
   readonly subjectId: string | undefined
   readonly actor: string | undefined
-  /** Unix milliseconds, first and first behind. */ readonly from: number | undefined
+  /** Unix milliseconds: the first, and the first after the range. */ readonly from: number | undefined
   readonly before: number | undefined
   readonly cursor: string | undefined
   readonly limit: number
@@ -54,8 +54,8 @@ export const makeAuditRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return {
     /**
-     * Newest first, along the key: O(limit) without a filter, O(entries of the organization) with one that nothing
-     * meets.
+     * Newest first, in key order: O(limit) without a filter, O(entries of the organization) with one that matches
+     * nothing.
      */
     page: (organizationId: string, { actor, before, cursor, from, kind, limit, subjectId }: AuditFilter) =>
       Effect.map(
@@ -72,7 +72,7 @@ export const makeAuditRepository = Effect.gen(function* () {
   }
 })
 
-/** Removes at most `rowsMax` entries that are too old, else of organizations that have too many; answers how many. */
+/** Removes at most `rowsMax` entries that are too old, or else surplus ones of organizations; returns how many. */
 export const expireAudit = Effect.fnUntraced(function* (rowsMax: number, entriesMax = AUDIT_ENTRIES_MAX) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* Clock.currentTimeMillis

@@ -1,4 +1,4 @@
-/** `GET /audit`: who changed what, when, from which key. */
+/** `GET /audit`: who changed what, when, with which key. */
 import { Schema } from "effect"
 import { optionalText } from "../http/checks.ts"
 import { operation } from "../http/operation.ts"

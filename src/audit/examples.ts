@@ -1,4 +1,4 @@
-/** The description of the audit log, and a request that succeeds (`src/http/operation.ts`). */
+/** The description of the audit log operation, and a request that succeeds (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 
 export const described = {

@@ -1,7 +1,7 @@
-/** What may be in the audit log of a row: secrets are masked by the name of their field and by their form. Pure. */
+/** What the audit log may contain of a row: secrets are masked by the name of their field and by their form. Pure. */
 
 export const MASK = "[masked]"
-/** Whole words of a name: `sealed_digest` is a secret, `token_separators` is not. */
+/** Matches complete words of a name: `sealed_digest` is a secret, `token_separators` is not. */
 const secretName =
   /(^|_)(secrets?|passwords?|passphrase|credentials?|authorization|sealed|sealed_digest|lookup_hash|password_hash|token_hash|api_key|apikey|access_token|refresh_token|bearer_token|private_key|signing_key)$/i
 const secretText = /\b(whsec_|ss_search_|ss_connector_|ss_scoped_|sk-|Bearer +)[A-Za-z0-9+/=_.-]{8,}/g
@@ -10,7 +10,7 @@ const userInfo = /\b([a-z][a-z0-9+.-]*:\/\/)[^/?#\s@]+@/gi
 
 const maskedText = (text: string): string => text.replace(userInfo, `$1${MASK}@`).replace(secretText, MASK)
 
-/** O(size of value). Absent and null secrets stay as they are: their absence is no secret. */
+/** O(size of value). Absent and null secrets stay as they are, because their absence is no secret. */
 export const masked = (value: unknown): unknown => {
   if (typeof value === "string") return maskedText(value)
   if (Array.isArray(value)) return value.map(masked)
@@ -23,10 +23,10 @@ export const masked = (value: unknown): unknown => {
   )
 }
 
-/** The most of one value in the log. Larger ones (dictionaries, rule sets of thousands) are replaced by their size. */
+/** Limit of one value in the log. Larger ones (dictionaries, rule sets of thousands) are replaced by their size. */
 export const VALUE_BYTES_MAX = 32_768
 
-/** As the log holds it. */
+/** The value as the log stores it. */
 export const shownValue = (value: unknown): unknown => {
   const shown = masked(value)
   const bytes = Buffer.byteLength(JSON.stringify(shown))
@@ -38,7 +38,7 @@ export const shownValue = (value: unknown): unknown => {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Fields that differ, by name, before anything is masked: a rotated secret is a change that the masks do not show. */
+/** Names of fields that differ, compared before masking, because masks would hide the change of a rotated secret. */
 export const changedFields = (before: unknown, after: unknown): ReadonlyArray<string> => {
   if (!isObject(before) || !isObject(after)) return []
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]

@@ -1,7 +1,7 @@
 /**
- * Writes the audit log, inside the transaction of the change: a change without its row cannot exist. `recorded` reads
- * the subject's row before and after; `noted` is for changes without a row of their own to compare. A recorded change
- * costs four more statements (a lock, two point reads, one insert), none of them on a path that only reads.
+ * Writes the audit log, inside the transaction of the change, so that no change can exist without its row. `recorded`
+ * reads the subject's row before and after; `noted` is for changes without a row to compare. A recorded change costs
+ * four more statements (a lock, two point reads, one insert); reads cost none.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -14,7 +14,7 @@ interface Note {
   readonly organizationId: string
   readonly kind: string
   readonly id: string
-  /** `created`, `updated`, `deleted`, or what was done. */ readonly action: string
+  /** `created`, `updated`, `deleted`, or another action. */ readonly action: string
   readonly before?: unknown
   readonly after?: unknown
 }
@@ -41,11 +41,11 @@ export const makeAuditRecorder = Effect.gen(function* () {
   })
 
   return {
-    /** One insert. */
+    /** Costs one insert. */
     noted: (note: Note): Effect.Effect<void, SqlError.SqlError> => Effect.asVoid(insert(note, true)),
     /**
      * Call inside `sql.withTransaction`, around everything that changes the row. Two changes of one subject run one
-     * after the other, so that each names what the other left. Nothing is written if nothing changed.
+     * after the other, so that each records what the other left. Nothing is written if nothing changed.
      */
     recorded: <A, E, R>(
       subject: AuditSubject,
@@ -77,8 +77,8 @@ export const makeAuditRecorder = Effect.gen(function* () {
         return answer
       }),
     /**
-     * For a change in another store: the row is written first, unsettled; it is completed by what the change left, and
-     * removed if the change was refused. Any other end leaves the row unsettled, so a change is never without one.
+     * For a change in another store: the row is written first, unsettled; it is completed with the change's result,
+     * or removed if the change was refused. After any other end it stays unsettled, so every change has a row.
      */
     bracketed: <A, E, R>(note: Note, change: Effect.Effect<A, E, R>, after: () => unknown): Effect.Effect<A, E, R> =>
       Effect.gen(function* () {

@@ -5,7 +5,7 @@ import { implement } from "../api/implement.ts"
 import { makeAuditRepository } from "./audit-repository.ts"
 import * as contract from "./contract.ts"
 
-/** Empty counts as absent; Postgres takes no zero bytes. */
+/** Empty counts as absent; NUL characters, which Postgres rejects, are removed. */
 const given = (text: string | undefined): string | undefined =>
   text === undefined || text === "" ? undefined : text.replaceAll("\u0000", "")
 const dayText = /^\d{4}-\d{2}-\d{2}$/

@@ -1,6 +1,6 @@
 /**
- * Collections in the audit log. The engine holds them, so the entry is written before the change and completed after
- * it.
+ * Records collections in the audit log. The engine stores collections, so the entry is written before the change and
+ * completed after it.
  */
 import { type Body, type OperationContext, parseBody, resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
@@ -26,7 +26,7 @@ export const auditedCollection = (audit: AuditRecorder, contextOf: (organization
         schemaOf(organizationId, name)
       )
     },
-    /** `name` may be an alias; if it names nothing, the engine refuses it. */
+    /** `name` may be an alias; if it refers to nothing, the engine refuses it. */
     change: <A, E>(
       organizationId: string,
       name: string,

@@ -1,4 +1,4 @@
-/** Shapes that the operations of the catalogue share. */
+/** Schemas that the operations of the catalogue share. */
 import { Schema } from "effect"
 import { engineErrors } from "../engine-plane/engine-errors.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Collections, documents and what belongs to them: the engine plane. The engine package validates every body in the
- * engine's own words, so the schemas here describe and do not judge.
+ * Collections, documents and what belongs to them: the engine plane. The engine package validates every body and
+ * returns its own messages, so the schemas here describe but do not validate.
  */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
@@ -123,7 +123,7 @@ export const listSchemaChanges = operation({
   success: Schema.Array(
     Schema.Struct({
       collection: Schema.String,
-      /** When it began. */ num_documents: Schema.Int,
+      /** Number of documents when the import began. */ num_documents: Schema.Int,
       validated_docs: Schema.Int,
       altered_docs: Schema.Int
     })
@@ -294,5 +294,5 @@ export const deleteAlias = operation({
   errors: engineErrors(404)
 })
 
-/** A room has one contract, whatever files it is written in. */
+/** A room has one contract, even if it is split into several files. */
 export * from "./resources-contract.ts"

@@ -1,6 +1,6 @@
 /**
- * The engine analyses with stemming dictionaries that it does not store: it gets the stored ones after a start, before
- * any write, and again whenever a process changes one.
+ * The engine analyses text with stemming dictionaries that it does not store: it gets the stored ones after a start,
+ * before any write, and again whenever a process changes one.
  */
 import { Effect, Layer } from "effect"
 import { Configuration } from "../configuration/configuration.ts"
@@ -17,7 +17,7 @@ export const layerDictionaries = Layer.effectDiscard(
       Effect.promise(async () =>
         engine.setDictionary?.(organizationId, id, resources.get(organizationId, "stemming_dictionary", id)?.words)
       )
-    // Called after the resources have read the same rows, because they registered before.
+    // Called after the resources have read the same rows, because they registered earlier.
     yield* configuration.keep("engine_resource", (subjects) =>
       Effect.forEach(
         subjects === "all"

@@ -1,7 +1,7 @@
 /**
- * What an engine could not read of an organization at its start, if not even the collection's name is known: a list
- * would be missing it and its name could be taken, so the organization is refused as a whole. The engine itself refuses
- * a collection that cannot be opened, when it is used.
+ * What an engine could not read of an organization at its start, if even the collection's name is unknown: a list
+ * would omit the collection and its name could be reused, so all requests of the organization are refused. A
+ * collection that cannot be opened is refused by the engine itself when it is used.
  */
 import { Effect, Layer } from "effect"
 import { Configuration } from "../configuration/configuration.ts"

@@ -1,5 +1,5 @@
 /**
- * Descriptions of the operations of collections and what belongs to them, each with an example request that succeeds
+ * Descriptions of the operations on collections and what belongs to them, each with an example request that succeeds
  * (`src/http/operation.ts`).
  */
 import type { Described } from "../http/operation.ts"

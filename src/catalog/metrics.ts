@@ -1,4 +1,4 @@
-/** What the engine holds and what it is called for, as metrics. */
+/** Metrics of the engine's contents and calls. */
 import { Effect } from "effect"
 import { type Measure, single, spreadOver, tallied } from "../metrics/measure.ts"
 import { CurrentCalls, CurrentSearchThreads, Engine } from "../ports/engine/engine.ts"
@@ -7,7 +7,7 @@ export const metrics = Effect.gen(function* () {
   const engine = yield* Engine
   const calls = yield* CurrentCalls
   const threads = yield* CurrentSearchThreads
-  /** Over the list in memory: some 0.1 µs a collection. */
+  /** Iterates over the list in memory: some 0.1 µs per collection. */
   const collections = () => (engine.namespaces?.() ?? []).flatMap((namespace) => engine.listCollections(namespace))
   const measures: ReadonlyArray<Measure> = [
     {

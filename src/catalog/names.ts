@@ -1,5 +1,5 @@
 /**
- * Which collection a name in an address means: a real collection wins over an alias of the same name
+ * Which collection a name in an address refers to: a real collection takes precedence over an alias of the same name
  * (`docs/contract/collections.md#names`).
  */
 import { Context, Effect, Layer } from "effect"
@@ -9,7 +9,7 @@ import { CatalogResources } from "../engine-plane/resources.ts"
 export class CatalogNames extends Context.Service<
   CatalogNames,
   {
-    /** The real name, or undefined where neither exists. */
+    /** The collection's own name, or undefined if there is neither. */
     readonly resolve: (organizationId: string, name: string) => string | undefined
   }
 >()("dowser/catalog/CatalogNames") {

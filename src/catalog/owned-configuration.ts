@@ -1,4 +1,4 @@
-/** What a collection owns beside its documents: its search profiles, which its changes must not break. */
+/** What belongs to a collection besides its documents: its search profiles, which its changes must not break. */
 import { alteredCollection, type Body, type OperationContext, resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import { CollectionDrops } from "../engine-plane/collection-drops.ts"
@@ -8,13 +8,13 @@ import { SearchProfiles } from "../profiles/search-profiles.ts"
 export const makeOwnedConfiguration = Effect.gen(function* () {
   const profiles = yield* SearchProfiles
   const { refuseBreaking } = yield* makeJudge
-  /** Provided by rooms that come after this one. */
+  /** Filled by rooms that come after this one. */
   const drops = yield* CollectionDrops
   return {
-    /** Removed together with its collection. */
+    /** Removes it together with its collection. */
     remove: (organizationId: string, collection: string) =>
       Effect.andThen(profiles.removeOf(organizationId, collection), drops.dropped(organizationId, collection)),
-    /** Whether the active profiles keep working under the new schema, unless `force` is set. */
+    /** Ensures that the active profiles keep working under the new schema, unless `force` is set. */
     unbroken: (context: OperationContext, name: string, force: string | undefined, body: Body) =>
       Effect.suspend(() => {
         const collection = force === "true" || force === "1" ? undefined : resolveCollection(context, name)

@@ -1,4 +1,4 @@
-/** Which collections the operations of the catalogue touch. */
+/** Which collections the operations of the catalogue access. */
 import { listIn, textIn } from "../http/json-fields.ts"
 import { referredBy } from "../engine-plane/reached.ts"
 import type { NamesOf, Reach } from "../identity/reach.ts"

@@ -41,7 +41,7 @@ export const room = defineRoom({
   ),
   audited: {
     engine_resource: (sql, { id, organizationId }) => {
-      // Kinds have no slash; names may.
+      // Kinds contain no slash; names may.
       const slash = id.indexOf("/")
       return sql`SELECT value::text AS row FROM engine_resources WHERE organization_id = ${organizationId} AND kind = ${id.slice(0, slash)} AND name = ${id.slice(slash + 1)}`
     }

@@ -1,6 +1,6 @@
 /**
- * Handlers of collections, documents and what belongs to them: unpack, call one operation of the engine package,
- * answer.
+ * Handlers of collections, documents and what belongs to them: each unpacks the request, calls one operation of the
+ * engine package, and responds.
  */
 import { Effect } from "effect"
 import { aliasRoutes } from "./routes/aliases.ts"

@@ -1,9 +1,9 @@
-/** Whether a port can be listened on, before anything else is begun. */
+/** Checks whether a port is free before anything else starts. */
 import { createServer } from "node:net"
 import { Effect } from "effect"
 import { StartRefused } from "../runtime/data-folder.ts"
 
-/** Asked before anything starts, so that a taken port costs no time and leaves nothing behind. */
+/** Checked before anything starts, so that a taken port costs no time and leaves nothing behind. */
 export const assertPortFree = (host: string, port: number, flag = "--port") =>
   Effect.callback<void, StartRefused>((resume) => {
     const probe = createServer()

@@ -1,11 +1,9 @@
-/**
- * `dowser backup` and `dowser restore`: the state of an embedded program at one log position, into a folder and back.
- */
+/** `dowser backup` and `dowser restore`: the state of an embedded program at one log position, to a folder and back. */
 import { Effect } from "effect"
 import { resolve } from "node:path"
 import { makeProgress } from "./progress.ts"
 
-/** A bar for each thing that is worked on. */
+/** One progress bar for each part of the work. */
 const reporter = () => {
   const bars = new Map<string, ReturnType<typeof makeProgress>>()
   return {

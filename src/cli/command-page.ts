@@ -1,6 +1,6 @@
 /**
- * `docs/commands.md`: every command with its arguments and flags, as their declarations in `commands/` say. It is the
- * help that each command prints of itself, written as a table; `npm run docs` writes the file, a test holds it current.
+ * `docs/commands.md`: every command with its arguments and flags, from their declarations in `commands/`. It contains
+ * each command's own help as a table; `npm run docs` writes the file, and a test checks that it is current.
  */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Console, Effect, Option } from "effect"
@@ -9,13 +9,13 @@ import { version } from "../config.ts"
 import { command } from "./command.ts"
 
 type Named = Pick<Command.Command.Any, "name" | "subcommands">
-/** Each as the words that call it, parents before their children. */
+/** Each command as its words, parents before their children. */
 const pathsOf = (one: Named, before: ReadonlyArray<string>): ReadonlyArray<ReadonlyArray<string>> => [
   ...(before.length === 0 ? [] : [before]),
   ...one.subcommands.flatMap(({ commands }) => commands.flatMap((each) => pathsOf(each, [...before, each.name])))
 ]
 
-/** The help is noted, not printed. */
+/** The help is captured, not printed. */
 const silent: Console.Console = Object.assign(Object.create(console) as Console.Console, { log: () => {} })
 const helpOf = (path: ReadonlyArray<string>) =>
   Effect.gen(function* () {

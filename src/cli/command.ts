@@ -1,4 +1,4 @@
-/** The command line: its commands. What each accepts is in `commands/`, what it does in its own file. */
+/** All commands of the command line. `commands/` declares their arguments; another file implements each. */
 import { Command } from "effect/cli"
 import { startCommand, streamsCommand } from "./commands/running.ts"
 import { orgCommand, keysCommand } from "./commands/organizations.ts"

@@ -1,4 +1,4 @@
-/** `dowser doctor`: what this machine and this data folder can do, line by line, before anybody has to ask. */
+/** `dowser doctor`: reports line by line what this machine and this data folder support. */
 import { spawnSync } from "node:child_process"
 import {
   accessSync,

@@ -18,7 +18,7 @@ interface ImportFlags extends TargetFlags {
   readonly json: boolean
 }
 
-/** One request, one result per line as it arrives: constant memory on both sides. */
+/** One request, with one result per line as it arrives: constant memory on both sides. */
 export const importFile = Effect.fn("cli.import")(function* (flags: ImportFlags) {
   const target = yield* resolveTarget(flags)
   const progress = makeProgress(`Importing ${flags.file}`)
@@ -96,7 +96,7 @@ export const exportFile = Effect.fn("cli.export")(function* (flags: ExportFlags)
               response.resume()
               return reject(new StartRefused(`HTTP ${response.statusCode} from the export of ${flags.collection}.`))
             }
-            // A file of the person's own.
+            // Restores the user's own default permissions for the file.
             const sink = createWriteStream(flags.file, { mode: 0o600 }).once("open", () =>
               chmodSync(flags.file, 0o666 & ~keepPrivate())
             )

@@ -1,6 +1,6 @@
 /**
- * `dowser ingest`: imports a feed from a file or an address into a collection and shows progress. A file is uploaded in
- * resumable pieces; the import is a job of the server, which continues when this command stops.
+ * `dowser ingest`: imports a feed from a file or an address into a collection and shows progress. A file is uploaded
+ * in resumable chunks; the import is a job of the server, which continues if this command stops.
  */
 import { createReadStream, statSync } from "node:fs"
 import { open } from "node:fs/promises"
@@ -42,20 +42,20 @@ const TUS = { "tus-resumable": "1.0.0" }
 const pause = (ms: number) => new Promise((settle) => setTimeout(settle, ms))
 const isAddress = (source: string): boolean => /^https?:\/\//.test(source)
 
-/** The first bytes, unpacked where the file is packed. */
+/** The first bytes as text, decompressed if the file is compressed. */
 const firstText = async (file: string): Promise<string> => {
   const source = createReadStream(file, { end: SNIFFED_BYTES * 4 })
   const bytes = file.endsWith(".gz") ? source.pipe(createGunzip()) : source
   try {
     for await (const piece of bytes as AsyncIterable<Buffer>) return piece.subarray(0, SNIFFED_BYTES).toString("latin1")
   } catch {
-    // A compressed file that is cut after its first bytes has revealed its format already.
+    // A compressed file that is cut after its first bytes still reveals its format.
   } finally {
     source.destroy()
   }
   return ""
 }
-/** By the name and, for XML, by its beginning. */
+/** By the file name and, for XML, by its beginning. */
 const formatOf = async (source: string): Promise<string | undefined> => {
   const path = isAddress(source) ? new URL(source).pathname : source
   const name = path.toLowerCase().replace(/\.gz$/, "")
@@ -97,9 +97,9 @@ const flagsOf = ({ isCreated, isFull }: IngestFlags) => ({
 
 interface Sent {
   /** Bytes received so far. */ readonly at: number
-  /** Once all are. */ readonly job: string | undefined
+  /** Set once all bytes are received. */ readonly job: string | undefined
 }
-/** One piece, retried from where the upload stands. */
+/** Sends one chunk, retried from the upload's current offset. */
 const sendPiece = async (asking: Asking, path: string, file: string, size: number, at: number): Promise<Sent> => {
   for (let attempt = 1; ; attempt++) {
     const handle = await open(file)
@@ -197,7 +197,7 @@ const run = async (url: string, flags: IngestFlags): Promise<Job> => {
   }
 }
 
-/** Exits with 0 where all was imported, 1 where some was refused, 2 where the job failed or was cancelled. */
+/** Exits with 0 if everything was imported, 1 if some records were rejected, 2 if the job failed or was cancelled. */
 export const ingestFeed = Effect.fn("cli.ingest")(function* (flags: IngestFlags) {
   const { url } = yield* resolveTarget(flags)
   const job = yield* Effect.tryPromise({

@@ -1,6 +1,6 @@
 /**
- * `dowser kafka`: a real Apache Kafka broker (KRaft) from Maven Central on this machine's JVM, in a data folder, on
- * loopback, ready when the line says so, stopped with this program. For development and the Kafka test lane.
+ * `dowser kafka`: runs a real Apache Kafka broker (KRaft) from Maven Central on this machine's JVM, on loopback, with
+ * a data folder. It prints a line when ready, and stops with this program. For development and the Kafka test lane.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -11,7 +11,7 @@ import { StartRefused } from "../runtime/data-folder.ts"
 import { freePort } from "../runtime/free-port.ts"
 import { makeProgress } from "./progress.ts"
 
-/** The newest version that resolves as it is; 3.9.2 works as well. */
+/** The newest version that resolves without changes; 3.9.2 works as well. */
 export const kafkaVersionDefault = "4.3.1"
 
 const pom = `<project><modelVersion>4.0.0</modelVersion><groupId>dowser</groupId><artifactId>broker</artifactId><version>1</version><packaging>pom</packaging>
@@ -59,13 +59,13 @@ export interface Broker {
   readonly exited: Promise<number | null>
 }
 
-/** The folder under `folder` with the jars of a version, fetched (13 s) when it is not there. Throws `StartRefused`. */
+/** The folder below `folder` with the jars of a version, fetched (13 s) if missing. Throws `StartRefused`. */
 export const resolveJars = (folder: string, version: string, report: (text: string) => void): string => {
   const jars = join(resolve(folder), `lib-${version}`)
   if (existsSync(jars)) return jars
   mkdirSync(folder, { recursive: true })
   report(`Fetching Kafka ${version} from Maven Central`)
-  // A folder of this process: two processes may fetch at once, and the second finds what the first stored.
+  // A folder specific to this process: of two that fetch at the same time, the second uses what the first stored.
   const fresh = `${jars}.${process.pid}`
   mkdirSync(fresh)
   writeFileSync(join(fresh, "pom.xml"), pom)
@@ -90,13 +90,13 @@ export const resolveJars = (folder: string, version: string, report: (text: stri
 interface BrokerOptions {
   /** Data, settings and log of this broker. */
   readonly folder: string
-  /** Where jars are kept if not in `folder`, so that several brokers share them. */
+  /** Folder of the jars if not `folder`, so that several brokers share them. */
   readonly jarsFolder?: string
   readonly port: number
   readonly version: string
-  /** Lines of `server.properties` that win over ours. */
+  /** Lines of `server.properties` that override ours. */
   readonly settings?: string
-  /** Lives for minutes: code is compiled quickly, not well. A start costs 2.6 processor-seconds in place of 4. */
+  /** Lives for minutes, so code is compiled quickly, not well. A start costs 2.6 processor-seconds instead of 4. */
   readonly isShortLived?: boolean
   readonly report: (text: string) => void
 }
@@ -145,7 +145,7 @@ const spawnBroker = (
     { cwd: folder, env: { ...process.env, LOG: log }, stdio: "ignore" }
   )
 
-/** Answers what runs, and stops it. */
+/** Returns the child's exit status and how to stop it. */
 const watched = (child: ChildProcess) => {
   let code: number | null | undefined
   const exited = new Promise<number | null>((settle) =>
@@ -164,7 +164,7 @@ const watched = (child: ChildProcess) => {
 }
 
 class PortTaken extends StartRefused {}
-/** `log` is the broker's output before it ended. */
+/** `log` is the output of the broker that ended. */
 const endedOf = (log: string, ports: ReadonlyArray<number>): StartRefused =>
   log.includes("Address already in use")
     ? new PortTaken(`The broker found a port taken: ${ports.join(", or for its controller ")}.`)
@@ -173,7 +173,7 @@ const endedOf = (log: string, ports: ReadonlyArray<number>): StartRefused =>
 const STARTS_MAX = 3
 /**
  * Resolves jars once per folder and version, formats once, starts (2-6 s), and waits until ready. Ports are chosen
- * seconds before the broker takes them: if one was taken meanwhile, others are chosen.
+ * seconds before the broker binds them: if one was taken in the meantime, others are chosen.
  */
 export const startKafka = async (options: BrokerOptions): Promise<Broker> => {
   for (let starts = 1; ; starts++)

@@ -1,4 +1,4 @@
-/** `dowser org members …`: the people of an organization, from a terminal. */
+/** `dowser org members …`: manages the members of an organization from a terminal. */
 import { Effect } from "effect"
 import type { Member } from "../console/schema.ts"
 import { StartRefused } from "../runtime/data-folder.ts"
@@ -18,7 +18,7 @@ interface MemberFlags extends TargetFlags {
 const pathOf = (organization: string, id?: string) =>
   `/organizations/${encodeURIComponent(organization)}/members${id === undefined ? "" : `/${encodeURIComponent(id)}`}`
 
-/** By id, or by e-mail address, which people have at hand. */
+/** Accepts an id, or the e-mail address, which users know. */
 const idOf = Effect.fnUntraced(function* (flags: MemberFlags, member: string) {
   if (member.startsWith("mem_")) return member
   const { data } = (yield* callOperator(yield* resolveTarget(flags), "GET", pathOf(flags.organization))) as {
@@ -38,9 +38,7 @@ export const listMembers = Effect.fn("cli.listMembers")(function* (flags: Member
   for (const member of data) yield* print(shown(member))
 })
 
-/**
- * Without a password one is generated and printed once, so that no secret has to be typed where a shell remembers it.
- */
+/** Without a password, one is generated and printed once, so that no secret ends up in the shell's history. */
 export const addMember = Effect.fn("cli.addMember")(function* (
   flags: MemberFlags & {
     readonly email: string

@@ -1,4 +1,4 @@
-/** `dowser models`: the models that Dowser runs itself, installed, looked at and removed without a running program. */
+/** `dowser models`: installs, inspects and removes the models that Dowser runs itself, without a running program. */
 import { Effect } from "effect"
 import { MODEL_NAME } from "../ports/text-embedder/minilm/layout.ts"
 import {
@@ -53,7 +53,7 @@ const installOne = Effect.fnUntraced(function* (
   say(`${name} is installed in ${folder}.`)
 })
 
-/** The embedder, which brings the runtime of every model, and the requested transcriber. */
+/** Installs the embedder, which includes the runtime of every model, and the requested transcriber. */
 export const installModels = Effect.fn("cli.models.install")(function* ({
   dataDir,
   from,
@@ -63,7 +63,7 @@ export const installModels = Effect.fn("cli.models.install")(function* ({
   const places = placesOf(dataDir, modelsDir)
   yield* installOne(MODEL_NAME, readPinned(), places, from)
   if (voice === undefined) return
-  // The transcriber last: a program that runs begins to use it when it sees it.
+  // The transcriber is last, because a running program starts to use it as soon as it appears.
   yield* installOne(SPEECH_NAME, readPinnedSpeech(), places, from)
   yield* installOne(transcriberName(voice), readPinnedTranscriber(voice), places, from)
 })
@@ -88,7 +88,7 @@ const told = ({ bytes, folder, model, packages, wrong }: State, command: string)
   say(`Of ${packages.join(", ")}.`)
 }
 
-/** Reads all of it, which takes a second. Exits with 1 if it has changed. */
+/** Reads all files, which takes a second. Exits with 1 if any has changed. */
 export const modelsStatus = Effect.fn("cli.models.status")(function* ({
   dataDir,
   json,

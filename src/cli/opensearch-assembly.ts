@@ -1,7 +1,7 @@
 /**
- * OpenSearch as the folder it starts from, assembled from Maven Central: libraries, each module with the descriptor
- * that its jar does not carry, and the plugin for vectors, which is a whole one. Made once for a version and shared by
- * all nodes; `opensearch-node.ts` starts them.
+ * OpenSearch's installation folder, assembled from Maven Central: libraries, each module with the descriptor that its
+ * jar lacks, and the vector plugin, which is complete. Assembled once per version and shared by all nodes;
+ * `opensearch-node.ts` starts them.
  */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -20,9 +20,9 @@ import {
 import { join, resolve } from "node:path"
 import { StartRefused } from "../runtime/data-folder.ts"
 
-/** The adapter stays on what 3.x has too; this is the newest that runs on Java 17. */
+/** The adapter uses only what 3.x has too; this is the newest version that runs on Java 17. */
 export const opensearchVersion = "2.19.1"
-/** The folder's name lists its contents: one made by an earlier program has less. */
+/** The folder's name identifies its contents: a folder from an earlier program contains less. */
 export const opensearchFolder = `opensearch-${opensearchVersion}-vectors`
 /** Its Lucene graphs need none of the native libraries that other distributions include. */
 const VECTORS = {
@@ -66,7 +66,7 @@ const MODULES: ReadonlyArray<Module> = [
   plugin("geo", "geo.GeoModulePlugin"),
   ...CLIENTS
 ]
-/** The last three are optional to the first and needed all the same. */
+/** The last three are optional dependencies of the first, but required. */
 const LIBRARIES: ReadonlyArray<Dependency> = [
   { group: "org.opensearch", artifact: "opensearch", version: opensearchVersion },
   { group: "org.opensearch", artifact: "opensearch-plugin-classloader", version: opensearchVersion },
@@ -85,7 +85,7 @@ const dependencies = (all: ReadonlyArray<Dependency>): string =>
     )
     .join("")}</dependencies>`
 
-/** One project for all of them, so that Maven starts once. Each copies into its own `target/dependency`. */
+/** One project for all of them, so that Maven starts once. Each is copied into its own `target/dependency`. */
 const writeProjects = (folder: string): void => {
   const names = ["lib", ...MODULES.map(({ name }) => name), VECTORS.name]
   const write = (name: string, body: string) => {
@@ -126,9 +126,9 @@ const descriptor = (module: Module): string =>
 /** Java 17 has the security manager. A loopback node for development may do everything. */
 const POLICY = "grant { permission java.security.AllPermission; };\n"
 
-/** Jars that the program itself has are not loaded twice: a class would be another one in each loader. */
+/** Omits jars that the program itself contains, because each class loader would load a different copy of a class. */
 const assemble = (projects: string, home: string): void => {
-  // It refuses to start if one of these is missing and cannot be created.
+  // OpenSearch refuses to start if one of these is missing and cannot be created.
   for (const name of ["lib", "modules", "plugins", "bin", "extensions"])
     mkdirSync(join(home, name), { recursive: true })
   const jarsOf = (name: string) => join(projects, name, "target", "dependency")
@@ -144,7 +144,7 @@ const assemble = (projects: string, home: string): void => {
   }
 }
 
-/** Unchanged: it has its own descriptor and policy. */
+/** Unchanged, because it has its own descriptor and policy. */
 const addVectors = (projects: string, home: string): void => {
   const own = join(projects, VECTORS.name),
     files = join(own, "target", "dependency")
@@ -159,7 +159,7 @@ const addVectors = (projects: string, home: string): void => {
       copyFileSync(join(files, name), join(folder, name))
 }
 
-/** Root starts nodes as another user, and may keep its files to itself. They contain no secrets. */
+/** Root starts nodes as another user, and its files may be private. These contain no secrets. */
 const readableByAll = (folder: string, home: string): void => {
   for (const path of [folder, home]) chmodSync(path, 0o755)
   for (const name of readdirSync(home, { recursive: true, encoding: "utf8" })) {
@@ -168,13 +168,13 @@ const readableByAll = (folder: string, home: string): void => {
   }
 }
 
-/** The folder that nodes start from, below `folder`; made when it is not there. Throws `StartRefused`. */
+/** The installation folder of nodes, below `folder`; created if missing. Throws `StartRefused`. */
 export const resolveOpensearch = (folder: string, report: (text: string) => void): string => {
   const home = join(resolve(folder), opensearchFolder)
   if (existsSync(home)) return home
   mkdirSync(folder, { recursive: true })
   report(`Fetching OpenSearch ${opensearchVersion} from Maven Central`)
-  // A folder of this process: two processes may fetch at once, and the second finds what the first stored.
+  // A folder specific to this process: of two that fetch at the same time, the second uses what the first stored.
   const fresh = `${home}.${process.pid}`
   const projects = `${fresh}.projects`
   try {

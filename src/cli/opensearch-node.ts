@@ -1,6 +1,6 @@
 /**
  * OpenSearch nodes on loopback: each is a JVM with its own folder, runs as a user other than root, and ends with the
- * program that started it, however that ends. `opensearch-assembly.ts` builds what they start from.
+ * program that started it, however that ends. `opensearch-assembly.ts` builds their installation folder.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -11,7 +11,7 @@ import { resolveOpensearch } from "./opensearch-assembly.ts"
 
 const READY_MAX_MS = 120_000
 const HEAP_DEFAULT_MB = 512
-/** The user that a program of root starts it as: OpenSearch refuses root. */
+/** The user for nodes if this program runs as root: OpenSearch refuses root. */
 const NOBODY = 65_534
 
 interface OpensearchNode {
@@ -19,7 +19,7 @@ interface OpensearchNode {
   readonly pid: number
   readonly stop: () => Promise<void>
   readonly exited: Promise<number | null>
-  /** Again where it was, once it has ended; answers when all nodes have found each other. */
+  /** Restarts the node in the same folder after it has ended; resolves when all nodes have found each other. */
   readonly restart: () => Promise<OpensearchNode>
 }
 interface Cluster {
@@ -29,10 +29,10 @@ interface Cluster {
 interface ClusterOptions {
   /** Data, settings and logs of the nodes, one folder each. */
   readonly folder: string
-  /** Where the program is kept if not in `folder`, so that several clusters share it. */
+  /** Installation folder if not `folder`, so that several clusters share it. */
   readonly programFolder?: string
   readonly nodes: number
-  /** Port of the first node, the others follow; 0 for any free ones. */
+  /** Port of the first node, the others follow; 0 for any free ports. */
   readonly port: number
   readonly heap_mb?: number
   /** For tests: compiles code quickly rather than well. */ readonly isShortLived?: boolean
@@ -55,9 +55,9 @@ const settings = (own: Place, all: ReadonlyArray<Place>): string =>
     `path.data: ${JSON.stringify(join(own.folder, "data"))}`,
     `path.logs: ${JSON.stringify(join(own.folder, "logs"))}`,
     "action.auto_create_index: false",
-    // A machine for development is fuller than a server may be.
+    // The disk of a development machine is fuller than that of a server.
     "cluster.routing.allocation.disk.threshold_enabled: false",
-    // It is enabled for trials, so it must not take half a minute.
+    // Enabled for trials, where half a minute would be too long.
     "cluster.info.update.interval: 10s",
     ...(all.length === 1
       ? ["discovery.type: single-node"]
@@ -128,7 +128,7 @@ const spawnJava = (home: string, folder: string, options: ClusterOptions): Child
       ...(isRoot() ? { uid: NOBODY, gid: NOBODY } : {})
     }
   )
-/** Its input ends when this process does, in whatever way; then it ends the node. */
+/** The watcher's input closes when this process ends, for any reason; then it ends the node. */
 const spawnWatch = (pid: number): ChildProcess =>
   spawn("/bin/sh", ["-c", 'read -r _; kill -TERM "$1" 2>/dev/null', "dowser-opensearch-watch", String(pid)], {
     stdio: ["pipe", "ignore", "ignore"]
@@ -141,7 +141,7 @@ const watched = (child: ChildProcess) => {
   const exited = new Promise<number | null>((settle) => {
     const ended = (status: number | null) => {
       code = status
-      // It must not end another process that gets this id later.
+      // The watcher must not end another process that gets this id later.
       watch.kill("SIGKILL")
       settle(status)
     }
@@ -163,13 +163,13 @@ const answersWhole = async (address: string, nodes: number): Promise<boolean> =>
     const health = (await response.json()) as { readonly number_of_nodes?: number; readonly status?: string }
     return response.ok && health.number_of_nodes === nodes && health.status !== "red"
   } catch {
-    // Not yet: the caller reports a time-out itself.
+    // Not ready yet; the caller itself reports a time-out.
     return false
   }
 }
 const pause = (time_ms: number) => new Promise((settle) => setTimeout(settle, time_ms))
 
-/** Assembles once, starts all nodes at once, answers when they have found each other (5 s alone, 40 s for three). */
+/** Assembles once, starts all nodes together, resolves when they found each other (5 s for one, 40 s for three). */
 export const startOpensearch = async (options: ClusterOptions): Promise<Cluster> => {
   const folder = resolve(options.folder)
   mkdirSync(folder, { recursive: true })

@@ -1,6 +1,6 @@
 /**
- * `dowser opensearch`: real OpenSearch nodes from Maven Central on this machine's JVM, on loopback, ready when the line
- * says so, stopped with this program. For development and the tests of the adapter.
+ * `dowser opensearch`: runs real OpenSearch nodes from Maven Central on this machine's JVM, on loopback. It prints a
+ * line when ready, and stops with this program. For development and the tests of the adapter.
  */
 import { Effect } from "effect"
 import { StartRefused } from "../runtime/data-folder.ts"
@@ -8,7 +8,7 @@ import { opensearchVersion } from "./opensearch-assembly.ts"
 import { startOpensearch } from "./opensearch-node.ts"
 import { makeProgress } from "./progress.ts"
 
-/** More than a development machine can run: each takes half a gigabyte. */
+/** More than a development machine can run: each node takes half a gigabyte. */
 export const OPENSEARCH_NODES_MAX = 9
 
 export const opensearch = Effect.fn("cli.opensearch")(function* (flags: {
@@ -33,7 +33,7 @@ export const opensearch = Effect.fn("cli.opensearch")(function* (flags: {
   if (flags.json) process.stdout.write(`${JSON.stringify({ ready: true, nodes: addresses })}\n`)
   else
     process.stderr.write(`OpenSearch ${opensearchVersion} is ready on ${addresses} (OPENSEARCH_NODES=${addresses})\n`)
-  // A node that is killed is what a cluster is for: the others go on.
+  // A killed node does not end the program: the other nodes of the cluster continue.
   for (const { address, exited } of cluster.nodes)
     void exited.then((code) => progress.end(`The node at ${address} ended (exit code ${code ?? "none"})`))
   yield* Effect.promise(() => Promise.all(cluster.nodes.map(({ exited }) => exited)))

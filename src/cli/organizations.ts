@@ -1,4 +1,4 @@
-/** `dowser org …` and `dowser keys …`: the operator's API from a terminal. */
+/** `dowser org …` and `dowser keys …`: call the operator's API from a terminal. */
 import { Effect } from "effect"
 import { callOperator, resolveTarget, type TargetFlags } from "./target.ts"
 

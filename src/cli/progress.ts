@@ -1,6 +1,6 @@
 /**
- * Progress of long work: one line that is rewritten on a terminal, a line every two seconds elsewhere. Standard error
- * only.
+ * Progress of long work: one line that is rewritten on a terminal, or a line every two seconds elsewhere. Standard
+ * error only.
  */
 interface Progress {
   readonly step: (done: number, total?: number) => void

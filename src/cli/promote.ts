@@ -1,6 +1,6 @@
 /**
  * `dowser promote`: gives a collection in a search cluster an index of its own, directly on the cluster that the
- * `OPENSEARCH_*` variables name. Processes that serve it go on meanwhile.
+ * `OPENSEARCH_*` variables name. Processes continue to serve it meanwhile.
  */
 import { OpensearchEngine } from "@dowser/engine-sdk/opensearch"
 import { Effect } from "effect"

@@ -41,12 +41,12 @@ interface Prepared {
   readonly search_key?: string
 }
 
-/** The first start makes the organization and shows its keys; later ones only find it. */
+/** The first start creates the organization and shows its keys; later ones only find it. */
 const prepareOrganization = Effect.fnUntraced(function* (folder: DataFolder, isDemo: boolean) {
   const access = yield* Access
   const [existing] = yield* (yield* Organizations).list
   if (!folder.isFresh() && existing !== undefined) return { organization_id: existing.id } satisfies Prepared
-  // A start that was killed before it could print its keys left an organization whose keys nobody knows: begin again.
+  // A start that was killed before it could print its keys left an organization with unknown keys, which are revoked.
   for (const key of existing === undefined ? [] : access.listKeys(existing.id))
     yield* Effect.orDie(access.revokeKey(key.organization_id, key.id))
   const made: Prepared = yield* createWithKeys(isDemo ? "Demo" : "Main", "unlimited", 0)
@@ -57,7 +57,7 @@ const prepareOrganization = Effect.fnUntraced(function* (folder: DataFolder, isD
 const distributedRuntime = Effect.promise(() => import("../runtime/distributed.ts"))
 
 /**
- * Several processes may start over one database: existing data is left alone, and one of them creates the first
+ * Several processes may start over one database: existing data is not touched, and one of them creates the first
  * organization.
  */
 const prepareShared = Effect.gen(function* () {
@@ -90,7 +90,7 @@ const prepareDemo = Effect.fnUntraced(function* (folder: DataFolder, config: Ser
       `Demo shop ready: ${seeded.products.toLocaleString("en")} products, ${seeded.events.toLocaleString("en")} visitor events, ${((performance.now() - started) / 1000).toFixed(1)} s`
     )
     writeDemoRecord(file, { organization_id: organizationId, collection: demoCollection, is_seeded: true })
-    // A thousand searches by meaning.
+    // Enough for a thousand searches by meaning.
     const credited = (yield* Wallet).topUp(organizationId, 100 * MICRO, "demo")
     yield* Effect.catch(credited, (error) => Effect.logError("The demo shop got no credits", error))
     yield* Effect.catch(startDemoFeed(organizationId, demoCollection, config.demoProducts), (error) =>
@@ -100,7 +100,7 @@ const prepareDemo = Effect.fnUntraced(function* (folder: DataFolder, config: Ser
   yield* demo.open(organizationId, demoCollection)
 })
 
-/** It blocks the thread for half a second: better now than in the first search. */
+/** Loading blocks the thread for half a second, so it happens now rather than in the first search. */
 const prepareLanguages = Effect.catch(Effect.tryPromise({ try: loadLanguages, catch: (error) => error }), (error) =>
   Effect.logError("The library that detects languages could not be loaded; answers name none", error)
 )
@@ -136,7 +136,7 @@ const welcome = (base: string, prepared: Prepared, hasDemo: boolean): string => 
   return `\nDowser is ready.\n\n${hasDemo ? `  Demo page    ${base}/\n` : ""}  API          ${base}/v1\n  Guide        ${base}/docs/guide\n  Reference    ${base}/docs\n  Organization ${organization_id ?? "another process is making the first one"}\n${keys}\n\nTry:\n\n${curl}\n`
 }
 
-/** The flags, checked together; fails with one sentence about the first that is wrong. */
+/** Validates all flags; fails with one sentence about the first wrong one. */
 const checkedFlags = Effect.fnUntraced(function* (config: ServerConfig) {
   const weights = parseWeights(config.weights)
   if (typeof weights === "string") return yield* Effect.fail(new StartRefused(`--weights: ${weights}`))
@@ -253,7 +253,7 @@ const running = Effect.fn("start")(function* (
   return yield* Effect.never
 })
 
-/** Runs until it is interrupted. Fails `StartRefused` with what a person can change. */
+/** Runs until it is interrupted. Fails with `StartRefused`, which names what the user can change. */
 export const start = (...given: Parameters<typeof running>) =>
   Effect.suspend(() => {
     const refusal = refusalOfTraces(process.env)

@@ -9,7 +9,7 @@ type StatusAnswer = typeof Status.Type
 
 const figure = (count: number): string => (count >= FIGURES_MAX ? `${FIGURES_MAX} or more` : String(count))
 
-/** One line per part, then what was lost, then the partitions. */
+/** One line per part, then losses, then the partitions. */
 export const statusLines = ({
   engine_circuits,
   partitions,

@@ -1,4 +1,4 @@
-/** `dowser streams [names…]`: runs processors in a process of their own, beside any number of others. */
+/** `dowser streams [names…]`: runs processors in a separate process, alongside any number of others. */
 import { join } from "node:path"
 import { Effect } from "effect"
 import { parseWeights } from "@dowser/streams/runner/weights"
@@ -19,7 +19,7 @@ export const streams = Effect.fn("cli.streams")(function* (flags: {
   readonly adminPort: number
 }) {
   if (flags.adminPort !== 0) yield* assertPortFree(flags.adminHost, flags.adminPort, "--admin-port")
-  // For the snapshots of its state; locked like any data folder, because two processes would write into each other's.
+  // Holds the snapshots of its state; locked like any data folder, because two processes would overwrite each other's.
   const folder = yield* Effect.acquireRelease(
     Effect.try({
       try: () => openDataFolder(flags.dataDir, dataVersion),

@@ -1,4 +1,4 @@
-/** Which running program a command addresses: the one at `--url`, or the owner of `--data-dir`. */
+/** Which running program a command addresses: the one at `--url`, or the one that runs on `--data-dir`. */
 import { Effect } from "effect"
 import { readRunning, StartRefused } from "../runtime/data-folder.ts"
 
@@ -35,7 +35,7 @@ const refusalText = (body: unknown, status: number): string => {
   return `${it.message ?? `HTTP ${status}`}${issues === undefined ? "" : ` (${issues})`}`
 }
 
-/** One JSON request; a refusal becomes one sentence. */
+/** Sends one JSON request; a refusal becomes one sentence. */
 const call = (
   url: string,
   method: string,

@@ -1,10 +1,10 @@
 /**
  * Reads from the log what visitors searched and took, as a replay does: answered searches and events of a range,
- * together in their order of arrival, without what was erased. In small pieces, between which others get their turn.
- * What the log no longer keeps is missing.
+ * merged in their order of arrival, without erased ones. Works in small chunks, between which other work gets its
+ * turn. What the log no longer keeps is missing.
  *
- * Decision: the log, and not a table of impressions. Nobody stores which documents an answer showed: an answer goes to
- * the wire as text, and parsing it would cost every search more than all of its statistics. A client that sends a
+ * Decision: the log, and not a table of impressions. Nobody stores which documents a response showed: a response is
+ * sent as text, and parsing it would cost every search more than all of its statistics. A client that sends a
  * `search` event with `document_ids` provides them; for the others, a query's list is what it finds today.
  */
 import { givingWay } from "@dowser/engine-sdk/host"
@@ -23,16 +23,14 @@ import { type ClickedSearch, OpenSearches } from "./open-searches.ts"
 export type { ClickedSearch }
 interface Asked {
   readonly organizationId: string
-  /** Names by which the collection is searched. */ readonly collections: ReadonlySet<string>
-  /** Unix milliseconds, of searches. */ readonly from: number
+  /** Names under which the collection is searched. */ readonly collections: ReadonlySet<string>
+  /** Unix milliseconds, for searches. */ readonly from: number
   readonly before: number
 }
 
-/** How long after the range clicks are still read; records arrive a moment after what they report. */
+/** How long after the range clicks are still read, because records arrive after what they report. */
 const BEHIND_MS = 60 * 60_000
-/**
- * Calls back with every search of the range and what was taken from it. `told` is the share that has been read, 0..1.
- */
+/** Calls back with every search of the range and what was taken from it. `told` receives the share read, 0..1. */
 export const makeClickedSearches = Effect.gen(function* () {
   const log = yield* EventLog
   const sql = yield* SqlClient.SqlClient

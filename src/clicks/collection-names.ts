@@ -1,7 +1,7 @@
-/** The names under which visitors search a collection: events and answered searches carry the one that was used. */
+/** The names under which visitors search a collection: events and answered searches contain the one that was used. */
 import { type OperationContext, resolveCollection } from "@dowser/engine-sdk/operations"
 
-/** `name` (a collection or an alias), its own name, and the aliases that lead to it. O(aliases). */
+/** `name` (a collection or an alias), the collection's own name, and all its aliases. O(aliases). */
 export const collectionNames = (context: OperationContext, name: string): ReadonlySet<string> => {
   const own = resolveCollection(context, name)?.schema.name ?? name
   const aliases = context.resources

@@ -1,4 +1,4 @@
-/** Reading a partition of the log record by record, as far as it reaches when the reading begins. */
+/** Reads a partition of the log record by record, up to its end at the time when reading begins. */
 import { EventColumns } from "@dowser/log/columns/decode"
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
 import type { EventLog, LogRecord } from "@dowser/log/event-log/event-log"
@@ -10,7 +10,7 @@ import { Effect } from "effect"
 const RECORDS_MAX = 16
 const BYTES_MAX = 128 * 1_024
 
-/** How far a topic's partition has been read. */
+/** Reading position in a topic's partition. */
 interface Cursor {
   readonly topic: Topic
   readonly partition: number
@@ -38,7 +38,7 @@ export const peek = Effect.fnUntraced(function* (log: Log, cursor: Cursor) {
       recordsMax: RECORDS_MAX,
       bytesMax: BYTES_MAX
     })
-    // Nothing at all: what was there at the beginning is gone.
+    // The records up to the cursor's end were removed since reading began.
     if (read.records.length === 0 && read.nextOffset <= cursor.next) return undefined
     cursor.records = read.records.filter(({ offset }) => offset < cursor.end)
     cursor.next = read.nextOffset
@@ -47,7 +47,7 @@ export const peek = Effect.fnUntraced(function* (log: Log, cursor: Cursor) {
   return cursor.records[cursor.at]
 })
 
-/** An unreadable record, which the processors have logged, is skipped. */
+/** An unreadable record is skipped; the processors have already logged it. */
 const openedRecord = ({ value }: LogRecord): Envelope<unknown> | undefined => {
   try {
     return openRecord(value)
@@ -55,7 +55,7 @@ const openedRecord = ({ value }: LogRecord): Envelope<unknown> | undefined => {
     return undefined
   }
 }
-/** Entries of a record that are the organization's and were not erased. */
+/** Entries of a record that belong to the organization and were not erased. */
 export const entriesOf = (
   erasures: Erasures,
   organizationId: string,
@@ -64,7 +64,7 @@ export const entriesOf = (
 ): ReadonlyArray<unknown> => {
   const envelope = openedRecord(record)
   if (envelope === undefined) return []
-  // A record of events belongs to one organization; one of answered searches may have many, each with its own.
+  // A record of events belongs to one organization; one of answered searches may contain entries of many.
   if (topic !== SEARCH_SERVED && envelope.organization_id !== organizationId) return []
   const payload =
     envelope.payload instanceof EventColumns ? { events: envelope.payload.events } : (envelope.payload as object)

@@ -1,20 +1,20 @@
 /**
- * Searches of visitors, while clicks may still come: what was taken belongs to the search it names, else to the
- * visitor's last search of the collection within half an hour. Successive keystrokes, and pages of the same query, are
- * one search. Pure; bounded by the number of open searches and by their bytes, because senders of events choose the
- * ids: beyond that, the oldest are closed.
+ * Searches of visitors for which clicks may still arrive: what was taken belongs to the search it names, else to the
+ * visitor's last search of the collection within half an hour. Successive keystrokes, and pages of the same query,
+ * count as one search. Pure; limited in the number of open searches and in their bytes, because senders of events
+ * choose the ids: beyond that, the oldest are closed.
  */
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
 import { normalizeQuery } from "@dowser/log/normalize-query"
 import { TAKEN_GAINS } from "@dowser/engine-sdk/judging"
 
-/** A search that is over. */
+/** A closed search. */
 export interface ClickedSearch {
   /** In its analytics form. */ readonly q: string
-  /** Empty where it is not known. */ readonly visitor: string
+  /** Empty if unknown. */ readonly visitor: string
   readonly at: number
   readonly found: number
-  /** What the client says it showed; undefined if it says nothing. */
+  /** The documents that the client reports as shown; undefined without a report. */
   readonly shown: ReadonlyArray<string> | undefined
   /** Gains by document. */ readonly taken: ReadonlyMap<string, number>
 }
@@ -35,7 +35,7 @@ const OPEN_MAX = 50_000
 const OPEN_BYTES_MAX = 64_000_000
 const SEARCH_BYTES = 600,
   DOCUMENT_BYTES = 100
-/** Documents of one search; a visitor that takes more is not a person. */
+/** Limit of documents for one search; a visitor that takes more is not a person. */
 const TAKEN_MAX = 200
 const SHOWN_MAX = 50
 const NONE: ReadonlyArray<string> = []
@@ -51,7 +51,7 @@ const documentsOf = ({ document_id, items }: BehaviouralEvent): ReadonlyArray<st
 export class OpenSearches {
   readonly #tell: (search: ClickedSearch) => void
   /** By query id, oldest first. */ readonly #open = new Map<string, Open>()
-  /** The last of a visitor. */ readonly #last = new Map<string, Open>()
+  /** The last search of each visitor. */ readonly #last = new Map<string, Open>()
   #bytes = 0
   /** Query ids of keystrokes and pages, which are part of another search. */ readonly #parts = new Map<
     string,
@@ -64,7 +64,7 @@ export class OpenSearches {
 
   answered(served: ServedSearch): void {
     const { at, filter_by, found, isRedirected, query_id: id } = served
-    // A filtered list is another list than the query's.
+    // A filtered list differs from the query's list.
     if (isRedirected === true || (filter_by ?? "") !== "" || this.#open.has(id) || this.#parts.has(id)) return
     const visitor = visitorOf(served)
     const q = normalizeQuery(served.q)
@@ -110,16 +110,16 @@ export class OpenSearches {
     this.#grew(search, more)
   }
 
-  /** Closes everything that is open. */
+  /** Closes all open searches. */
   end(): void {
     this.#close(0)
   }
 
-  /** Documents more. */
+  /** Counts bytes for additional documents. */
   #grew(search: Open, documents: ReadonlyArray<string>): void {
     const bytes = documents.reduce((sum, id) => sum + DOCUMENT_BYTES + 2 * id.length, 0)
     search.bytes += bytes
-    // A search that was closed meanwhile needs no memory any more.
+    // The bytes of a search that was closed in the meantime are not counted.
     if (this.#open.get(search.id) !== search) return
     this.#bytes += bytes
     this.#close(OPEN_MAX)
@@ -140,7 +140,7 @@ export class OpenSearches {
       if (this.#last.get(search.visitor) === search) this.#last.delete(search.visitor)
       this.#tell(search)
     }
-    // Parts, and keystrokes that were passed over, leave with what they were part of.
+    // Entries for parts and superseded keystrokes are removed all together.
     if (this.#parts.size > OPEN_MAX || max === 0) this.#parts.clear()
     if (this.#last.size > 2 * OPEN_MAX || max === 0) this.#last.clear()
   }

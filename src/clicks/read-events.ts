@@ -1,4 +1,4 @@
-/** An organization's events of some collections and a range, as the log has them, without what was erased. */
+/** An organization's events of one collection within a range, as stored in the log, without erased ones. */
 import { givingWay } from "@dowser/engine-sdk/host"
 import type { BehaviouralEvent } from "@dowser/log/event-schema"
 import { EventLog, type EventLogUnavailable } from "@dowser/log/event-log/event-log"
@@ -13,12 +13,12 @@ import { entriesOf, opened, peek } from "./log-cursor.ts"
 
 interface Asked {
   readonly organizationId: string
-  /** Names by which events name the collection. */ readonly collections: ReadonlySet<string>
-  /** Unix milliseconds, of records. */ readonly from: number
+  /** Names by which events refer to the collection. */ readonly collections: ReadonlySet<string>
+  /** Unix milliseconds, for records. */ readonly from: number
   readonly before: number
 }
 
-/** Calls back with each event, partition after partition. `told` is the share that has been read, 0..1. */
+/** Calls back with each event, partition by partition. `told` receives the share that has been read, 0..1. */
 export const makeEventReader = Effect.gen(function* () {
   const log = yield* EventLog
   const sql = yield* SqlClient.SqlClient

@@ -1,6 +1,4 @@
-/**
- * The part of a configuration that only the organization can check: whether what it names exists, and is named once.
- */
+/** Checks of a configuration that need the organization: whether what it names exists, and each name is unique. */
 import { Effect } from "effect"
 import { CatalogNames } from "../catalog/names.ts"
 import { Connectors } from "../connectors/connectors.ts"
@@ -10,7 +8,7 @@ import { RecommendationModels } from "../recommendation-models/models.ts"
 import type { CmsConfig } from "./schema.ts"
 
 type Source = CmsConfig["stores"][number]["sources"][number]
-/** The path of each that has the name of one before it. */
+/** The path of each name that already occurred. */
 const repeated = (names: ReadonlyArray<string>, pathOf: (i: number) => string): ReadonlyArray<Issue> =>
   names.flatMap((name, i) =>
     names.indexOf(name) < i ? [{ path: pathOf(i), message: `\`${name.slice(0, 120)}\` occurs twice` }] : []

@@ -1,4 +1,4 @@
-/** CMS installations, and what their modules call at run time. */
+/** CMS installations, and the operations that their modules call at run time. */
 import { Schema } from "effect"
 import { ConnectorDisabled, PushesUnavailable } from "../connectors/errors.ts"
 import { PushAnswer } from "../connectors/schema.ts"

@@ -1,4 +1,4 @@
-/** Failures of the CMS room. */
+/** Errors of the CMS room. */
 import { Schema } from "effect"
 
 export class InstallationNotFound extends Schema.TaggedError<InstallationNotFound>()(
@@ -6,13 +6,13 @@ export class InstallationNotFound extends Schema.TaggedError<InstallationNotFoun
   { message: Schema.String },
   { httpApiStatus: 404 }
 ) {}
-/** The configuration was published since it was looked at, or a module says it runs by one that is not there yet. */
+/** The configuration was published since it was read, or a module reports a revision that does not exist yet. */
 export class ConfigRevisionMismatch extends Schema.TaggedError<ConfigRevisionMismatch>()(
   "ConfigRevisionMismatch",
   { message: Schema.String, current_revision: Schema.Int },
   { httpApiStatus: 409 }
 ) {}
-/** Nobody could read what is published for an installation without a key. */
+/** An installation without a key could not read what is published for it. */
 export class InstallationRevoked extends Schema.TaggedError<InstallationRevoked>()(
   "InstallationRevoked",
   { message: Schema.String },

@@ -1,4 +1,4 @@
-/** Descriptions of the operations of CMS installations, each with an example request that succeeds. */
+/** Descriptions of the operations on CMS installations, each with an example request that succeeds. */
 import { sampleIds } from "../api/sample-ids.ts"
 import type { Described } from "../http/operation.ts"
 

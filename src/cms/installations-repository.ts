@@ -1,4 +1,4 @@
-/** Rows of CMS installations and of what their modules report. One function per statement. */
+/** Rows of CMS installations and of their modules' reports. One function per statement. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { CmsConfig, type CreateInstallation, Installation } from "./schema.ts"
@@ -7,7 +7,7 @@ const decode = Schema.decodeUnknownSync(Installation)
 interface Row {
   readonly [column: string]: unknown
 }
-/** Without what is null; throws for what is no installation. */
+/** Omits null fields; throws if the row is not a valid installation. */
 const installationOf = (row: Row): Installation =>
   decode({
     ...Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)),
@@ -19,7 +19,7 @@ interface ReportedFields {
   readonly sync_health: unknown
   readonly metadata: unknown
   readonly unknown: number
-  /** `null` takes it away. */ readonly last_error: string | null | undefined
+  /** `null` removes it. */ readonly last_error: string | null | undefined
 }
 interface RuntimeRow {
   readonly organization_id: string
@@ -39,7 +39,7 @@ export const makeInstallationsRepository = Effect.gen(function* () {
       FROM cms_installations i JOIN cms_reports r ON r.installation_id = i.id`
   )
   return {
-    /** One organization's at a time; how many have a key. */
+    /** Counts an organization's installations with a key, one request at a time. */
     lockCount: Effect.fnUntraced(function* (organizationId: string) {
       yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`cms installations of ${organizationId}`}, 0))`
       const [row] = yield* sql<{
@@ -53,7 +53,7 @@ export const makeInstallationsRepository = Effect.gen(function* () {
           VALUES (${id}, ${organizationId}, ${fields.name.trim()}, ${fields.provider.trim()}, ${fields.environment}, ${fields.origin}, ${JSON.stringify(config)}::text::json, ${time(now)}, ${time(now)})`,
         sql`INSERT INTO cms_reports (installation_id) VALUES (${id})`
       ),
-    /** Removes one whose key could not be created. */
+    /** Removes an installation whose key could not be created. */
     remove: (organizationId: string, id: string) =>
       sql`DELETE FROM cms_installations WHERE organization_id = ${organizationId} AND id = ${id}`,
     get: (organizationId: string, id: string) =>
@@ -74,7 +74,7 @@ export const makeInstallationsRepository = Effect.gen(function* () {
       sql`UPDATE cms_installations SET desired_revision = ${revision}::int4, config = ${JSON.stringify(config)}::text::json, updated_at = ${time(now)} WHERE id = ${id}`,
     revoke: (organizationId: string, id: string, now: number) =>
       sql`UPDATE cms_installations SET revoked_at = ${time(now)}, updated_at = ${time(now)} WHERE organization_id = ${organizationId} AND id = ${id} AND revoked_at IS NULL`,
-    /** What a module reads; also records that it was seen. */
+    /** The data that a module reads; also records that the module was seen. */
     runtime: (organizationId: string, id: string, now: number) =>
       Effect.map(
         sql<RuntimeRow>`UPDATE cms_reports r SET last_seen_at = ${time(now)} FROM cms_installations i

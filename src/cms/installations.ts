@@ -1,6 +1,6 @@
 /**
- * CMS installations: rows in Postgres, read when their owner or their module asks. An installation is never deleted:
- * its key is revoked, and what it was stays for the audit.
+ * CMS installations: rows in Postgres, read when their owner or their module requests them. An installation is never
+ * deleted: its key is revoked, and its data is kept for the audit.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -38,7 +38,7 @@ interface InstallationsShape {
     expected: number,
     config: CmsConfig
   ) => Effect.Effect<Installation, ConfigRevisionMismatch | InputInvalid | InstallationNotFound | InstallationRevoked>
-  /** Its earlier state stays; a second time changes nothing. */
+  /** Keeps its earlier state; a second call changes nothing. */
   readonly revoke: (
     organizationId: string,
     id: string
@@ -48,13 +48,13 @@ interface InstallationsShape {
 export const noInstallation = (id: string) =>
   new InstallationNotFound({ message: `CMS installation ${id} does not exist.` })
 const NOTHING_YET: CmsConfig = { protocol_version: 1, stores: [] }
-/** A driver failure is a defect: no caller can act on it. */
+/** A driver failure is a defect, because no caller can handle it. */
 const orDie = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
   Effect.catchTag(effect as Effect.Effect<A, SqlError.SqlError, R>, "SqlError", (error) =>
     Effect.die(error)
   ) as Effect.Effect<A, Exclude<E, SqlError.SqlError>, R>
 
-/** Of one module: each call is a write, and a push has up to 500 events. */
+/** Limit per module: each call is a write, and a push has up to 500 events. */
 const CALLS_PER_MINUTE_MAX = 600
 const keyOf = (organization_id: string, installation_id: string, name: string) => ({
   organization_id,
@@ -95,9 +95,9 @@ const makeWrites = Effect.gen(function* () {
       yield* repository.insert(organizationId, id, fields, NOTHING_YET, now)
     })
     yield* recorded(organizationId, id, insert)
-    // The key's own transaction: without a key the row would be of no use.
+    // The key has a transaction of its own; without a key, the row would be useless.
     const { value } = yield* access.createKey(keyOf(organizationId, id, fields.name)).pipe(
-      // The value of the key is generated, and the organization existed a moment ago, so neither failure is expected.
+      // The key's value is generated, and the organization existed a moment ago, so neither failure is expected.
       Effect.catchTag(["KeyValueTaken", "NotFound"], Effect.die),
       Effect.onError(() => Effect.ignore(repository.remove(organizationId, id)))
     )
@@ -126,7 +126,7 @@ const makeWrites = Effect.gen(function* () {
   const revoke: InstallationsShape["revoke"] = Effect.fn("CmsInstallations.revoke")(function* (organizationId, id) {
     const found = yield* get(organizationId, id)
     if (found.revoked_at !== undefined) return found
-    // First the key, so that a row that says it is revoked never has one.
+    // Revokes the key first, so that a row marked as revoked never has a valid key.
     yield* Effect.catchTag(access.revokeInstallationKey(organizationId, id), "KeyNotFound", () => Effect.void)
     const now = yield* Clock.currentTimeMillis
     yield* recorded(organizationId, id, repository.revoke(organizationId, id, now))

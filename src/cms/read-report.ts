@@ -1,5 +1,5 @@
 /**
- * A module's report: fields without a name here are kept under `metadata` at each level, and counted, so that a newer
+ * Parses a module's report: unknown fields are kept under `metadata` at each level, and counted, so that a newer
  * module's report is never refused. Pure.
  */
 import { decoderOf } from "../http/validation.ts"
@@ -15,7 +15,7 @@ const HEALTH = new Set(Object.keys(healthFields))
 
 class Sorted {
   unknown = 0
-  /** Fields that have a name as they are, all others under `metadata`. */
+  /** Keeps known fields, and moves all others under `metadata`. */
   fields(value: unknown, known: ReadonlySet<string>): unknown {
     if (!isFields(value)) return value
     const others = Object.entries(value).filter(([name]) => !known.has(name))

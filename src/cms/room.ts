@@ -1,4 +1,4 @@
-/** CMS installations: a module in a shop's CMS that is configured from here. */
+/** CMS installations: modules in a shop's CMS that are configured here. */
 import { Layer } from "effect"
 import { defineRoom } from "../room.ts"
 import { errorSamples } from "./error-samples.ts"
@@ -26,7 +26,7 @@ export const room = defineRoom({
     getCmsInstallation: "organization",
     publishCmsConfig: "organization",
     revokeCmsInstallation: "organization",
-    // Its key is of the organization, and reaches its own sources alone.
+    // Its key belongs to the organization, but can access only its own sources.
     getCmsRuntimeConfig: "organization",
     reportCmsRuntime: "organization",
     pushCmsEvents: "organization"

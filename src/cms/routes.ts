@@ -8,7 +8,7 @@ import * as contract from "./contract.ts"
 import { CmsInstallations } from "./installations.ts"
 import { CmsRuntime } from "./runtime.ts"
 
-/** A key of the scope has one. */
+/** Every key of this scope has an installation. */
 const moduleOf = ({ key, organizationId }: Caller) => ({ organizationId, installationId: key.installation_id! })
 
 export const routes = Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
- * What a module does at run time, with the key of its installation alone: it reads its configuration, reports its
- * state, and pushes changes of its sources.
+ * What a module does at run time, using only its installation's key: it reads its configuration, reports its state,
+ * and pushes changes of its sources.
  */
 import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -23,7 +23,7 @@ interface Module {
   readonly installationId: string
 }
 interface RuntimeShape {
-  /** `isServed`: the same was answered before, whole. */
+  /** `isServed`: the identical response was already sent in full. */
   readonly config: (
     module: Module
   ) => Effect.Effect<{ readonly answer: RuntimeConfig; readonly isServed: boolean }, InstallationNotFound>
@@ -81,7 +81,7 @@ const make = Effect.gen(function* () {
         config,
         connectors: secretsOf(module, config, yield* Clock.currentTimeMillis)
       }
-      // A secret may be rotated without a new revision: a module with the current revision may still miss something.
+      // A secret may be rotated without a new revision, so a module with the current revision may still miss something.
       const hash = createHash("sha256").update(JSON.stringify(answer)).digest("base64url")
       if (hash !== served_hash) yield* Effect.orDie(repository.served(module.installationId, hash))
       return { answer, isServed: hash === served_hash }

@@ -7,7 +7,7 @@ const ID_CHARACTERS_MAX = 120
 const TEXT_CHARACTERS_MAX = 1_024
 const STORES_MAX = 50
 const SOURCES_MAX = 100
-/** JSON of a configuration, of a discovery, of a sync health. */
+/** Limit for the JSON of a configuration, of a discovery, of a sync health. */
 const DOCUMENT_BYTES_MAX = 256_000
 
 const lengthRefusal = (most: number) => (text: string) =>
@@ -36,9 +36,9 @@ export const CreateInstallation = Schema.Struct({
 export type CreateInstallation = typeof CreateInstallation.Type
 
 const Source = Schema.Struct({
-  /** As the module calls it. */ local_id: LocalId,
+  /** As the module names it. */ local_id: LocalId,
   collection: Text,
-  /** The connector whose pushes bring its documents; it writes to `collection`. */
+  /** The connector whose pushes deliver its documents; it writes to `collection`. */
   connector_id: Schema.optionalKey(Text),
   search_preset: Schema.optionalKey(Text),
   recommendation_model: Schema.optionalKey(Text)
@@ -64,7 +64,7 @@ export const PublishConfig = Schema.Struct({ expected_revision: Schema.Int, conf
   identifier: "PublishCmsConfig"
 })
 
-/** What a module says beyond the named fields. */
+/** What a module reports beyond the known fields. */
 const metadata = { metadata: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)) }
 const count = Schema.optionalKey(Schema.Int)
 export const storeFields = {
@@ -119,15 +119,15 @@ const installationFields = {
   environment: Schema.Literals(ENVIRONMENTS),
   origin: Schema.String,
   /** 0 until a configuration is published. */ desired_revision: Schema.Int,
-  /** The revision that the module says it runs. */ applied_revision: Schema.Int,
+  /** The revision that the module reports as applied. */ applied_revision: Schema.Int,
   in_sync: Schema.Boolean,
   config: CmsConfig,
   discovery: Schema.optionalKey(Discovery),
   sync_health: Schema.optionalKey(SyncHealth),
-  /** Fields without a name in the last report, and their number over all reports. */ ...metadata,
+  /** Unknown fields in the last report, and their number over all reports. */ ...metadata,
   unknown_fields: Schema.Int,
   last_error: Schema.optionalKey(Schema.String),
-  /** Unix milliseconds, of the last call with its key. */ last_seen_at: Schema.optionalKey(Schema.Int),
+  /** Unix milliseconds of the last call with its key. */ last_seen_at: Schema.optionalKey(Schema.Int),
   revoked_at: Schema.optionalKey(Schema.Int),
   created_at: Schema.Int,
   updated_at: Schema.Int
@@ -142,7 +142,7 @@ export const RuntimeConfig = Schema.Struct({
   installation_id: Schema.String,
   desired_revision: Schema.Int,
   config: CmsConfig,
-  /** Where the documents of each source go, and the secret that signs them. */
+  /** Where to send the documents of each source, and the secret that signs them. */
   connectors: Schema.Array(
     Schema.Struct({
       store: Schema.String,

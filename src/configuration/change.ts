@@ -1,10 +1,9 @@
 /**
- * What a write of configuration names: one row of one kind, which a room reads for the audit log (`audited` in its
- * `room.ts`).
+ * A configuration write names one row of one kind, which a room reads for the audit log (`audited` in its `room.ts`).
  */
 export type ConfigurationKind = string
 
-/** The row, as its room identifies it inside an organization. */
+/** The row, identified within an organization by its room. */
 export interface Subject {
   readonly organizationId: string
   readonly id: string

@@ -1,14 +1,14 @@
 /**
- * Configuration of one of several processes over one Postgres. A write takes the next version in its transaction and
- * notifies everybody; each process reads the changes up to a version, then confirms it; the writer answers when every
- * lease has confirmed or ended. A request finds this process in one of four states:
+ * Configuration for one of several processes over one Postgres. A write takes the next version in its transaction and
+ * notifies all processes; each process reads the changes up to a version, then confirms it; the writer responds when
+ * every lease has confirmed or ended. A request finds this process in one of four states:
  *
- * - held: the lease is renewed; memory has every write that was answered, and requests are answered from it.
- * - silent: the lease may be over, because this process stood still or Postgres does not answer. Each request first
- *   reads what changed; nobody waits for this process.
- * - away: Postgres has not answered anything for a while. Memory answers as it is, for `SERVED_WITHOUT_POSTGRES_MS`;
+ * - held: the lease is renewed; memory has every acknowledged write, and requests are answered from it.
+ * - silent: the lease may be over, because this process stood still or Postgres does not respond. Each request first
+ *   reads what changed; no writer waits for this process.
+ * - away: Postgres has not responded for a while. Memory is used as it is, for `SERVED_WITHOUT_POSTGRES_MS`;
  *   then requests are refused.
- * - unread: Postgres answers and what changed cannot be read. Requests are refused, and the lease is let go.
+ * - unread: Postgres responds, but the changes cannot be read. Requests are refused, and the lease is released.
  *
  * From each of them a new lease leads back to held: first the row, then everything written before it existed.
  */
@@ -30,9 +30,9 @@ import { OwnLease } from "./postgres/own-lease.ts"
 import { OwnStatements } from "./postgres/own-statements.ts"
 import { makeRooms } from "./rooms.ts"
 
-/** A read-through waits this long for Postgres, and the next ones no more. */
+/** How long a read-through waits for Postgres; the following ones then no longer wait. */
 const AWAY_AFTER_MS = 1_000
-/** Decision: a write that is stored and not confirmed everywhere by then is answered as unavailable, not as done. */
+/** Decision: a write that is stored but not confirmed everywhere by then is reported as unavailable, not as done. */
 const CONFIRM_WITHIN_MS = 10_000
 const LEAVE_WITHIN_MS = 1_000
 
@@ -56,7 +56,7 @@ interface ProcessState {
   /** Milliseconds of the monotonic clock. */ readonly now: () => number
 }
 
-/** Lease and readings, running until the scope closes: then the lease is given up. */
+/** Keeps the lease and reads changes until the scope closes, then gives up the lease. */
 const hold = Effect.fnUntraced(function* (
   own: PgClient.PgClient,
   rooms: ReturnType<typeof makeRooms>,
@@ -68,7 +68,7 @@ const hold = Effect.fnUntraced(function* (
   const repository = makeLeasesRepository(own)
   const statements = new OwnStatements(now)
   const applied = yield* Effect.orDie(repository.version)
-  // A failure delays the writer until the next renewal, which confirms the same.
+  // If this fails, the writer waits until the next renewal, which confirms the same version.
   const onNews = (version: number) =>
     lease.holding === undefined
       ? Effect.void
@@ -103,7 +103,7 @@ const hold = Effect.fnUntraced(function* (
   return held
 })
 
-/** Settles when memory is of now, or is as it may be while Postgres is away. */
+/** Resolves when memory is current, or when it may be used as it is while Postgres is unavailable. */
 const currentOf = ({ lease, now, reader, statements }: ProcessState, servedWithoutPostgres_ms: number) => {
   const degraded = Effect.suspend(() =>
     now() - Math.max(reader.readAt, lease.validUntil) < servedWithoutPostgres_ms
@@ -160,8 +160,8 @@ const make = Effect.fnUntraced(function* (
 })
 
 /**
- * `connection`: a client for leases and notifications alone, at least three connections, so that no queue of a pool
- * makes a lease end.
+ * `connection` is a separate client for leases and notifications, with at least three connections, so that no pool
+ * queue can make a lease end.
  */
 export const layerPostgres = <E>(
   connection: Layer.Layer<PgClient.PgClient, E>,

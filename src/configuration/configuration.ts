@@ -1,7 +1,8 @@
 /**
- * Configuration as every request sees it: rows in Postgres, in the memory of the rooms that need them. A write is
- * answered when every process has it, so that the next request sees it wherever it arrives; reads ask nobody. This file
- * has the service and its adapter for a single process; `configuration-postgres.ts` is the one for several.
+ * Configuration as every request sees it: rows in Postgres, cached in the memory of the rooms that need them. A write
+ * is acknowledged when every process has it, so that the next request sees it wherever it arrives; reads need no
+ * communication. This file contains the service and its adapter for a single process; `configuration-postgres.ts` is
+ * the one for several.
  */
 import { Context, Effect, Layer, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -15,9 +16,10 @@ import type { RowReaders } from "../identity/row-readers.ts"
 
 /**
  * Decision: a process that cannot reach Postgres continues with its memory for one minute after the last moment at
- * which that was certainly current, then answers 503. While Postgres is away for a whole installation nothing can be
- * written, so nothing is stale; a single process that is cut off cannot know that, and honours a key that was revoked
- * meanwhile for at most this minute. A minute is what a database needs to fail over, and short for a stolen key.
+ * which that was certainly current, then responds with 503. While Postgres is unavailable for an entire installation
+ * nothing can be written, so nothing is stale; a single process that is cut off cannot know that, and accepts a key
+ * that was revoked in the meantime for at most this minute. A minute is what a database needs to fail over, and short
+ * for a stolen key.
  */
 export const SERVED_WITHOUT_POSTGRES_MS = 60_000
 
@@ -29,26 +31,23 @@ export const unreadable = () =>
   })
 
 export interface ConfigurationShape {
-  /** Whether memory has every write that was answered before this moment. The whole cost of a read: a comparison. */
+  /** Whether memory has every write acknowledged before this moment. A read costs only this comparison. */
   readonly isCurrent: () => boolean
-  /**
-   * Settles when memory has every write that was answered before the call: asks Postgres where `isCurrent` does not
-   * hold.
-   */
+  /** Resolves when memory has every write acknowledged before the call; queries Postgres if `isCurrent` is false. */
   readonly current: Effect.Effect<void, ConfigurationUnavailable>
-  /** Rows that a `load` could not read: it notes them here and goes on, so that only their organization is affected. */
-  readonly damages: Damages
   /**
-   * From here on `load` is called for changes; once before this settles, for all rows. Never from two fibers at a time.
+   * Rows that a `load` could not read: it records them here and continues, so that only their organization is affected.
    */
+  readonly damages: Damages
+  /** Calls `load` once for all rows before this resolves, then for changes. Never from two fibers at a time. */
   readonly keep: (kind: ConfigurationKind, load: Load) => Effect.Effect<void>
   /**
-   * Runs the effect in a transaction, reads the changed row into memory here and everywhere, then answers. Rooms do not
-   * write to memory themselves. The change is in the audit log, in the same transaction. Fails with
-   * ConfigurationUnavailable if the change is stored but not every process could be reached. Cost: a transaction, four
-   * statements of the audit log and a point read. With several processes, also a notification to each and the point
-   * read of the slowest; it waits at most one lease for a process that ended, two for one that cannot read. An
-   * installation commits its writes one at a time.
+   * Runs the effect in a transaction, reads the changed row into memory here and in all other processes, then
+   * returns. Rooms do not write to memory themselves. The change is recorded in the audit log, in the same
+   * transaction. Fails with ConfigurationUnavailable if the change is stored but not every process could be reached.
+   * Cost: a transaction, four statements of the audit log and a point read. With several processes, also a
+   * notification to each and the point read of the slowest; it waits at most one lease for a process that ended, two
+   * for one that cannot read. An installation commits its writes one at a time.
    */
   readonly write: <A, E>(
     change: Change,
@@ -59,7 +58,7 @@ export interface ConfigurationShape {
 export class Configuration extends Context.Service<Configuration, ConfigurationShape>()(
   "dowser/configuration/Configuration"
 ) {
-  /** No other process writes to this database: no version, no lease, nobody to wait for. */
+  /** No other process writes to this database, so there are no versions, no leases, and no waiting. */
   static readonly layerEmbedded: Layer.Layer<Configuration, never, Identifiers | RowReaders | SqlClient.SqlClient> =
     Layer.effect(
       Configuration,
@@ -104,7 +103,7 @@ export class Configuration extends Context.Service<Configuration, ConfigurationS
                 )
           ),
           keep: (kind, room) => reading.withPermits(1)(Effect.orDie(rooms.keep(kind, room))),
-          // Also read after a failure: it is unknown whether an interrupted commit happened.
+          // The row is also read after a failure, because an interrupted commit may have happened.
           write: (change, effect) =>
             Effect.uninterruptible(
               Effect.onExit(sql.withTransaction(audit.recorded(change, effect)), () => load([change]))

@@ -1,5 +1,5 @@
 /**
- * Rows of configuration that could not be loaded. Each affects its organization alone, whose requests are refused with
+ * Rows of configuration that could not be loaded. Each affects only its organization, whose requests are refused with
  * the reason. A row is checked again whenever it is read.
  */
 import type { ConfigurationKind, Subject } from "./change.ts"
@@ -10,10 +10,10 @@ interface Damage {
 }
 
 export class Damages {
-  /** By organization, then by place. Empty in a healthy installation: asking costs a look-up in an empty map. */
+  /** By organization, then by row. Empty in a healthy installation, where a check costs a look-up in an empty map. */
   readonly #found = new Map<string, Map<string, string>>()
 
-  /** Before the rows of `subjects` are read (again). */
+  /** Call before the rows of `subjects` are read (again). */
   forget(kind: ConfigurationKind, subjects: ReadonlyArray<Subject> | "all"): void {
     if (this.#found.size === 0) return
     if (subjects !== "all")
@@ -26,7 +26,7 @@ export class Damages {
     if (places === undefined) this.#found.set(organizationId, (places = new Map()))
     places.set(`${kind}/${id}`, reason)
   }
-  /** Why the organization is refused; undefined where it is not. O(1). */
+  /** Why the organization is refused; undefined if it is not. O(1). */
   of(organizationId: string): string | undefined {
     for (const reason of this.#found.get(organizationId)?.values() ?? []) return reason
     return undefined

@@ -1,13 +1,13 @@
-/** Versions, changes and leases in Postgres, one function a statement. */
+/** Versions, changes and leases in Postgres. One function per statement. */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Change, ConfigurationKind } from "./change.ts"
 import type { LeaseRow } from "./leases.ts"
 
 export const channel = "dowser_configuration"
-/** Rows kept: a process that is further behind reads everything. */
+/** Number of changes kept: a process that is further behind reads everything. */
 const CHANGES_KEPT = 10_000
-/** How long a process may be idle between taking the next version and its commit: every other write waits for it. */
+/** Maximum idle time of a process between taking the next version and its commit: every other write waits. */
 const COMMIT_WITHIN_MS = 1_000
 
 interface ChangesRow {
@@ -20,13 +20,13 @@ interface LeasesRow extends LeaseRow {
   readonly version: number
 }
 
-/** `sql`: any client of the database; `nextVersion` that of the write's transaction. */
+/** `sql` is any client of the database, but `nextVersion` needs that of the write's transaction. */
 export const makeLeasesRepository = (sql: SqlClient.SqlClient) => ({
   version: Effect.map(
     sql<{ version: number }>`SELECT version::float8 AS version FROM configuration_version`,
     ([row]) => row!.version
   ),
-  /** The last statement of a write's transaction: its row stays locked until the commit. */
+  /** The last statement of a write's transaction, because its row stays locked until the commit. */
   nextVersion: ({ id, kind, organizationId }: Change) =>
     Effect.map(
       sql<{ version: number }>`
@@ -37,8 +37,8 @@ export const makeLeasesRepository = (sql: SqlClient.SqlClient) => ({
       ([row]) => row!.version
     ),
   /**
-   * The newest version and the changes after `applied` up to it, of one moment; `all` where the changes are not kept
-   * any more.
+   * The newest version and the changes after `applied` up to it, read at one moment; `all` if the changes are no
+   * longer stored.
    */
   changesSince: (applied: number) =>
     Effect.map(
@@ -54,7 +54,7 @@ export const makeLeasesRepository = (sql: SqlClient.SqlClient) => ({
     ),
   join: (process: string, confirmed: number) =>
     sql`INSERT INTO configuration_leases (process, confirmed, renewals) VALUES (${process}, ${String(confirmed)}::text::int8, 0)`,
-  /** Renews, and answers the newest version and every lease as they were before; undefined when the lease was ended. */
+  /** Renews, and returns the newest version and every lease as of before; undefined if the lease was ended. */
   renew: (process: string, confirmed: number) =>
     Effect.map(
       sql<LeasesRow & { readonly is_held: boolean }>`
@@ -64,12 +64,12 @@ export const makeLeasesRepository = (sql: SqlClient.SqlClient) => ({
       (rows) => (rows[0]!.is_held ? { version: rows[0]!.version, leases: rows as ReadonlyArray<LeaseRow> } : undefined)
     ),
   leases: sql<LeaseRow>`SELECT process, confirmed::float8 AS confirmed, renewals::float8 AS renewals FROM configuration_leases`,
-  /** Ends a lease that has not been renewed since. */
+  /** Ends a lease unless it has been renewed since. */
   end: ({ process, renewals }: LeaseRow) =>
     sql`DELETE FROM configuration_leases WHERE process = ${process} AND renewals = ${String(renewals)}::text::int8`,
-  /** Notifies the others up to which version a process has every change. Not durable: a renewal repeats it. */
+  /** Notifies the others of the version up to which a process has every change. Not durable: a renewal repeats it. */
   confirm: (process: string, version: number) => sql`SELECT pg_notify(${channel}, ${`${process} ${version}`})`,
-  /** Every lease of a process, also one whose joining was never answered. */
+  /** Ends every lease of a process, including one whose creation was never acknowledged. */
   leave: (member: string) =>
     sql`WITH gone AS (DELETE FROM configuration_leases WHERE starts_with(process, ${`${member}.`}::text) RETURNING process) SELECT pg_notify(${channel}, process || ' gone') FROM gone`
 })

@@ -1,16 +1,16 @@
-/** The rooms of one process that remember configuration, and how each reads its rows again. */
+/** The rooms of one process that cache configuration, and how each reads its rows again. */
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import { type Change, type ConfigurationKind, type Subject, subjectsByKind } from "./change.ts"
 import { Damages } from "./damages.ts"
 
 /**
- * Reads rows into memory, those named or all there are, and forgets those that are gone. Memory changes at once, after
- * the reading.
+ * Reads the given rows, or all, into memory, and drops those that no longer exist. Memory changes in one step, after
+ * the read.
  */
 export type Load = (subjects: ReadonlyArray<Subject> | "all") => Effect.Effect<void, SqlError.SqlError>
 
-/** Not for several fibers at a time: a reading that began earlier must not end later. */
+/** Must not be used by several fibers at a time, because a read that began earlier must not end later. */
 export const makeRooms = () => {
   const loads = new Map<ConfigurationKind, Array<Load>>()
   const damages = new Damages()

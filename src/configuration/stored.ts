@@ -1,4 +1,4 @@
-/** How a room writes its rows: its own refusals are answered, a failing statement is a defect. */
+/** Runs a room's write: its own refusals become responses, a failing statement is a defect. */
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 

@@ -40,7 +40,7 @@ const decodeSecrets = Schema.decodeUnknownSync(Secrets)
 const decodeMapping = Schema.decodeUnknownSync(MappingFields)
 const decodeProvider = Schema.decodeUnknownSync(Schema.Literals(PROVIDER_NAMES))
 const decodeMode = Schema.decodeUnknownSync(Schema.Literals(SYNC_MODES))
-/** Throws for what is no connector. */
+/** Throws if the row is not a valid connector. */
 export const connectorOf = (row: ConnectorRow): StoredConnector => ({
   ...row,
   provider: decodeProvider(row.provider),
@@ -77,7 +77,7 @@ export const makeConnectorsRepository = Effect.gen(function* () {
       sql`INSERT INTO connectors (id, organization_id, name, collection, provider, sync_mode, schedule_cron, pull_url, pull_token, mapping, secrets, secret_preview, enabled, created_at, updated_at)
         VALUES (${own.id}, ${own.organization_id}, ${own.name}, ${own.collection}, ${own.provider}, ${own.sync_mode}, ${own.schedule_cron ?? null}, ${own.pull_url ?? null}, ${own.pull_token ?? null},
           ${json(own.mapping)}::text::json, ${JSON.stringify(own.secrets)}::text::jsonb, ${own.secret_preview}, ${own.enabled}, ${time(own.created_at)}, ${time(own.updated_at)})`,
-    /** Everything that an owner may change, and the secrets; false where it is gone. */
+    /** Updates everything that an owner may change, and the secrets; false if the connector is gone. */
     replace: (own: StoredConnector) =>
       Effect.map(
         sql`UPDATE connectors SET name = ${own.name}, schedule_cron = ${own.schedule_cron ?? null}, pull_url = ${own.pull_url ?? null}, pull_token = ${own.pull_token ?? null}, mapping = ${json(own.mapping)}::text::json, secrets = ${JSON.stringify(own.secrets)}::text::jsonb, secret_preview = ${own.secret_preview}, enabled = ${own.enabled}, updated_at = ${time(own.updated_at)}
@@ -92,7 +92,7 @@ export const makeConnectorsRepository = Effect.gen(function* () {
         ),
         ([row]) => (row === undefined ? undefined : connectorOf(row))
       ),
-    /** Its state goes with it; its journal and versions, which nobody can read any more, are swept later. */
+    /** Its state is deleted too; its journal and versions, which nobody can read any more, are swept later. */
     remove: Effect.fnUntraced(function* (organizationId: string, id: string) {
       yield* sql`DELETE FROM jobs WHERE organization_id = ${organizationId} AND type IN ('catalog_push', 'catalog_pull') AND config->>'connector_id' = ${id}`
       yield* sql`WITH gone AS (DELETE FROM connectors WHERE organization_id = ${organizationId} AND id = ${id} RETURNING id)
@@ -114,14 +114,14 @@ export const makeConnectorsRepository = Effect.gen(function* () {
         }>`SELECT body_hash, answer FROM connector_creations WHERE organization_id = ${organizationId} AND idempotency_key = ${key} AND created_at > ${time(since)}`,
         ([row]) => row
       ),
-    /** `answer`: sealed, since it holds the secret. */
+    /** `answer` is sealed, because it contains the secret. */
     keepCreation: (organizationId: string, key: string, bodyHash: string, answer: string, now: number) =>
       sql`INSERT INTO connector_creations (organization_id, idempotency_key, body_hash, answer, created_at)
         VALUES (${organizationId}, ${key}, ${bodyHash}, ${answer}, ${time(now)})
         ON CONFLICT (organization_id, idempotency_key) DO UPDATE SET body_hash = EXCLUDED.body_hash, answer = EXCLUDED.answer, created_at = EXCLUDED.created_at`
   }
 })
-/** A day after it was made a creation is answered as a new one. */
+/** After a day, a repeated creation creates a new connector. */
 const CREATION_KEPT_MS = 24 * 3_600_000
 export const expireCreations = (rowsMax: number) =>
   Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
- * Connectors of every organization: rows in Postgres, kept in memory, read again where a write of any process changed
- * them (`Configuration`), so that the next push meets what was answered before it.
+ * Connectors of all organizations: rows in Postgres, cached in memory and re-read after a write by any process
+ * (`Configuration`), so that the next push sees every acknowledged change.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Identifiers } from "@dowser/log/identifiers"
@@ -50,7 +50,7 @@ interface ConnectorsShape {
 }
 
 export const noConnector = (id: string) => new ConnectorNotFound({ message: `Connector ${id} does not exist.` })
-/** Omitted fields stay, `null` removes a value. */
+/** An omitted field keeps its value; `null` removes it. */
 const changed = <A>(given: A | null | undefined, before: A | undefined): A | undefined =>
   given === undefined ? before : (given ?? undefined)
 
@@ -105,7 +105,7 @@ const make = Effect.gen(function* () {
         ? Effect.fail(noConnector(id))
         : Effect.succeed(own)
     })
-  /** Changes the row with its lock held. */
+  /** Changes the row while holding its lock. */
   const changing = <E extends { readonly _tag: string } = never>(
     organizationId: string,
     id: string,

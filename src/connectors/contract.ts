@@ -140,7 +140,7 @@ export const syncConnector = operation({
   status: 202,
   errors: [ConnectorDisabled, ConnectorNotFound, ConnectorNotPulled, SyncInProgress]
 })
-/** No key: the signature identifies the connector. */
+/** Takes no key: the signature identifies the connector. */
 export const pushConnectorEvents = operation({
   ...one,
   ...described.pushConnectorEvents,

@@ -1,6 +1,6 @@
 /**
- * A new connector. With an `Idempotency-Key` the same request gets the same answer for a day, the secret included; the
- * answer is stored sealed beside the row.
+ * Creates a connector. With an `Idempotency-Key`, the same request gets the same response for a day, including the
+ * secret; the response is stored sealed next to the row.
  */
 import { createHash } from "node:crypto"
 import { Clock, Effect } from "effect"
@@ -21,7 +21,7 @@ const CREATION_KEPT_MS = 24 * 3_600_000
 
 export interface Creation {
   readonly fields: CreateConnector
-  /** The body as it was sent, by which two requests are compared. */ readonly body: Uint8Array
+  /** The body as it was sent, which identifies a repeated request. */ readonly body: Uint8Array
   readonly idempotencyKey: string | undefined
 }
 const hashOf = (body: Uint8Array): string => createHash("sha256").update(body).digest("hex")
@@ -64,7 +64,7 @@ export const makeCreate = Effect.gen(function* () {
     }
     return { own, answer: { ...shownAs(own, undefined, now), secret } }
   })
-  /** The answer of a day ago or less, where the key is known; another body under it is a conflict. */
+  /** The response of at most a day ago, if the key is known; another body with that key is a conflict. */
   const answeredBefore = Effect.fnUntraced(function* (organizationId: string, { body, idempotencyKey }: Creation) {
     if (idempotencyKey === undefined) return undefined
     const since = (yield* Clock.currentTimeMillis) - CREATION_KEPT_MS
@@ -83,7 +83,7 @@ export const makeCreate = Effect.gen(function* () {
       configuration.write(
         { kind: "connector", organizationId, id: made.own.id },
         Effect.gen(function* () {
-          // Of two requests with one key the second gets the first one's answer.
+          // Of two requests with one key, the second gets the first one's response.
           yield* repository.lock(organizationId)
           const before = yield* answeredBefore(organizationId, creation)
           if (before !== undefined) return before

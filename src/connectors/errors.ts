@@ -1,4 +1,4 @@
-/** Failures of the connectors room. */
+/** Errors of the connectors room. */
 import { Schema } from "effect"
 
 export class ConnectorNotFound extends Schema.TaggedError<ConnectorNotFound>()(
@@ -12,19 +12,19 @@ export class ConnectorDisabled extends Schema.TaggedError<ConnectorDisabled>()(
   { message: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** The same `Idempotency-Key` came with another body within a day. */
+/** The same `Idempotency-Key` was used with another body within a day. */
 export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()(
   "IdempotencyKeyReused",
   { message: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** Further rotations while older secrets still sign. */
+/** Another rotation while too many older secrets are still valid. */
 export class ConnectorSecretsExhausted extends Schema.TaggedError<ConnectorSecretsExhausted>()(
   "ConnectorSecretsExhausted",
   { message: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** A push whose signature is none of this connector's. */
+/** The push is not signed with a secret of this connector. */
 export class PushNotSigned extends Schema.TaggedError<PushNotSigned>()(
   "PushNotSigned",
   { message: Schema.String },
@@ -42,7 +42,7 @@ export class SyncInProgress extends Schema.TaggedError<SyncInProgress>()(
   { message: Schema.String, job_id: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** The log takes nothing at the moment. */
+/** The log accepts no writes at the moment. */
 export class PushesUnavailable extends Schema.TaggedError<PushesUnavailable>()(
   "PushesUnavailable",
   { message: Schema.String, retry_after_s: Schema.Int },

@@ -17,7 +17,7 @@ const entryOf = ({ error, mapping, version, ...row }: Row): JournalEntry => ({
 })
 /** Seven days. */
 const JOURNAL_KEPT_MS = 7 * 24 * 3_600_000
-/** Per connector: a shop of a million products with an hourly feed would write 24 million a day. */
+/** Limit per connector: a shop of a million products with an hourly feed would write 24 million entries a day. */
 export const JOURNAL_ENTRIES_MAX = 500_000
 
 export const makeJournalRepository = Effect.gen(function* () {
@@ -59,7 +59,7 @@ const removed = Effect.fnUntraced(function* (which: Statement.Fragment) {
     SELECT coalesce(sum(n), 0)::int4 AS n FROM counts`
   return row!.n
 })
-/** Removes entries older than any that are shown. */
+/** Removes entries that are too old to be shown. */
 export const expireJournal = (rowsMax: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -70,7 +70,7 @@ export const expireJournal = (rowsMax: number) =>
         LIMIT ${rowsMax}::int4`
     )
   })
-/** The oldest entries of a journal that is too long. */
+/** Removes the oldest entries of a journal that is too long. */
 export const shortenJournal = (rowsMax: number, entriesMax = JOURNAL_ENTRIES_MAX) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -84,7 +84,7 @@ export const shortenJournal = (rowsMax: number, entriesMax = JOURNAL_ENTRIES_MAX
       sql`SELECT connector_id, id FROM connector_journal WHERE connector_id = ${long.connector_id} ORDER BY id LIMIT ${Math.min(rowsMax, long.above)}::int4`
     )
   })
-/** Removes what a deleted connector left in tables of millions of rows; returns how many, or one for the last. */
+/** Removes a deleted connector's rows from tables with millions of rows; returns how many, or one for the last. */
 export const expireLeftovers = (rowsMax: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -1,11 +1,11 @@
-/** All connectors in memory, by their ids and by organization. */
+/** All connectors in memory, by id and by organization. */
 import { Effect } from "effect"
 import { Configuration } from "../configuration/configuration.ts"
 import { connectorOf, makeConnectorsRepository, type StoredConnector } from "./connectors-repository.ts"
 
 interface KeptConnectors {
   readonly get: (id: string) => StoredConnector | undefined
-  /** By id. */ readonly of: (organizationId: string) => ReadonlyArray<StoredConnector>
+  /** Ordered by id. */ readonly of: (organizationId: string) => ReadonlyArray<StoredConnector>
 }
 
 export const keepConnectors = Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** Connectors, the answers to their creation and to pushes, the newest version of each document, and the journal. */
+/** Connectors, the responses to their creation and to pushes, the newest version of each document, and the journal. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
@@ -65,7 +65,7 @@ export const migrations = {
   }),
   "2026112421_connector_pushes": Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    // Pushes of a day by their signature, and how far each is applied: `done` holds the numbers of its records.
+    // Pushes of one day by their signature, with their progress: `done` holds the numbers of applied records.
     yield* sql`CREATE TABLE connector_pushes (
       connector_id text NOT NULL REFERENCES connectors (id) ON DELETE CASCADE,
       signature text NOT NULL,
@@ -103,7 +103,7 @@ export const migrations = {
       is_whole boolean NOT NULL DEFAULT false
     )`
     yield* sql`CREATE INDEX connector_pulls_due ON connector_pulls (next_run_at) WHERE next_run_at IS NOT NULL`
-    // What the server said of a page that was read, and which page came after it.
+    // The validators of a page that was read, and the page after it.
     yield* sql`CREATE TABLE connector_pull_pages (
       connector_id text NOT NULL REFERENCES connectors (id) ON DELETE CASCADE,
       url_hash text NOT NULL,
@@ -112,7 +112,7 @@ export const migrations = {
       next text,
       PRIMARY KEY (connector_id, url_hash)
     )`
-    // Products that the pull at work has met, of one that deletes what is missing.
+    // Products that the running pull has found, if it deletes missing ones.
     yield* sql`CREATE TABLE connector_pull_seen (
       connector_id text NOT NULL REFERENCES connectors (id) ON DELETE CASCADE,
       external_id text NOT NULL,
@@ -121,18 +121,18 @@ export const migrations = {
   }),
   "2026112620_connector_leftovers": Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    // Rows that a connector has millions of are not checked against it one by one (two fifths of their cost), and are
-    // not deleted with it in one statement: it leaves its id here, and they are swept.
+    // A connector has millions of these rows, so they are not checked against it one by one (two fifths of their
+    // cost), nor deleted with it in one statement: it leaves its id here, and they are swept later.
     for (const table of ["connector_documents", "connector_journal", "connector_pull_seen"])
       yield* sql`ALTER TABLE ${sql(table)} DROP CONSTRAINT ${sql(`${table}_connector_id_fkey`)}`
     yield* sql`CREATE TABLE connector_leftovers (connector_id text PRIMARY KEY)`
-    // Ids say when their entries were made.
+    // The ids of the entries contain their creation times.
     yield* sql`DROP INDEX connector_journal_by_age`
-    // An index over `applied_at` made every document that is pushed again a new row of two indexes.
+    // An index over `applied_at` required new entries in two indexes whenever a document was pushed again.
     yield* sql`DROP INDEX connector_documents_deleted`
     yield* sql`CREATE INDEX connector_documents_deleted ON connector_documents (connector_id, external_id) WHERE deleted`
     yield* sql`ALTER TABLE connector_documents SET (fillfactor = 80)`
-    // Length of the journal, which is bounded.
+    // Length of the journal, which is limited.
     yield* sql`ALTER TABLE connector_states ADD COLUMN journal_entries bigint NOT NULL DEFAULT 0`
     yield* sql`INSERT INTO connector_states AS s (connector_id, journal_entries) SELECT connector_id, count(*) FROM connector_journal GROUP BY 1
       ON CONFLICT (connector_id) DO UPDATE SET journal_entries = EXCLUDED.journal_entries`

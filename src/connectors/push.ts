@@ -6,20 +6,20 @@ import type { AppendRecord } from "@dowser/log/event-log/event-log"
 import type { Change } from "./read-push.ts"
 
 const SCHEMA_VERSION = 1
-/** Approximate size of one record: brokers take messages of a megabyte, and a reader holds whole records. */
+/** Approximate size of one record: brokers take messages of a megabyte, and readers hold complete records. */
 const RECORD_BYTES_MAX = 500_000
 
 export interface PushedChange {
   readonly external_id: string
   readonly op: "upsert" | "delete"
   readonly version?: number
-  /** JSON of the document, of an upsert. */ readonly document?: string
+  /** JSON of the document of an upsert. */ readonly document?: string
 }
 export interface Push {
   readonly connector_id: string
   readonly collection: string
   readonly job_id: string
-  /** The number of this record among those of the push. */ readonly part: number
+  /** The number of this record within the push. */ readonly part: number
   readonly mapping?: string
   readonly changes: ReadonlyArray<PushedChange>
 }
@@ -38,8 +38,8 @@ export const pushedOf = (
   ...(document === undefined ? {} : { document: stringify(document) })
 })
 /**
- * Changes of one document always go to one partition, in the order of the push; split where a record would become too
- * large.
+ * All changes of a document go to one partition, in the order of the push; they are split if a record would become
+ * too large.
  */
 export const recordsOf = (
   organizationId: string,
@@ -80,7 +80,7 @@ const isChange = (value: unknown): value is PushedChange => {
     (change.version === undefined || Number.isSafeInteger(change.version))
   )
 }
-/** Throws on what is no push. */
+/** Throws if the message is not a push. */
 export const pushOf = (value: Uint8Array): PushRecord => {
   const { organization_id, payload, schema_version } = openRecord(value)
   if (schema_version !== SCHEMA_VERSION)

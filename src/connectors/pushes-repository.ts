@@ -1,15 +1,15 @@
-/** Rows of pushes: the answer to each, by its signature. One function per statement. */
+/** Rows of pushes: the response to each, by its signature. One function per statement. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { PushAnswer } from "./schema.ts"
 
 interface RememberedPush {
   readonly answer: PushAnswer
-  /** True if it is in the log; otherwise its process was cut off before, or has not got that far. */
+  /** True if it is in the log; otherwise its process was interrupted, or has not finished yet. */
   readonly is_stored: boolean
   readonly created_at: number
 }
-/** A push that is repeated within this time gets the same answer again. */
+/** A push repeated within this time gets the same response again. */
 const PUSHES_KEPT_MS = 24 * 3_600_000
 
 export const makePushesRepository = Effect.gen(function* () {
@@ -20,7 +20,7 @@ export const makePushesRepository = Effect.gen(function* () {
         sql<RememberedPush>`SELECT answer, is_stored, created_at::float8 AS created_at FROM connector_pushes WHERE connector_id = ${connectorId} AND signature = ${signature}`,
         ([row]) => row
       ),
-    /** False where another request had the same push. */
+    /** False if another request inserted the same push first. */
     insert: (connectorId: string, signature: string, answer: PushAnswer, records: number, now: number) =>
       Effect.map(
         sql`INSERT INTO connector_pushes (connector_id, signature, job_id, answer, is_stored, records, created_at)
@@ -29,7 +29,7 @@ export const makePushesRepository = Effect.gen(function* () {
         (rows) => rows.length > 0
       ),
     stored: (jobId: string) => sql`UPDATE connector_pushes SET is_stored = true WHERE job_id = ${jobId}`,
-    /** As far as is known, nothing of it is in the log. True if it existed. */
+    /** Removes a push of which, as far as known, nothing is in the log. True if it existed. */
     forget: (jobId: string) =>
       Effect.map(
         sql`DELETE FROM connector_pushes WHERE job_id = ${jobId} AND NOT is_stored RETURNING 1`,
@@ -37,7 +37,7 @@ export const makePushesRepository = Effect.gen(function* () {
       )
   }
 })
-/** Rows a day old, which are applied, or whose process was cut off before it stored anything. */
+/** Removes rows older than a day: applied ones, and those whose process was interrupted before it stored anything. */
 export const expirePushes = (rowsMax: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -1,6 +1,6 @@
 /**
- * Accepts a push: identifies the sender, reads it, and puts it where it cannot be lost. Its job and the journal show
- * what becomes of it (`applying/`).
+ * Accepts a push: identifies the sender, reads it, and stores it durably. Its job and the journal show its progress
+ * (`applying/`).
  */
 import { parseDocument } from "@dowser/engine-sdk/documents"
 import type { EventLog } from "@dowser/log/event-log/event-log"
@@ -45,7 +45,7 @@ type PushFailure =
   | PushesUnavailable
   | Throttled
 
-/** What a shop system's header says about the whole push; undefined if it does not concern products. */
+/** The meaning of a shop system's header for the entire push; undefined if it does not concern products. */
 const topicOf = (
   { provider }: StoredConnector,
   headers: Received["headers"]
@@ -61,7 +61,7 @@ const bodyEvents = (body: Uint8Array): Effect.Effect<ReadonlyArray<unknown>, Inp
   const events = eventsOf(parsed.value)
   return typeof events === "string" ? Effect.fail(inputInvalid("events", events)) : Effect.succeed(events)
 }
-/** The connector that a push is signed for, which may take pushes. */
+/** The connector that signed a push, if it may push. */
 const makeSender = Effect.gen(function* () {
   const configuration = yield* Configuration
   const connectors = yield* Connectors
@@ -115,7 +115,7 @@ const make = Effect.gen(function* () {
         return yield* new ConnectorDisabled({ message: `Connector ${connector.id} is disabled; enable it first.` })
       const events = eventsOf(body)
       if (typeof events === "string") return yield* inputInvalid("events", events)
-      // Nothing identifies a repetition: its changes are ordered by version and arrival.
+      // Without a signature, a repetition cannot be recognized: changes are ordered by version and arrival.
       const signature = `of ${yield* identifiers.make("psh")}`
       const sent = { connector, signature, now: yield* Clock.currentTimeMillis }
       return yield* stored(sent, readPush(events, readingOf(connector)))
@@ -126,7 +126,7 @@ const make = Effect.gen(function* () {
       if (answered !== undefined) return answered
       const { connector } = sent
       const topic = topicOf(connector, received.headers)
-      // A shop system also reports orders and customers, and greets a new address: none of that is a product.
+      // A shop system also reports orders and customers, and greets a new address: none of these is a product.
       const events = topic === "other" ? [] : yield* bodyEvents(received.body)
       const read = readPush(events, { ...readingOf(connector), topic: topic === "other" ? undefined : topic })
       return yield* stored(sent, read)
@@ -137,9 +137,9 @@ const make = Effect.gen(function* () {
 export class Pushes extends Context.Service<
   Pushes,
   {
-    /** Durable when it answers, in the order of the answers if one waits for the other. */
+    /** Returns once the push is durable; pushes sent one after the other keep their order. */
     readonly take: (received: Received) => Effect.Effect<PushAnswer, PushFailure>
-    /** The same for a caller identified otherwise: `body` is parsed already. */
+    /** The same for a caller identified in another way, with a `body` that is already parsed. */
     readonly takeOf: (
       connector: StoredConnector,
       body: unknown

@@ -1,6 +1,6 @@
 /**
- * What a push says: which documents of the connector's collection to write or delete. Each event is judged alone; an
- * unreadable one is refused by its index, the others go on. Pure.
+ * Reads a push: which documents of the connector's collection to write or delete. Each event is judged separately; an
+ * unreadable one is rejected with its index, and the others continue. Pure.
  */
 import { type Mapped } from "./mapping/map.ts"
 import { Looks, type Path, valuesAt } from "./mapping/path.ts"
@@ -15,13 +15,13 @@ export interface Change {
   readonly index: number
   readonly externalId: string
   readonly op: "upsert" | "delete"
-  /** Changes older than what was applied are ignored. */ readonly version: number | undefined
+  /** Changes older than the applied version are ignored. */ readonly version: number | undefined
   /** Set for an upsert. */ readonly document: Fields | undefined
 }
 interface Refusal {
   readonly index: number
   readonly reason: string
-  /** Set if that much of the event could be read. */ readonly externalId: string | undefined
+  /** Set if the event's id could be read. */ readonly externalId: string | undefined
 }
 export interface PushRead {
   readonly received: number
@@ -31,9 +31,9 @@ export interface PushRead {
 /** How a connector interprets events. */
 export interface Reading {
   readonly provider: Provider | undefined
-  /** The connector's own mapping or its provider's; none if documents are taken as they are. */
+  /** The connector's own mapping or its provider's; undefined if documents are stored as sent. */
   readonly map: ((payload: unknown) => Mapped) | undefined
-  /** What a provider's header says about the whole push. */ readonly topic?: "upsert" | "delete" | undefined
+  /** The meaning of a provider's header for the entire push. */ readonly topic?: "upsert" | "delete" | undefined
 }
 
 const isFields = (value: unknown): value is Fields =>
@@ -56,7 +56,7 @@ const first = (payload: unknown, paths: ReadonlyArray<Path>): unknown => {
   }
   return undefined
 }
-/** Shop systems number products beyond 2^53; the parser of documents keeps such digits. */
+/** Shop systems use product numbers beyond 2^53; the document parser keeps such digits. */
 const idText = (value: unknown): string | undefined =>
   typeof value === "string"
     ? value
@@ -84,7 +84,7 @@ const versionOf = (value: unknown): number | "unfit" | undefined => {
         : Number.NaN
   return Number.isSafeInteger(number) ? number : "unfit"
 }
-/** Times without a zone are UTC: several shop systems write them so. */
+/** Times without a zone are UTC, because several shop systems write them that way. */
 const timeOf = (text: string): number =>
   Date.parse(/(?:z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text.replace(" ", "T")}Z`)
 

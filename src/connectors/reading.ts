@@ -1,4 +1,4 @@
-/** How a connector reads its events: compiled once and kept as long as its row is the same object. */
+/** How a connector interprets its events, compiled once and cached while its row is the same object. */
 import { compileMapping } from "./mapping/map.ts"
 import { PROVIDERS } from "./mapping/providers.ts"
 import type { Reading } from "./read-push.ts"
@@ -15,6 +15,6 @@ export const readingOf = (connector: StoredConnector): Reading => {
   }
   return reading
 }
-/** What the journal says about how documents were made; nothing if they were taken as they are. */
+/** How the journal says documents were made; undefined if they were stored as sent. */
 export const mappingName = ({ mapping, provider }: StoredConnector): string | undefined =>
   mapping !== undefined ? "own" : PROVIDERS.has(provider) ? provider : undefined

@@ -20,7 +20,7 @@ const idempotencyKeyOf = (given: string | ReadonlyArray<string> | undefined) =>
     : typeof given === "string" && given.length >= 1 && given.length <= IDEMPOTENCY_KEY_MAX
       ? Effect.succeed(given)
       : Effect.fail(inputInvalid("Idempotency-Key", `1 to ${IDEMPOTENCY_KEY_MAX} characters`))
-/** Settings that one mode requires and those that only the other has. */
+/** Settings that a mode requires, and those that only the other mode has. */
 const pullIssues = (mode: Connector["sync_mode"], fields: UpdateConnector, hasAddress: boolean) => {
   const pushed = (value: unknown) =>
     mode === "push" && value !== undefined && value !== null
@@ -38,7 +38,7 @@ const pullIssues = (mode: Connector["sync_mode"], fields: UpdateConnector, hasAd
 /** Empty counts as absent. */
 const given = (text: string | undefined): string | undefined => (text === "" ? undefined : text)
 
-/** Routes that bring events in, and the one that tries an event. */
+/** Routes that take events in, and the one that tries an event. */
 const makeEventRoutes = Effect.gen(function* () {
   const connectors = yield* Connectors
   const pushes = yield* Pushes
@@ -67,7 +67,7 @@ const makeEventRoutes = Effect.gen(function* () {
       contract.syncConnector,
       Effect.fnUntraced(function* ({ bytes, caller, params, payload }) {
         yield* connectors.get(caller.organizationId, params.connectorId)
-        // Without a body is the common call.
+        // The request usually has no body.
         const fields = (yield* bytes).length === 0 ? {} : yield* payload
         yield* refused(
           issuesIn([

@@ -1,4 +1,4 @@
-/** Connectors, their journal and what a push is answered with. */
+/** Connectors, their journal, and the response to a push. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 import { cronRefusal } from "../job-rows/cron.ts"
@@ -43,7 +43,7 @@ export const CreateConnector = Schema.Struct({
   enabled: Schema.optionalKey(Schema.Boolean)
 }).annotate({ identifier: "CreateConnector" })
 export type CreateConnector = typeof CreateConnector.Type
-/** Omitted fields stay; `null` removes a value. */
+/** An omitted field keeps its value; `null` removes it. */
 export const UpdateConnector = Schema.Struct({
   name: Schema.optionalKey(Name),
   schedule_cron: Schema.optionalKey(Schema.NullOr(ScheduleCron)),
@@ -75,13 +75,11 @@ const connectorFields = {
   pull_token_set: Schema.Boolean,
   mapping: Schema.optionalKey(MappingFields),
   status: Schema.Literals(["idle", "failed", "disabled"]),
-  /** Unix milliseconds of the last push that was applied, or of the last pull. */ last_sync_at: Schema.optionalKey(
-    Schema.Int
-  ),
+  /** Unix milliseconds of the last applied push, or of the last pull. */ last_sync_at: Schema.optionalKey(Schema.Int),
   last_error: Schema.optionalKey(Schema.String),
   enabled: Schema.Boolean,
   /** The secret's first and last letters. */ secret_preview: Schema.String,
-  /** Until then the secret before the last rotation is valid too. */ previous_secret_valid_until: Schema.optionalKey(
+  /** Until then, the secret before the last rotation is also valid. */ previous_secret_valid_until: Schema.optionalKey(
     Schema.Int
   ),
   created_at: Schema.Int,
@@ -89,14 +87,14 @@ const connectorFields = {
 }
 export const Connector = Schema.Struct(connectorFields).annotate({ identifier: "Connector" })
 export type Connector = typeof Connector.Type
-/** The answer to creation and rotation: the only two moments at which the secret is shown. */
+/** The response to creation and rotation, the only two moments at which the secret is shown. */
 export const ConnectorWithSecret = Schema.Struct({ ...connectorFields, secret: Schema.String }).annotate({
   identifier: "ConnectorWithSecret"
 })
 export type ConnectorWithSecret = typeof ConnectorWithSecret.Type
 
 export const PushAnswer = Schema.Struct({
-  /** Events of the push. */ received: Schema.Int,
+  /** Number of events in the push. */ received: Schema.Int,
   upserts: Schema.Int,
   deletes: Schema.Int,
   rejected: Schema.Array(Schema.Struct({ index: Schema.Int, reason: Schema.String })),
@@ -120,7 +118,7 @@ export const JournalEntry = Schema.Struct({
 }).annotate({ identifier: "ConnectorJournalEntry" })
 export type JournalEntry = typeof JournalEntry.Type
 
-/** What the mapping makes of an event, or what is wrong with it. */
+/** The result of a mapping for an event, or what is wrong with it. */
 export const TriedMapping = Schema.Struct({
   external_id: Schema.optionalKey(Schema.String),
   op: Schema.optionalKey(Schema.Literals(["upsert", "delete"])),

@@ -1,4 +1,4 @@
-/** A connector as its owner sees it, and its secrets as they are made. */
+/** Shows a connector to its owner, and creates secrets. */
 import { Effect } from "effect"
 import type { Identifiers } from "@dowser/log/identifiers"
 import { previousValidUntil } from "../webhooks/secrets.ts"

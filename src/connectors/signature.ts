@@ -2,10 +2,10 @@
  * Whether a push is signed with one of a connector's secrets. Pure; comparisons take constant time.
  *
  *   X-Signature-Timestamp   Unix seconds, at most 300 away from now
- *   X-Signature             hex HMAC-SHA256(secret, `<timestamp>.<raw body>`), `sha256=` before it or not
+ *   X-Signature             hex HMAC-SHA256(secret, `<timestamp>.<raw body>`), with or without the prefix `sha256=`
  *
- * A shop system that signs in its own header (base64 of the HMAC over the raw body alone) is accepted by that; it signs
- * no time, so only the version prevents old pushes from being replayed.
+ * A shop system that signs in its own header (base64 of the HMAC over the raw body alone) is accepted by that header.
+ * It signs no time, so only the version prevents old pushes from being replayed.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { Provider } from "./mapping/providers.ts"
@@ -19,7 +19,7 @@ interface Signed {
 }
 const HEX = /^[0-9a-f]{64}$/i
 const BASE64 = /^[A-Za-z0-9+/]{43}=$/
-/** Exactly one: given two, a proxy and we might read different ones. */
+/** Exactly one value: of two, a proxy and we might read different ones. */
 const single = (headers: Headers, name: string): string | undefined => {
   const value = headers[name]
   return typeof value === "string" ? value : undefined
@@ -36,7 +36,7 @@ const isOf = (secrets: ReadonlyArray<string>, given: Buffer, parts: ReadonlyArra
   return isSigned
 }
 
-/** The signature as one spelling, or why it is refused. */
+/** The signature in normalized form, or why it is refused. */
 type Checked = { readonly signature: string } | { readonly refusal: string }
 const checked = (
   secrets: ReadonlyArray<string>,

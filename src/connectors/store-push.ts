@@ -1,8 +1,7 @@
 /**
- * Stores a push where it cannot be lost. First its job and its signature, in one transaction: a push that is in the log
- * always has both. Then the log, then the mark that it is there. A process that is cut off in between has answered
- * nobody: the repeated push finds the row without its mark, waits until nobody can be working on it, and is stored as a
- * new one.
+ * Stores a push durably. First its job and its signature, in one transaction, so that a push in the log always has
+ * both. Then the log, then a mark that it is there. A process interrupted in between has not responded: the repeated
+ * push finds the row without its mark, waits until no process can still be working on it, and is stored as a new one.
  */
 import { stringifyJson } from "@dowser/engine-sdk/documents"
 import { EventLog } from "@dowser/log/event-log/event-log"
@@ -23,16 +22,16 @@ interface Sent {
   readonly connector: StoredConnector
   readonly signature: string
   readonly now: number
-  /** Part of a pull, whose job covers all its parts, so it has no job of its own. */ readonly isPart?: boolean
+  /** Part of a pull, whose job covers all parts, so it gets no job of its own. */ readonly isPart?: boolean
 }
-/** A push is appended within that time, or its process is gone. */
+/** A push is appended within this time, or its process has died. */
 const STORING_MS = 30_000
 const onItsWay = () =>
   new PushesUnavailable({ message: "The same push is on its way to be stored; send it again.", retry_after_s: 5 })
-/** Bytes of one document as JSON, so that it fits a message of the log. */
+/** Limit of one document as JSON, so that it fits a message of the log. */
 const DOCUMENT_BYTES_MAX = 500_000
 
-/** The changes as the log has them, and the answer; a document that is too large is refused by its place. */
+/** The changes as written to the log, and the response. A document that is too large is rejected with its index. */
 const accepted = ({ changes, received, rejected }: PushRead) => {
   const pushed: Array<PushedChange> = []
   const refused = rejected.map(({ index, reason }) => ({ index, reason }))
@@ -54,7 +53,7 @@ export const makeStorePush = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { visitorPartitions: partitions } = yield* Installation
 
-  /** The row of the push and its job; the answer of another request that was first with the same. */
+  /** Inserts the push and its job. Returns the existing response if another request inserted the push first. */
   const remember = Effect.fnUntraced(function* (
     { connector, isPart, now, signature }: Sent,
     answer: PushAnswer,
@@ -73,7 +72,7 @@ export const makeStorePush = Effect.gen(function* () {
   })
   const forget = (jobId: string) =>
     Effect.flatMap(pushes.forget(jobId), (was) => (was ? Effect.asVoid(jobs.remove(jobId)) : Effect.void))
-  /** Its answer, where it was stored before. */
+  /** The response to the push if it was stored before. */
   const before = Effect.fnUntraced(function* ({ connector, now, signature }: Sent) {
     const known = yield* Effect.orDie(pushes.known(connector.id, signature))
     if (known === undefined || known.is_stored) return known?.answer

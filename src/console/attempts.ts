@@ -1,10 +1,10 @@
 /**
- * Attempts to sign in, by quarter hours of the clock, counted over all processes. Somebody who knows an account's name
+ * Attempts to sign in, counted over all processes by quarter hours of the clock. Somebody who knows an account's name
  * must not be able to lock its owner out, so locks apply to an account from one network, and to a network. An account
- * that is tried from many networks is slowed down instead, except from networks from which somebody has signed in to
+ * that is tried from many networks is slowed down instead, except for networks from which somebody has signed in to
  * it. Correct attempts are given back; wrong ones count until the window ends.
  *
- * While Postgres is away, a process allows at most one window's attempts of its own; nobody signs in then anyway.
+ * While Postgres is unavailable, a process allows at most one window's attempts; nobody can sign in then anyway.
  * Bound: `NAMES_MAX` names of each kind in memory, by their hashes, and as many pairs of accounts and known networks.
  */
 import { createHash } from "node:crypto"
@@ -14,20 +14,20 @@ import { networkOf } from "../net/network-address.ts"
 
 const WINDOW_MS = 15 * 60_000
 const NAMES_MAX = 10_000
-/** `pair`: one account from one network; `network`: any account; `account`: from all networks, slowed down beyond. */
+/** `pair`: one account from one network; `network`: any account; `account`: all networks, slowed down above. */
 const limits = { pair: 10, network: 50, account: 100 } as const
 type Kind = keyof typeof limits
 /** How long a slowed-down attempt waits before it is checked. */
 const SLOW_MS = 3_000
 
 interface Attempt {
-  /** Milliseconds until another attempt is taken; 0 counts this one. */ readonly wait_ms: number
-  /** Milliseconds after which this one is looked at. */ readonly delay_ms: number
+  /** Milliseconds until another attempt is allowed; 0: this one was counted. */ readonly wait_ms: number
+  /** Milliseconds after which this one is checked. */ readonly delay_ms: number
 }
 export interface SignInAttempts {
-  /** Round trips where several processes count. */
+  /** Costs round trips if several processes count. */
   readonly take: (account: string, address: string) => Effect.Effect<Attempt>
-  /** The attempt was correct: it does not count, and the account knows the network from now on. */
+  /** Call after a correct attempt: it does not count, and the network is known for the account from now on. */
   readonly succeed: (account: string, address: string) => Effect.Effect<void>
 }
 
@@ -49,7 +49,7 @@ export const makeSignInAttempts = Effect.gen(function* () {
     network: yield* open("network"),
     account: yield* open("account")
   }
-  /** Pairs from which somebody signed in, the last ones behind. */
+  /** Pairs from which somebody signed in, the most recent last. */
   const known = new Set<string>()
   const budgetOf = (kind: Kind, name: string, now_ms: number): Budget => {
     const started_at = now_ms - (now_ms % WINDOW_MS)

@@ -1,4 +1,4 @@
-/** The one check of the console API: who the caller is, and whether the operation is allowed. Reads only memory. */
+/** The only check of the console API: who the caller is, and whether the operation is allowed. Reads only memory. */
 import { Clock, Effect } from "effect"
 import type { OperatorAuth } from "../identity/operator.ts"
 import type { ConfigurationShape } from "../configuration/configuration.ts"
@@ -37,7 +37,7 @@ export const makeCheck = (configuration: ConfigurationShape, operator: OperatorA
         message:
           "A session writes only from the console's own pages: the request's Origin is another site's, or it has none and no `X-Dowser-Console` header."
       })
-    // The same answer whether the other organization exists.
+    // The response is the same whether or not the other organization exists.
     if (organizationId !== undefined && organizationId !== member.organization_id)
       return yield* new RoleDenied({ message: "Your session reaches your own organization only." })
     if (!reaches(member.role, least))

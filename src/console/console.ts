@@ -1,9 +1,9 @@
 /**
- * Members, their sessions, and the one check of the console API. Members and sessions are in memory, like keys
- * (`Configuration`): a request asks nobody, and what one process ended, every other has ended by the next request.
+ * Members, their sessions, and the only check of the console API. Members and sessions are cached in memory, like keys
+ * (`Configuration`): requests query nothing, and a session ended by one process has ended in all by the next request.
  *
  * States of a session: open → over, by time, by signing out, by a new password, by the member's removal, or by the
- * member's 21st session. The role is looked up with every request, so a change applies at once.
+ * member's 21st session. The role is looked up in every request, so a change applies immediately.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -30,7 +30,7 @@ export type { ConsoleCaller, OpenedSession }
 /** Letters and digits: 130 bits. */
 const SALT_CHARACTERS = 22
 
-/** Members and sessions, loaded and kept. */
+/** Loads members and sessions and keeps them current. */
 const keepSessions = Effect.fnUntraced(function* (repository: Effect.Success<typeof makeMembersRepository>) {
   const configuration = yield* Configuration
   const table = new SessionTable()
@@ -49,13 +49,13 @@ export class Console extends Context.Service<
   Console,
   {
     /**
-     * The caller, or the first refusal: 401 neither token nor session, 403 a page of another site, another
+     * The caller, or the first refusal: 401 without a valid token or session; 403 for another site's page, another
      * organization, or an insufficient role. O(1).
      */
     readonly check: (
       request: ConsoleRequest
     ) => Effect.Effect<ConsoleCaller, Unauthorized | OriginNotAllowed | RoleDenied | ConfigurationUnavailable>
-    /** Takes the time of one password hash, whether the person exists or not. */
+    /** Takes the time of one password hash, whether or not the person exists. */
     readonly signIn: (given: {
       readonly email: string
       readonly password: string
@@ -63,14 +63,14 @@ export class Console extends Context.Service<
       readonly address: string
     }) => Effect.Effect<OpenedSession, SignInRefused | Throttled | ConfigurationUnavailable>
     readonly signOut: (session: SessionRecord) => Effect.Effect<void, ConfigurationUnavailable>
-    /** Every session of the member is over then; answers a new one. */
+    /** Ends all sessions of the member, and returns a new one. */
     readonly changePassword: (
       member: MemberRecord,
       given: { readonly current: string; readonly next: string; readonly address: string }
     ) => Effect.Effect<OpenedSession, SignInRefused | MemberNotFound | Throttled | ConfigurationUnavailable>
-    /** In order of being added. */
+    /** In the order in which they were added. */
     readonly members: (organizationId: string) => ReadonlyArray<MemberRecord>
-    /** The plan's `cap` binds the organization's people, not the operator. */
+    /** The plan's `cap` applies to the organization's members, but not to the operator. */
     readonly addMember: (
       actor: ConsoleCaller,
       organizationId: string,

@@ -1,5 +1,5 @@
 /**
- * Members and sessions of the console API. `console`: the operator's token, or a session whose role reaches the
+ * Members and sessions of the console API. `console` means the operator's token, or a session whose role allows the
  * operation.
  */
 import { Schema } from "effect"

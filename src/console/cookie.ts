@@ -1,8 +1,8 @@
-/** The session's cookie, and whether a request that carries it comes from our own pages. Pure. */
+/** The session's cookie, and whether a request with it comes from our own pages. Pure. */
 import type { IncomingHttpHeaders } from "node:http"
 
 const cookieName = "dowser_session"
-/** Sent by clients that are no browsers, which name no origin. A page elsewhere cannot send it without asking first. */
+/** Sent by clients other than browsers, which send no origin. A page elsewhere cannot send it without a preflight. */
 const consoleHeader = "x-dowser-console"
 
 export const sessionTokenOf = (cookies: string | undefined): string | undefined => {
@@ -16,14 +16,14 @@ export const sessionTokenOf = (cookies: string | undefined): string | undefined 
 const firstOf = (header: string | ReadonlyArray<string> | undefined): string | undefined =>
   (typeof header === "string" ? header : header?.[0])?.split(",")[0]!.trim()
 
-/** Over this connection, or according to a proxy in front of us. */
+/** TLS on this connection, or according to a proxy in front of us. */
 export const isOverTls = (headers: IncomingHttpHeaders, isEncrypted: boolean): boolean =>
   isEncrypted || firstOf(headers["x-forwarded-proto"]) === "https"
 
 export const cookieText = (token: string, maxAge_s: number, isSecure: boolean): string =>
   `${cookieName}=${token}; Path=/console; HttpOnly; SameSite=Strict; Max-Age=${maxAge_s}${isSecure ? "; Secure" : ""}`
 
-/** Browsers send the page's origin with every request but reads; without one the console's header must be present. */
+/** Browsers send the page's origin except with reads; without an origin, the console's header is required. */
 export const isOwnPage = (headers: IncomingHttpHeaders): boolean => {
   const { origin } = headers
   if (origin === undefined) return headers[consoleHeader] !== undefined

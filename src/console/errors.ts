@@ -1,7 +1,7 @@
-/** What console operations answer beside the common refusals. */
+/** Errors of console operations in addition to the common refusals. */
 import { Schema } from "effect"
 
-/** Wrong address, wrong password, or a person of several organizations without a choice: one answer for all. */
+/** Wrong address, wrong password, or a member of several organizations who chose none: the same response for all. */
 export class SignInRefused extends Schema.TaggedError<SignInRefused>()(
   "SignInRefused",
   { message: Schema.String },
@@ -12,7 +12,7 @@ export class MemberNotFound extends Schema.TaggedError<MemberNotFound>()(
   { message: Schema.String },
   { httpApiStatus: 404 }
 ) {}
-/** The address is a member already, the last owner would go, or there are too many members. */
+/** The address is already a member, no owner would remain, or there are too many members. */
 export class MemberConflict extends Schema.TaggedError<MemberConflict>()(
   "MemberConflict",
   { message: Schema.String },

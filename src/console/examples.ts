@@ -1,11 +1,11 @@
 /**
- * Descriptions of the operations of sessions and members, each with an example request that succeeds
+ * Descriptions of the operations on sessions and members, each with an example request that succeeds
  * (`src/http/operation.ts`).
  */
 import type { Described } from "../http/operation.ts"
 import { sampleIds } from "../api/sample-ids.ts"
 
-/** A page elsewhere cannot set it, so a request with it was not made behind a member's back. */
+/** A page elsewhere cannot set this header, so a request with it was not forged by another site. */
 const ownPage = { "x-dowser-console": "1" } as const
 const organizationId = sampleIds.organization
 

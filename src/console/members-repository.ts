@@ -1,4 +1,4 @@
-/** Rows of members and of console sessions, which `Console` keeps in memory. One function per statement. */
+/** Rows of members and of console sessions, which `Console` caches in memory. One function per statement. */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Subject } from "../configuration/change.ts"
@@ -43,7 +43,7 @@ export const makeMembersRepository = Effect.gen(function* () {
       member: MemberRecord
     ) => sql`UPDATE members SET name = ${member.name}, role = ${member.role}, password_hash = ${member.password_hash}, sessions_after = ${time(member.sessions_after)},
       updated_at = ${time(member.updated_at)} WHERE id = ${member.id}`,
-    /** The member's sessions go with it. */
+    /** The member's sessions are deleted too. */
     remove: (id: string) => sql`DELETE FROM members WHERE id = ${id}`,
     insertSession: (session: SessionRecord, kept: number) =>
       Effect.andThen(
@@ -55,7 +55,7 @@ export const makeMembersRepository = Effect.gen(function* () {
   }
 })
 
-/** Removes at most `rowsMax` sessions that are over; answers how many. */
+/** Removes at most `rowsMax` sessions that are over; returns how many. */
 export const expireSessions = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* Clock.currentTimeMillis

@@ -1,6 +1,6 @@
 /**
- * Adding, changing and removing members. Every change holds all rows of the organization's members locked, so that the
- * bound, the plan and the last owner are looked at as they are.
+ * Adds, changes and removes members. Every change locks all rows of the organization's members, so that the limit,
+ * the plan and the last owner are checked against the current state.
  */
 import { Clock, Effect } from "effect"
 import type { SqlError } from "effect/sql"
@@ -30,7 +30,7 @@ type RoleRows = ReadonlyArray<{ readonly id: string; readonly role: Role }>
 
 export const memberNotFound = (id: string) => new MemberNotFound({ message: `Member ${id} does not exist.` })
 
-/** Whether the actor may add, change or remove members of these roles, by its current role. */
+/** Whether the actor may add, change or remove members with these roles, according to the actor's current role. */
 const allowed = ({ table }: MembersParts, actor: ConsoleCaller, roles: ReadonlyArray<Role | undefined>) => {
   const own = actor.type === "operator" ? "operator" : (table.member(actor.member.id)?.role ?? "member")
   return maySetRoles(own, roles)
@@ -45,7 +45,7 @@ const known = ({ table }: MembersParts, organizationId: string, id: string) => {
     : Effect.succeed(member)
 }
 
-/** Changes the organization's members with all of them locked; refused if no owner would be left. */
+/** Changes the organization's members while all are locked; refused if no owner would be left. */
 const changing = <A, E extends { readonly _tag: string }>(
   { configuration, repository }: MembersParts,
   organizationId: string,
@@ -70,7 +70,7 @@ const changing = <A, E extends { readonly _tag: string }>(
     )
   )
 
-/** Inserts a member where the plan and the bound have room. */
+/** Inserts a member if the plan and the limit have room. */
 const insert = Effect.fnUntraced(function* (
   { repository }: MembersParts,
   member: MemberRecord,

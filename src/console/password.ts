@@ -1,5 +1,5 @@
 /**
- * Passwords as scrypt hashes (RFC 7914) by Node's own crypto, in its thread pool: a hash takes about 0.1 s of one
+ * Passwords as scrypt hashes (RFC 7914) by Node's own crypto, in its thread pool. A hash takes about 0.1 s of one
  * thread and 32 MB, so at most `AT_ONCE_MAX` are computed at a time, `WAITING_MAX` wait, and more are refused.
  */
 import { scrypt, timingSafeEqual } from "node:crypto"
@@ -12,8 +12,8 @@ interface Cost {
   readonly p: number
 }
 /**
- * The cost of a hash; only tests that sign in a hundred times change it. OWASP's parameters of equal strength to N =
- * 2^17 with p = 1, at a quarter of the memory.
+ * The cost of a hash, which only tests that sign in a hundred times change. OWASP considers these parameters as
+ * strong as N = 2^17 with p = 1, at a quarter of the memory.
  */
 export const PasswordCost = Context.Reference<Cost>("dowser/console/PasswordCost", {
   defaultValue: () => ({ N: 2 ** 15, r: 8, p: 3 })
@@ -23,7 +23,7 @@ const MEMORY_BYTES_MAX = 64 * 1024 * 1024
 const AT_ONCE_MAX = 2
 const WAITING_MAX = 16
 export const PASSWORD_CHARACTERS_MIN = 12
-/** Typed text comes in more than one Unicode form. */
+/** The same typed text may arrive in different Unicode forms. */
 export const PASSWORD_CHARACTERS_MAX = 256
 
 const derive = (password: string, salt: Buffer, { N, p, r }: Cost, bytes: number): Effect.Effect<Buffer> =>

@@ -1,4 +1,4 @@
-/** Members, their sessions and what their roles reach. */
+/** Members, their sessions, and what their roles allow. */
 import { Effect, Layer } from "effect"
 import { ConsoleAuthenticator } from "../identity/authenticators.ts"
 import { Console } from "./console.ts"

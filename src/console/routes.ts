@@ -18,7 +18,7 @@ const shownSession = ({ member, session }: Pick<OpenedSession, "member" | "sessi
   member: shown(member),
   expires_at: session.expires_at
 })
-/** For a session; the operator's token has none. */
+/** Requires a session; the operator's token has none. */
 const signedIn = (caller: ConsoleCaller) =>
   caller.type === "member"
     ? Effect.succeed(caller)

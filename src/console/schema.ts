@@ -47,7 +47,7 @@ export const CreateMember = Schema.Struct({
   email: Email,
   name: Schema.optionalKey(PersonName),
   role: RoleName,
-  /** Made and shown once when absent. */ password: Schema.optionalKey(Password)
+  /** Generated and shown once if absent. */ password: Schema.optionalKey(Password)
 }).annotate({ identifier: "CreateMember" })
 export const CreatedMember = Schema.Struct({
   id: Schema.String,

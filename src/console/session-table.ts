@@ -1,6 +1,6 @@
 /**
- * Members and their open sessions in memory, as their rows were last read. A session is open as long as its time, its
- * member and the member's password allow; ends that no write announces are swept now and then.
+ * Members and their open sessions in memory, as their rows were last read. Whether a session is open depends on its
+ * time, its member and the member's password; sessions that ended without a write are swept from time to time.
  */
 import { createHash } from "node:crypto"
 import type { Subject } from "../configuration/change.ts"
@@ -32,12 +32,12 @@ export class SessionTable {
     return this.#members.get(id)
   }
 
-  /** Of an organization, in order of being added. O(all members). */
+  /** Members of an organization, in the order in which they were added. O(all members). */
   membersOf(organizationId: string): ReadonlyArray<MemberRecord> {
     return [...this.#members.values()].filter((member) => member.organization_id === organizationId).sort(byAge)
   }
 
-  /** Members with this address, in any organization or in the named one. O(all members). */
+  /** Members with this address, in any organization or in the given one. O(all members). */
   membersBy(email: string, organizationId: string | undefined): ReadonlyArray<MemberRecord> {
     return [...this.#members.values()].filter(
       (member) => member.email === email && (organizationId === undefined || member.organization_id === organizationId)
@@ -52,14 +52,14 @@ export class SessionTable {
     return session !== undefined && member !== undefined && this.#isOpen(session, now) ? { session, member } : undefined
   }
 
-  /** Rows of members as they are now; a subject without a row is gone. */
+  /** Takes the current rows of members; a subject without a row was deleted. */
   putMembers(subjects: ReadonlyArray<Subject> | "all", rows: ReadonlyArray<MemberRecord>): void {
     if (subjects === "all") this.#members.clear()
     else for (const { id } of subjects) this.#members.delete(id)
     for (const row of rows) this.#members.set(row.id, row)
   }
 
-  /** Rows of sessions as they are now. */
+  /** Takes the current rows of sessions. */
   putSessions(subjects: ReadonlyArray<Subject> | "all", rows: ReadonlyArray<SessionRecord>, now: number): void {
     if (subjects === "all") for (const map of [this.#sessions, this.#byToken, this.#ofMember]) map.clear()
     else for (const { id } of subjects) this.#forget(id)
@@ -70,7 +70,7 @@ export class SessionTable {
     for (const session of this.#sessions.values()) if (!this.#isOpen(session, now)) this.#forget(session.id)
   }
 
-  /** The row of the one that is too many went in the transaction that made this one. */
+  /** The row of the session beyond the limit was deleted in the transaction that created this one. */
   #remember(session: SessionRecord): void {
     this.#sessions.set(session.id, session)
     this.#byToken.set(session.token_hash, session)

@@ -1,6 +1,6 @@
 /**
- * Signing in and out, and changing one's own password: each attempt is counted against its sender (`attempts.ts`) and
- * takes the time of one password hash, whether the person exists or not.
+ * Signing in and out, and changing one's own password. Each attempt counts against its sender (`attempts.ts`) and
+ * takes the time of one password hash, whether or not the person exists.
  */
 import { Clock, Effect } from "effect"
 import type { ConfigurationShape } from "../configuration/configuration.ts"
@@ -18,7 +18,7 @@ import { type makePasswords, PASSWORD_CHARACTERS_MAX } from "./password.ts"
 import { EMAIL_CHARACTERS_MAX, normalEmail, SESSION_MS, SESSIONS_PER_MEMBER_MAX } from "./schema.ts"
 import { hashOfToken, type SessionTable, TOKEN_CHARACTERS } from "./session-table.ts"
 
-/** Attempts to sign in that wait at once, of accounts that are tried from many networks. */
+/** Limit of concurrently waiting attempts on accounts that are attacked from many networks. */
 const SLOWED_MAX = 200
 
 interface SignInParts {
@@ -38,9 +38,7 @@ const tooMany = (wait_ms: number) =>
     retry_after_s: Math.ceil(wait_ms / 1000)
   })
 
-/**
- * Holds nothing but its request; beyond `SLOWED_MAX` at once one is sent away for as long as it would have waited.
- */
+/** Holds only its request; beyond `SLOWED_MAX` concurrent ones it is refused for as long as it would have waited. */
 const makeSlowly = () => {
   let slowed = 0
   return (delay_ms: number): Effect.Effect<void, Throttled> =>
@@ -77,11 +75,11 @@ const makeProven = ({ attempts, passwords }: SignInParts) => {
   })
 }
 
-/** Makes a session of a member and its token; the member's oldest one beyond the bound is over then. */
+/** Creates a session for a member, with its token; the member's oldest session beyond the limit ends. */
 const makeOpen = ({ configuration, identifiers, repository }: SignInParts) =>
   Effect.fnUntraced(function* (member: MemberRecord) {
     const token = yield* identifiers.secret(TOKEN_CHARACTERS)
-    // Always later than what ended the sessions before.
+    // Always later than the event that ended the previous sessions.
     const now = Math.max(yield* Clock.currentTimeMillis, member.sessions_after + 1)
     const session: SessionRecord = {
       id: yield* identifiers.make("ses"),
@@ -102,7 +100,7 @@ const makeOpen = ({ configuration, identifiers, repository }: SignInParts) =>
     return opened
   })
 
-/** Writes a new password; every session of before is over with it. */
+/** Stores a new password, which ends all earlier sessions. */
 const savePassword = Effect.fnUntraced(function* (
   repository: SignInParts["repository"],
   member: MemberRecord,

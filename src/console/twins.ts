@@ -1,6 +1,6 @@
 /**
- * Operations of the tenant API that the console has as well: the same handlers, reached by the operator or a member's
- * session under `/console/v1/organizations/{id}`, if their room names a role for them.
+ * Operations of the tenant API that the console also offers: the same handlers, for the operator or a member's
+ * session under `/console/v1/organizations/{id}`, if their room declares a role for them.
  */
 import { Effect } from "effect"
 import { ownerOf } from "../identity/owner.ts"
@@ -14,9 +14,7 @@ const PREFIX = "/v1/"
 export const isTwinned = ({ path, scope }: Operation): boolean => scope !== "console" && path.startsWith(PREFIX)
 export const twinId = (id: string): string => `console${id[0]!.toUpperCase()}${id.slice(1)}`
 
-/**
- * The same operation for the console; its description says whose twin it is, its example names an organization as well.
- */
+/** The same operation for the console; its description names the original, and its example includes an organization. */
 export const twinOf = (operation: Operation): Operation => ({
   ...operation,
   id: twinId(operation.id),

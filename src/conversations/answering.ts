@@ -1,7 +1,7 @@
 /**
- * Puts a question of a conversation to its model: what it means by itself, and its answer, whole or while it is
- * written. A failing model never fails the search: the caller gets a sentence. A model's text may link only to
- * addresses in its sources.
+ * Sends a question of a conversation to its model: first to find its meaning without the conversation, then for the
+ * answer, complete or streamed. A failing model never fails the search: the caller gets a message. A model's text may
+ * link only to addresses in its sources.
  */
 import { Clock, Effect, Stream } from "effect"
 import { Identifiers } from "@dowser/log/identifiers"
@@ -20,7 +20,7 @@ const ANSWER_TOKENS = 1_500
 const STANDALONE_MS = 15_000
 const STANDALONE_TOKENS = 300
 const MARK = 12
-/** Before a question, that say what it means. */
+/** Limit of earlier questions that clarify the meaning of a question. */
 const QUESTIONS_MAX = 5
 
 export interface Asked {
@@ -34,12 +34,12 @@ interface Answer {
   readonly text: string
   /** Why there is no answer, or only its beginning. */ readonly error?: string
 }
-/** Control characters, except tabs and ends of lines. */
+/** Control characters, except tabs and line ends. */
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g
-/** Takes pieces of an answer as they are certain. */
+/** Receives parts of an answer as they become certain. */
 export type Say = (piece: string) => void
 
-/** An answer as it is written: marks taken out, addresses looked at. */
+/** An answer while it is written: marks are removed, addresses are checked. */
 class Written {
   readonly #filter: LinkFilter
   readonly #say: Say | undefined
@@ -72,7 +72,7 @@ export const makeAnswering = Effect.gen(function* () {
     ...(typeof model.fields.temperature === "number" ? { temperature: model.fields.temperature } : {})
   })
 
-  /** The question as it is understood without the earlier conversation; derived from its words if no model helps. */
+  /** The meaning of the question without the earlier conversation; derived from its words if no model helps. */
   const standalone = Effect.fnUntraced(function* (asked: Asked) {
     const { history, language, model, question } = asked
     if (history.length === 0) return question
@@ -115,7 +115,7 @@ export const makeAnswering = Effect.gen(function* () {
     return text === "" ? { text, error: "The model answered without a text." } : { text }
   })
 
-  /** `meant`: the question by itself. */
+  /** `meant`: the question's meaning without the conversation. */
   const answer = (
     asked: Asked,
     meant: string,

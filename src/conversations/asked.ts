@@ -1,16 +1,16 @@
-/** What a request says about a conversation, and what is wrong with it. Pure. */
+/** The parts of a request that concern a conversation, and what is wrong with them. Pure. */
 import { fail, type Field, invalid, ok, type Result, type SearchPlan } from "@dowser/engine-sdk"
 import { parseBounded, parseJson } from "@dowser/engine-sdk/documents"
 import { isObject } from "../http/json-fields.ts"
 
-/** Nothing for a text that is not JSON, or nested too deep: the search's own reader reports that. */
+/** Undefined for a text that is not JSON, or nested too deeply: the search's own parser reports that. */
 export const parsed = (text: string): unknown => {
   const read = parseBounded(text, undefined, parseJson)
   return typeof read === "object" ? read.value : undefined
 }
 
 export type Parameters = Readonly<Record<string, string>>
-/** Entries of a multi-search share one question and one answer. */
+/** Parameters common to a multi-search, whose entries share one question and one answer. */
 const SHARED = ["conversation", "conversation_id", "conversation_model_id", "conversation_stream"]
 const NOT_SEARCHED: ReadonlySet<string> = new Set([...SHARED, "use_cache"])
 
@@ -26,7 +26,7 @@ export interface Talking {
   readonly isStream: boolean
   readonly showsHistory: boolean
 }
-/** undefined for a search without a conversation. */
+/** Undefined for a search without a conversation. */
 export const talkingOf = (parameters: Parameters): Result<Talking | undefined> => {
   const { conversation, conversation_id = "", conversation_model_id = "", exclude_fields = "", q = "" } = parameters
   if (!isOn(conversation))
@@ -39,7 +39,7 @@ export const talkingOf = (parameters: Parameters): Result<Talking | undefined> =
     return fail(invalid("Conversation is enabled but no conversation model ID is provided.", "conversation_model_id"))
   if ((parameters.voice_query ?? "") !== "")
     return fail(invalid("Parameter `voice_query` cannot be used with `conversation`.", "voice_query"))
-  // No question: a search that lists, or one that reports what is missing itself.
+  // Without a question, the search lists documents, or itself reports what is missing.
   if (q.trim() === "" || q.trim() === "*") return ok(undefined)
   return ok({
     question: q.trim(),
@@ -57,7 +57,7 @@ const moved = (name: string, when: string): Result<never> =>
       name
     )
   )
-/** Parameters that a multi-search has only in its query string. */
+/** Rejects parameters that a multi-search may have only in its query string. */
 export const bodyProblem = (body: unknown, isTalking: boolean): Result<void> => {
   if (!isObject(body) || !Array.isArray(body.searches)) return ok(undefined)
   for (const entry of (body.searches as ReadonlyArray<unknown>).filter(isObject)) {
@@ -71,22 +71,22 @@ export const bodyProblem = (body: unknown, isTalking: boolean): Result<void> => 
     : ok(undefined)
 }
 
-/** What remains for the search itself; its answers are not cached. */
+/** The remaining parameters of the search itself, whose responses are not cached. */
 export const searchedOf = (shared: Parameters): Parameters =>
   Object.fromEntries(Object.entries(shared).filter(([name]) => !NOT_SEARCHED.has(name)))
 
-/** A collection that is searched, and by which fields. */
+/** A searched collection and its searched fields. */
 export interface Searched {
   readonly collection: string
   readonly parameters: Parameters
   readonly fields: ReadonlyArray<Field>
-  /** Restrictions of its caller. */ readonly filter?: NonNullable<SearchPlan["filter"]>
+  /** Restrictions of the caller. */ readonly filter?: NonNullable<SearchPlan["filter"]>
 }
 const namedIn = ({ fields, parameters }: Searched): ReadonlyArray<Field> => {
   const named = new Set((parameters.query_by ?? "").split(",").map((name) => name.trim()))
   return fields.filter(({ name }) => named.has(name))
 }
-/** Whether a search uses the meaning of a query: then it gets the whole question. */
+/** Whether a search uses the meaning of a query; if so, it gets the complete question. */
 export const goesByMeaning = (searched: Searched): boolean =>
   isOn(searched.parameters.nl_query) ||
   (searched.parameters.vector_query ?? "") !== "" ||

@@ -1,6 +1,6 @@
 /**
- * The beginning of a turn: which model, the earlier conversation and its owner, in which language; or why there is
- * none.
+ * Begins a turn: determines the model, the earlier conversation and its owner, and the language; or why there is no
+ * turn.
  */
 import { Effect } from "effect"
 import { EngineRefusal } from "../http/errors.ts"
@@ -16,16 +16,16 @@ import { roomFor } from "./prompt.ts"
 
 const LANGUAGES = ["en", "de", "es", "fr", "ru", "ar", "zh", "ja", "th"]
 const FALLBACK_LANGUAGE = "en"
-/** For ids made by others, such as another engine's: without characters that a filter would interpret. */
+/** Ids created elsewhere, such as by another engine: without characters that a filter would interpret. */
 const ANY_ID = /^[\w.:-]{1,100}$/
-/** As long as any mark of a prompt. */
+/** As long as the mark of any prompt. */
 const SOME_MARK = "x".repeat(12)
 const refusal = (message: string) => new EngineRefusal({ status: 400, message })
 
 /** A question that is about to be answered. */
 export interface Turn extends Asked {
   readonly talking: Talking
-  /** Id of its conversation; a new one if it begins one. "" if nothing is remembered. */
+  /** Id of its conversation, which is new for a first turn; "" if nothing is remembered. */
   readonly conversationId: string
 }
 export const makeBeginTurn = Effect.gen(function* () {
@@ -33,7 +33,7 @@ export const makeBeginTurn = Effect.gen(function* () {
   const history = yield* makeHistory
   const ids = yield* makeConversationIds
 
-  /** The earlier conversation; its owner is checked first. */
+  /** The earlier conversation, after its owner was checked. */
   const before = Effect.fnUntraced(function* ({ caller }: SearchRequest, model: Asked["model"], id: string) {
     const { organizationId, scope, sessionId } = caller
     const invalid = refusal("`conversation_id` is invalid.")

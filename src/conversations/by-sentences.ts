@@ -1,4 +1,4 @@
-/** Answers of `dowser/extractive`: sentences exactly as in documents, or that there is none. Pure. */
+/** Answers of `dowser/extractive`: sentences exactly as in documents, or a message that there are none. Pure. */
 import type { Source } from "../assistants/prompt/fence.ts"
 import { isInstruction } from "../assistants/extractive/hostile.ts"
 import { extract } from "../assistants/extractive/extract.ts"
@@ -6,13 +6,13 @@ import { type Terms, termsOf } from "../assistants/extractive/terms.ts"
 
 const THRESHOLD = 0.5
 const SOURCES_MAX = 3
-/** Per document, if it answers alone. */
+/** Limit per document, if only one document answers. */
 const SENTENCES_MAX = 2
-/** Between the scores of two documents that say the same much. */
+/** Scores of two documents that differ by less than this count as equal. */
 const AS_MUCH = 0.01
-/** For a title whose every word is asked for, beside what its document says. */
+/** Added to the document's score if every word of its title is in the question. */
 const NAMED = 0.5
-/** A word of the question that no document holds says most of what is missing. */
+/** Weight of a question's word that no document contains. */
 const ABSENT = 2
 
 const NOTHING: ReadonlyMap<string, string> = new Map([
@@ -23,7 +23,7 @@ const NOTHING: ReadonlyMap<string, string> = new Map([
 ])
 const NOTHING_FOUND = "I found nothing about this in the documents."
 
-/** A sentence that says no more of what is asked than those before it is not said. */
+/** Drops a sentence that covers no more of the question than those before it. */
 const withoutRepeats = (sentences: ReadonlyArray<string>, asked: ReadonlyArray<string>, terms: Terms) => {
   const left = new Set(asked)
   return sentences.filter((sentence, i) => {
@@ -33,12 +33,12 @@ const withoutRepeats = (sentences: ReadonlyArray<string>, asked: ReadonlyArray<s
 }
 
 interface Question {
-  /** As it was asked. */ readonly question: string
-  /** The question by itself, after the earlier conversation. */ readonly meant: string
+  /** As it was asked by the visitor. */ readonly question: string
+  /** The question's meaning without the earlier conversation. */ readonly meant: string
 }
 interface Found {
   readonly title: string
-  /** How much of the question the document covers, and how much of its title the question. */ readonly score: number
+  /** How well the document covers the question, plus a share for its title. */ readonly score: number
   readonly sentences: ReadonlyArray<string>
 }
 /** Sentences of one document, all of which its title describes. */
@@ -73,7 +73,7 @@ const saidOf = ({ sentences, title }: Found): string => {
   return title === "" || text.includes(title) || isInstruction(title) ? text : `${title}: ${text}`
 }
 
-/** The title of the document that an answer of these was taken from. */
+/** The title of the document from which such an answer was taken. */
 export const subjectOf = (answer: string): string | undefined => /^(.{2,200}?): /.exec(answer)?.[1]
 
 /**
@@ -81,7 +81,7 @@ export const subjectOf = (answer: string): string | undefined => /^(.{2,200}?): 
  */
 export const bySentences = (asked: Question, sources: ReadonlyArray<Source>, language: string): string => {
   const terms = termsOf(language)
-  // A question without words of its own is replaced by its meaning.
+  // A question without content words is replaced by its meaning.
   const question = terms.asked(asked.question).length === 0 ? { ...asked, question: asked.meant } : asked
   const held = new Set(sources.flatMap(({ text, title }) => terms.all(`${title}\n${text}`)))
   const found = sources

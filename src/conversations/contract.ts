@@ -1,4 +1,4 @@
-/** Conversation models. Full key. */
+/** Operations on conversation models. They require a full key. */
 import { Schema } from "effect"
 import { engineRefusal } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"

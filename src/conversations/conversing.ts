@@ -1,6 +1,6 @@
 /**
- * Searches that are answered in words (`conversation=true`). It wraps searches: what a key may not see is in no search
- * and so in no answer.
+ * Searches that are answered in words (`conversation=true`). It wraps searches: what a key may not see is in no
+ * search, and therefore in no answer.
  */
 import { Effect, Layer } from "effect"
 import { readSearch, resolveCollection } from "@dowser/engine-sdk/operations"
@@ -28,9 +28,9 @@ import { type Listener, makeEvents } from "./events.ts"
 import { seen } from "./known-words.ts"
 import { makeTakeTurn, type Searching } from "./take-turn.ts"
 
-/** Concurrent answers of one process. */
+/** Limit of an organization's concurrent answers in one process. */
 const AT_ONCE_MAX = 400,
-  /** Visitors leave room for the organization itself. */ OF_VISITORS_MAX = 320,
+  /** Limit for visitors, which leaves room for the organization itself. */ OF_VISITORS_MAX = 320,
   OF_SESSION_MAX = 5
 const RETRY_AFTER_S = 5
 const placesOf = ({ organizationId, scope, sessionId }: Caller): Places => [
@@ -44,7 +44,7 @@ const placesOf = ({ organizationId, scope, sessionId }: Caller): Places => [
 ]
 const refusal = (message: string) => new EngineRefusal({ status: 400, message })
 
-/** One answer, whole or while it is written, among those in progress. */
+/** Produces one answer, complete or streamed, within the limits of concurrent answers. */
 const makeConversing = Effect.gen(function* () {
   const begin = yield* makeBeginTurn
   const take = yield* makeTakeTurn
@@ -52,7 +52,7 @@ const makeConversing = Effect.gen(function* () {
 
   const open = new OpenPlaces()
 
-  /** One of the answers in progress. */
+  /** Counts as one of the concurrent answers while it runs. */
   const placed = <A, E>(places: Places, answer: Effect.Effect<A, E>): Effect.Effect<A, E | Throttled> =>
     Effect.suspend((): Effect.Effect<A, E | Throttled> =>
       open.take(places)
@@ -83,7 +83,7 @@ const make = Effect.gen(function* () {
   const embeddedOf = ({ caller }: SearchRequest): Parameters =>
     Object.fromEntries(Object.entries(caller.embedded ?? {}).map(([name, value]) => [name, String(value)]))
 
-  /** The parameters of a search as it will be made; undefined where it has something to say first. */
+  /** The parameters of a search as it will run; undefined if the search would be refused. */
   const merged = (request: SearchRequest, name: string) => {
     const { caller } = request
     const context = contextOf(caller.organizationId)
@@ -110,7 +110,7 @@ const make = Effect.gen(function* () {
       })
     })
 
-  /** What the entries of a body search, as far as it is known beforehand. */
+  /** What the entries of a body search, as far as known beforehand. */
   const searchedIn = ({ caller }: SearchRequest, shared: Parameters, body: unknown): ReadonlyArray<Searched> => {
     const context = contextOf(caller.organizationId)
     return listIn(body, "searches")

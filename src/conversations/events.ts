@@ -1,32 +1,32 @@
 /**
- * A conversation as server-sent events: pieces of the answer, then the whole answer, then `[DONE]`. A failure before
- * the first piece fails the request; a client that leaves ends the work.
+ * A conversation as server-sent events: parts of the answer, then the complete answer, then `[DONE]`. A failure
+ * before the first part fails the request; if the client disconnects, the work ends.
  */
 import { Deferred, Effect, Fiber, FiberSet } from "effect"
 import { Readable } from "node:stream"
 import type { Say } from "./answering.ts"
 
-/** An empty piece: clients of the engine parse every line, so a comment is not possible. */
+/** Pings are empty parts: clients of the engine parse every line, so a comment is not possible. */
 const PING_MS = 15_000
 
 export interface Listener {
-  /** From here on the status is sent. */ readonly begin: Effect.Effect<void>
+  /** The status has been sent from here on. */ readonly begin: Effect.Effect<void>
   readonly say: (conversationId: string) => Say
-  /** Completes when the client is gone. */ readonly left: Effect.Effect<void>
+  /** Completes when the client disconnects. */ readonly left: Effect.Effect<void>
 }
 const dataOf = (text: string): string => `data: ${text}\n\n`
 
 export const makeEvents = Effect.gen(function* () {
-  // The program stops the work with itself, which gives back what was reserved for it.
+  // The work is stopped when the program stops, which gives back what was reserved for it.
   const fork = yield* FiberSet.makeRuntime<never>()
-  /** `work` answers the whole as JSON text. */
+  /** `work` returns the complete response as JSON text. */
   return Effect.fnUntraced(function* <E>(work: (listener: Listener) => Effect.Effect<string, E>) {
     const begun = yield* Deferred.make<void, E>()
     const left = yield* Deferred.make<void>()
     let conversation = ""
     const events = new Readable({
       read() {
-        // Pieces are pushed as they are written; a model's answer is bounded.
+        // Parts are pushed as they are written, without backpressure, because a model's answer is limited in size.
       },
       destroy(error, end) {
         Deferred.doneUnsafe(left, Effect.void)

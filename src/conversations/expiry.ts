@@ -1,13 +1,13 @@
 /**
- * Messages whose model's `ttl` has passed leave their collection, some minutes later. Every process looks; messages
- * that another one removed are simply gone. Reads do not wait for it.
+ * Removes messages older than their model's `ttl` from their collection, some minutes late. Every process checks;
+ * messages that another one removed no longer exist. Reads do not rely on this.
  */
 import { Cause, Effect, Layer } from "effect"
 import { makeHistory } from "./history.ts"
 import { ConversationModels } from "./models.ts"
 
 const EVERY_MS = 300_000
-/** Between two models: searches go first. */
+/** Pause between two models, so that searches run first. */
 const PAUSE_MS = 20
 
 export const layerExpiry = Layer.effectDiscard(

@@ -1,6 +1,6 @@
 /**
- * The history, in the collection that a model names: a document for each question and one for each answer, owned by the
- * organization like any other. Messages are removed when the model's `ttl` has passed, and are not read from then on.
+ * The history, in the collection that a model names: a document for each question and one for each answer, owned by
+ * the organization like any other. Messages older than the model's `ttl` are no longer read, and are removed.
  */
 import { parseJson } from "@dowser/engine-sdk/documents"
 import { deleteDocuments, resolveCollection, search } from "@dowser/engine-sdk/operations"
@@ -17,7 +17,7 @@ export interface Message {
   readonly text: string
   /** Unix seconds. */ readonly at_s: number
 }
-/** Newest of a conversation; older ones are neither read nor shown. */
+/** Limit of a conversation's newest messages; older ones are neither read nor shown. */
 const MESSAGES_MAX = 100
 const EXPIRED_PAGE = "500"
 
@@ -50,12 +50,12 @@ export const makeHistory = Effect.gen(function* () {
   const identifiers = yield* Identifiers
   const collectionOf = (organizationId: string, name: string) => resolveCollection(contextOf(organizationId), name)
 
-  /** Why a collection holds no histories. */
+  /** Why a collection cannot hold histories. */
   const problem = (organizationId: string, name: string): string | undefined => {
     const collection = collectionOf(organizationId, name)
     return collection === undefined ? "Collection not found" : schemaProblem(collection)
   }
-  /** Oldest first; fails with a sentence. `conversationId` holds nothing that a filter reads. */
+  /** Oldest first; fails with a message. `conversationId` must not contain anything that a filter interprets. */
   const read = Effect.fnUntraced(function* (organizationId: string, model: LanguageModel, conversationId: string) {
     const name = historyOf(model)
     if (name === undefined) return []
@@ -78,7 +78,7 @@ export const makeHistory = Effect.gen(function* () {
       .toSorted((a, b) => a.at_s - b.at_s || (a.id < b.id ? -1 : 1))
       .map(({ at_s, role, text }): Message => ({ at_s, role, text }))
   })
-  /** Both of a turn, or a message that says why not. */
+  /** Adds both messages of a turn; returns a message if that fails. */
   const append = Effect.fnUntraced(function* (
     organizationId: string,
     model: LanguageModel,
@@ -106,7 +106,7 @@ export const makeHistory = Effect.gen(function* () {
     if (!written.ok) return yield* Effect.fail(sentenceOf(written.error))
     for (const { result } of written.value) if (!result.ok) return yield* Effect.fail(sentenceOf(result.error))
   })
-  /** Removes what a model's `ttl` is over for. */
+  /** Removes messages older than the model's `ttl`. */
   const expire = Effect.fnUntraced(function* (organizationId: string, model: LanguageModel) {
     const collection = collectionOf(organizationId, historyOf(model) ?? "")
     if (collection === undefined || schemaProblem(collection) !== undefined) return

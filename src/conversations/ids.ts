@@ -1,6 +1,6 @@
 /**
- * Ids of conversations, `cnv_` and a ULID: the last 40 of its random bits identify the session that began it, so that
- * no other session continues it, whichever process is asked and whatever else is in the history's collection.
+ * Ids of conversations, `cnv_` and a ULID whose last 40 random bits identify the session that began it. So no other
+ * session can continue it, in any process and whatever else is in the history's collection.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Effect } from "effect"
@@ -11,7 +11,7 @@ const OURS = /^cnv_[0-9A-HJKMNP-TV-Z]{26}$/
 const CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 const MARK = 8
 
-/** The installation's secret of fingerprints, the same in every process. */
+/** The installation's secret for fingerprints, the same in every process. */
 const readSecret = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ value: Uint8Array }>`SELECT value FROM stream_settings WHERE name = 'fingerprint_key'`
@@ -33,7 +33,7 @@ export const makeConversationIds = Effect.gen(function* () {
         return stem + markOf(organizationId, sessionId, stem)
       }),
     isOurs: (id: string): boolean => OURS.test(id),
-    /** For an id that we made. */
+    /** Checks an id that we created. */
     isOf: (id: string, organizationId: string, sessionId: string | undefined): boolean =>
       timingSafeEqual(Buffer.from(id.slice(-MARK)), Buffer.from(markOf(organizationId, sessionId, id.slice(0, -MARK))))
   }

@@ -1,4 +1,4 @@
-/** Which words of a question occur in the searched collections, as far as the caller sees them. */
+/** Which words of a question occur in the searched collections, in what the caller may see. */
 import { Effect } from "effect"
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { type OperationContext, Reach } from "@dowser/engine-sdk/operations"
@@ -18,7 +18,7 @@ export const seen = (
 ): Searched => {
   const { fields, name } = collection.schema
   const forced = new Reach(context, restrictionsOf(caller)).forcedFilter(collection)
-  // A filter that cannot be applied refuses the search.
+  // If a filter cannot be applied, the search itself is refused.
   return {
     collection: name,
     parameters,
@@ -27,8 +27,8 @@ export const seen = (
   }
 }
 /**
- * Words of a question that occur in some searched collection: a word that occurs nowhere finds nothing. All words if
- * none occurs, or if the engine cannot say.
+ * Words of a question that occur in some searched collection, because a word that occurs nowhere finds nothing. All
+ * words if none occurs, or if the engine cannot tell.
  */
 export const makeKnownWords = Effect.map(makeContexts, (contextOf) =>
   Effect.fnUntraced(function* ({ language, organizationId }: Turn, meant: string, searched: ReadonlyArray<Searched>) {

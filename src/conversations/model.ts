@@ -1,4 +1,4 @@
-/** Conversation models as the wire spells them, and how each is asked by the port. Pure. */
+/** Conversation models in wire format, and how each is addressed through the port. Pure. */
 import { apiKeyOf, type LanguageModel, type ModelShape, textField } from "../language-models/model.ts"
 import {
   accountId,
@@ -15,7 +15,7 @@ import {
 } from "../language-models/properties.ts"
 import type { GeneratorModel } from "../ports/generator/generator.ts"
 
-/** The model of this program, by which searches may name it without storing one. */
+/** This program's own model, which searches may name without storing one. */
 export const EXTRACTIVE = "dowser/extractive"
 const TTL_MAX_S = 10 * 366 * 86_400
 const COLLECTION_MAX = 255
@@ -54,7 +54,7 @@ export const conversationModelShape: ModelShape = {
 }
 
 const CHAT = "/chat/completions"
-/** Several providers speak the same interface at other addresses, with other headers. */
+/** Several providers offer the same interface at other addresses, with other headers. */
 export const generatorOf = (model: LanguageModel): GeneratorModel => {
   const { name, provider } = model
   const key = apiKeyOf(model)

@@ -8,10 +8,10 @@ import { historyOf, makeHistory } from "./history.ts"
 import { conversationModelShape, EXTRACTIVE, generatorOf } from "./model.ts"
 
 const TRIAL_MS = 15_000
-/** Models that think before they write need some for that. */
+/** Enough for models that think before they write. */
 const TRIAL_TOKENS = 200
 
-/** Searches name it although nothing is stored; it remembers nothing. */
+/** Searches name it although it is not stored; it remembers no conversations. */
 const builtIn: LanguageModel = {
   id: EXTRACTIVE,
   provider: "dowser",
@@ -54,7 +54,7 @@ const make = Effect.gen(function* () {
 export class ConversationModels extends Context.Service<
   ConversationModels,
   StoredModels & {
-    /** As a search names it, including the built-in one. */
+    /** The model that a search names, including the built-in one. */
     readonly named: (organizationId: string, id: string) => LanguageModel | undefined
   }
 >()("dowser/conversations/ConversationModels") {

@@ -1,5 +1,5 @@
 /**
- * The prompt: how to answer, the earlier conversation, the documents behind their fences, the question; all within the
+ * The prompt: how to answer, the earlier conversation, the documents between fences, and the question, all within the
  * model's `max_bytes`. Pure; `mark` is random, different for each prompt.
  */
 import { fail, ok, type Result } from "@dowser/engine-sdk"
@@ -10,15 +10,15 @@ import type { Message } from "./history.ts"
 
 const RULES =
   "You answer the question of a visitor from the sources that come with it, and from nothing else. Where they do not hold the answer, say so. Answer in the language of the question, in a few sentences, without markup. Write no address that does not stand in a source."
-/** Share of the remainder for the earlier conversation. */
+/** Share of the remaining bytes for the earlier conversation. */
 const HISTORY_SHARE = 0.25
-/** A source that is cut is worth it from here. */
+/** A cut source is useful only from this length on. */
 const CUT_MIN = 200
 const bytesOf = (text: string): number => Buffer.byteLength(text)
 
 const systemOf = (model: LanguageModel, mark: string): string =>
   [RULES, fenceRules(mark), textField(model, "system_prompt") ?? ""].filter((part) => part !== "").join("\n")
-/** The newest that fit, oldest first; a turn is included whole or not at all. */
+/** The newest messages that fit, oldest first; a turn is included completely or not at all. */
 const recent = (history: ReadonlyArray<Message>, bytes_max: number): ReadonlyArray<GeneratorMessage> => {
   let left = bytes_max
   let from = history.length
@@ -31,7 +31,7 @@ const recent = (history: ReadonlyArray<Message>, bytes_max: number): ReadonlyArr
   const begin = told.findIndex(({ role }) => role === "user")
   return begin < 0 ? [] : told.slice(begin).map(({ role, text }) => ({ role, content: text }))
 }
-/** The first that fit; the last of them may be cut. */
+/** The first sources that fit; the last of them may be cut. */
 const fitting = (sources: ReadonlyArray<Source>, mark: string, bytes_max: number): ReadonlyArray<Source> => {
   const told: Array<Source> = []
   let left = bytes_max
@@ -39,7 +39,7 @@ const fitting = (sources: ReadonlyArray<Source>, mark: string, bytes_max: number
     const bytes = bytesOf(fenced([source], mark)) + 1
     if (bytes <= left) told.push(source)
     else {
-      // A character is at most four bytes, and so is a space behind its mark.
+      // A character takes at most four bytes, and so does a space with its mark.
       const room = Math.floor((left - bytesOf(fenced([{ ...source, text: "" }], mark))) / 4)
       if (room >= CUT_MIN) told.push({ ...source, text: source.text.slice(0, room).toWellFormed() })
       break
@@ -61,7 +61,7 @@ interface Asked {
 const leftOf = (model: LanguageModel, { mark, question }: Asked): number =>
   Number(model.fields.max_bytes) - bytesOf(systemOf(model, mark)) - bytesOf(question)
 
-/** Whether there is room for a question at all; the bytes a model needs beside it. */
+/** Whether there is room for a question at all; if not, the bytes that a model needs besides the question. */
 export const roomFor = (model: LanguageModel, question: string, mark: string): Result<void, number> =>
   leftOf(model, { question, history: [], mark }) < 0 ? fail(bytesOf(systemOf(model, mark))) : ok(undefined)
 
@@ -99,7 +99,7 @@ export const standalonePromptOf = (
   ]
 }
 const QUESTION_MAX = 500
-/** undefined where a model's text is no question. */
+/** Undefined if a model's text is not a question. */
 export const standaloneIn = (text: string): string | undefined => {
   const line = text
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")

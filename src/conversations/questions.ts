@@ -1,17 +1,17 @@
 /**
- * A question without a model: what it means by itself after the earlier conversation, and which of its words documents
- * contain. Pure.
+ * Interprets a question without a model: its meaning after the earlier conversation, and its words to look up in
+ * documents. Pure.
  */
 import { type Terms, termsOf } from "../assistants/extractive/terms.ts"
 
-/** Words of the previous question that complete a short one. */
+/** Limit of words from the previous question that complete a short one. */
 const BEFORE_MAX = 12
-/** A question is a follow-up if it has fewer words of its own, or a word that refers back. */
+/** A question is a follow-up if it has fewer content words, or a word that refers back. */
 const WHOLE_FROM = 2
 const SAID_BEFORE =
   /^\s*(?:and|und|y|et|и)\b|(?:^|[\s¿¡'’])(?:it|its|they|them|that|those|these|this|one|ones|er|es|sie|ihn|ihm|dessen|deren|diese[rsnm]?|él|ella|ellos|ellas|eso|ese|esa|esos|esas|lo|le|su|sus|il|elle|ils|elles|celui|celle|ceux|он|она|оно|они|его|её|их|этот|эта|это|эти)(?=$|[\s?!.,])/iu
 
-/** The words, as they were written, that are no words of any question. */
+/** The words, as written, that are more than question words. */
 const toldWords = (question: string, terms: Terms): ReadonlyArray<string> =>
   question
     .replace(/[¿¡?!"“”«»]/g, " ")
@@ -30,7 +30,7 @@ export const standaloneByWords = (question: string, before: string, language: st
   return added.length === 0 ? question : `${added.slice(0, BEFORE_MAX).join(" ")} ${question}`
 }
 
-/** The words to look up: without those that only form a question, each as it was written. */
+/** The words to look up, as written, without those that only form a question. */
 export const searchedWords = (question: string, language: string): ReadonlyArray<string> =>
-  // Languages that put no space between words are cut where they are searched.
+  // Languages without spaces between words are segmented by the search.
   /^(?:zh|ja|th)$/.test(language) ? [] : toldWords(question, termsOf(language))

@@ -11,7 +11,7 @@ export const room = defineRoom({
   name: "conversations",
   routes,
   layer: Layer.provideMerge(Layer.mergeAll(layerConversations, layerExpiry), ConversationModels.layer),
-  // The engine also checks what a model is stored with, a collection for its history.
+  // The engine also validates the settings stored with a model, such as a collection for its history.
   engineGroups: ["conversation models"],
   groups: { "conversation models": "Models that answer searches in words." },
   reaches: {

@@ -1,6 +1,6 @@
 /**
  * The documents of an answer in the form from which answers are written: their fields as texts, without vectors,
- * invisible characters, and sentences that address a model. Pure.
+ * invisible characters, or sentences that address a model. Pure.
  */
 import { isInstruction, plainText } from "../assistants/extractive/hostile.ts"
 import type { Source } from "../assistants/prompt/fence.ts"
@@ -10,7 +10,7 @@ const SOURCES_MAX = 50
 const TEXT_MAX = 8_000
 const FIELDS_MAX = 60
 const DEPTH_MAX = 3
-/** Longer lists of numbers are vectors. */
+/** Longer lists of numbers are treated as vectors. */
 const NUMBERS_MAX = 8
 const TITLE_MAX = 300
 const TITLES = ["title", "name", "headline", "label"]
@@ -21,7 +21,7 @@ const isScalar = (value: unknown): boolean =>
   typeof value === "number" ||
   typeof value === "bigint" ||
   typeof value === "boolean"
-/** Good enough: a wrongly cut sentence is left out together with its neighbour. */
+/** Accurate enough: a wrongly split sentence is only omitted together with its neighbour. */
 const SENTENCE_END = /(?<=[.!?…])\s+|\n|(?<=[。！？])/u
 const readable = (text: string): string => {
   const plain = plainText(text.slice(0, TEXT_MAX)).trim()
@@ -47,10 +47,10 @@ const linesOf = (name: string, value: unknown, depth: number): ReadonlyArray<Lin
   if (!isObject(value) || depth >= DEPTH_MAX) return []
   return Object.entries(value).flatMap(([part, inner]) => linesOf(`${name}.${part}`, inner, depth + 1))
 }
-/** For people: `is_new` is "is new", `size.width` is "size width". */
+/** For readers: `is_new` becomes "is new", `size.width` becomes "size width". */
 const spoken = (name: string): string => name.replace(/[_.]+/g, " ").trim()
 
-/** A sentence ends with its line, or a title would run into what follows. */
+/** A line end also ends a sentence; otherwise a title would merge with the text after it. */
 const sourceOf = (document: Readonly<Record<string, unknown>>, n: number): Source => {
   const members = Object.entries(document)
   const texts = new Set(members.flatMap(([name, value]) => (typeof value === "string" ? [name] : [])))
@@ -71,7 +71,7 @@ const documentsOf = (answer: unknown): ReadonlyArray<Readonly<Record<string, unk
   [...listIn(answer, "hits"), ...listIn(answer, "grouped_hits").flatMap((group) => listIn(group, "hits"))].flatMap(
     (hit) => (isObject(hit) && isObject(hit.document) ? [hit.document] : [])
   )
-/** Of one search or several, interleaved by rank. */
+/** From one search or several, interleaved by rank. */
 export const sourcesOf = (answers: ReadonlyArray<unknown>): ReadonlyArray<Source> => {
   const lists = answers.map(documentsOf)
   const longest = Math.max(0, ...lists.map((list) => list.length))

@@ -1,6 +1,6 @@
 /**
- * One turn, from its question to its answer's text: what it means by itself, the search as for anybody, an answer from
- * what was found, and both in the history. Nothing that fails after the search fails the request.
+ * One turn, from its question to its answer's text: the question's meaning without the conversation, a normal search,
+ * an answer from its hits, and both messages in the history. No failure after the search fails the request.
  */
 import { Clock, Effect } from "effect"
 import { isObject, listIn } from "../http/json-fields.ts"
@@ -14,12 +14,12 @@ import { makeHistory, type Message, ttlOf } from "./history.ts"
 import { makeKnownWords } from "./known-words.ts"
 import { sourcesOf } from "./sources.ts"
 
-/** A question searched by its words: a document that lacks some may still match the words at either end. */
+/** For a question searched by its words: a document that lacks some may still match the words at either end. */
 const DROP_MODE = "both_sides:20"
 
 export interface Searching<E> {
   readonly request: SearchRequest
-  /** Merged, as far as they are known before. */ readonly parameters: Parameters
+  /** Merged, as far as known beforehand. */ readonly parameters: Parameters
   readonly searched: ReadonlyArray<Searched>
   readonly run: (request: SearchRequest) => Effect.Effect<SearchAnswer, E>
 }
@@ -30,7 +30,7 @@ export const makeTakeTurn = Effect.gen(function* () {
   const { answer, standalone } = yield* makeAnswering
   const known = yield* makeKnownWords
 
-  /** Writes both messages to the history, or returns why not. */
+  /** Writes both messages to the history, or returns the reason why it could not. */
   const remembered = Effect.fnUntraced(function* (turn: Turn, messages: ReadonlyArray<Message>) {
     const { conversationId, model, organizationId } = turn
     if (conversationId === "") return undefined
@@ -89,7 +89,7 @@ export const makeTakeTurn = Effect.gen(function* () {
     const said = yield* Effect.raceFirst(asked, left)
     const member = JSON.stringify(yield* memberOf(turn, said))
     const text = `${found.text.slice(0, -1)},"conversation":${member}}`
-    // Words that somebody read are paid, also where they are the beginning alone.
+    // Words that the client received are charged, even if they are only the beginning.
     const isPaid = said.error === undefined || isWritten
     return [{ ...found, text }, isPaid ? 1 : 0] as const
   })

@@ -92,7 +92,7 @@ export const getFigures = operation({
     add_to_carts: Schema.Int,
     purchases: Schema.Int,
     revenue: Schema.Number,
-    /** The latest feed that was imported into the shop, or is. */
+    /** The latest feed imported, or being imported, into the shop. */
     feed: Schema.optionalKey(
       Schema.Struct({
         name: Schema.String,

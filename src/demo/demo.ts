@@ -1,6 +1,6 @@
 /**
- * The demo shop: its organization and collection, the key its page uses, and the figures its strip shows. The page's
- * key is created anew at every start and the previous one revoked, because no key is kept in plain text.
+ * The demo shop: its organization and collection, the key of its page, and the figures in its strip. The page's key
+ * is created at every start and the previous one revoked, because no key is stored in plain text.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -18,7 +18,7 @@ interface Shop {
   readonly models: DemoModels
 }
 
-/** What the strip on the page shows: the last 24 hours. */
+/** Figures in the page's strip, over the last 24 hours. */
 interface Figures {
   readonly searches: number
   readonly clicks: number
@@ -36,7 +36,7 @@ interface Figures {
   }
 }
 
-/** What a data folder remembers of its demo. */
+/** What a data folder stores about its demo. */
 interface DemoRecord {
   readonly organization_id: string
   readonly collection: string
@@ -63,7 +63,7 @@ export const writeDemoRecord = (file: string, record: DemoRecord): void => {
 export class Demo extends Context.Service<
   Demo,
   {
-    /** undefined until opened, and for ever without a demo. */ readonly shop: () => Shop | undefined
+    /** Undefined until opened, and always without a demo. */ readonly shop: () => Shop | undefined
     readonly open: (organizationId: string, collection: string) => Effect.Effect<Shop>
     readonly figures: (shop: Shop) => Effect.Effect<Figures>
     /** Starts indexing the shop's pictures, unless that has begun, and returns the progress. */

@@ -1,4 +1,4 @@
-/** What the demo shop answers, in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/** Descriptions of the demo shop's operations, each with a request that succeeds (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 
 export const described = {

@@ -1,6 +1,6 @@
 /**
- * The shop's pictures as a collection of its own, which searches by a picture use. It is created when a visitor first
- * wants one: indexing a picture takes some ten milliseconds of a core, and most demos never need it.
+ * The shop's pictures as a separate collection, for searches by picture. It is created when a visitor first needs it:
+ * indexing a picture takes some ten milliseconds of a core, and most demos never need it.
  */
 import { createCollection } from "@dowser/engine-sdk/operations"
 import type { Document, Result } from "@dowser/engine-sdk"
@@ -10,19 +10,19 @@ import { ImageEmbedder } from "../ports/image-embedder/image-embedder.ts"
 import { Engine } from "../ports/engine/engine.ts"
 import { drawnFrom, SHOWS } from "./pictures.ts"
 
-/** The collection, by that of the products. */
+/** Name of the picture collection, from that of the products. */
 export const looksOf = (collection: string): string => `${collection}_pictures`
 
-/** What a visitor waits for: `done` of `total` products can be found by a picture. */
+/** Progress for a waiting visitor: `done` of `total` products can be found by picture. */
 export interface Looked {
   readonly status: "working" | "ready" | "failed"
   readonly done: number
   readonly total: number
 }
 
-/** Documents of a write: half a second of the process that looks at pictures. */
+/** Documents per write: half a second of the process that analyses pictures. */
 const PAGE = 32
-/** Pixels of a side. A picture is recognized from 70 % of its size on, and the page shows 160. */
+/** Pixels per side. A picture is recognized from 70 % of its size on, and the page shows 160. */
 const SIDE = 128
 const RETRY_MS = 1_000
 const RETRIES_MAX = 60
@@ -42,14 +42,14 @@ const schemaOf = (name: string, model_name: string) => ({
     { name: "look", type: "float[]", optional: true, embed: { from: ["picture"], model_config: { model_name } } }
   ]
 })
-/** With its picture, drawn in some 3 ms. */
+/** A product with its picture, which takes some 3 ms to draw. */
 const withPicture = (product: Document): Document => {
   const { category, id, in_stock, list_price, price, rating, title } = product
   const picture = drawnFrom(String(id), product, SIDE).toString("base64")
   return { id, title, category, price, list_price, rating, in_stock, picture }
 }
 
-/** Writes products with their pictures; refused ones are retried. */
+/** Writes products with their pictures; refused documents are retried. */
 const makeWritten = Effect.map(Engine, (engine) =>
   Effect.fnUntraced(function* (organizationId: string, into: string, documents: ReadonlyArray<Document>) {
     let left = documents
@@ -108,7 +108,7 @@ const makeFill = Effect.gen(function* () {
       for (const product of yield* read(organizationId, collection, missing, [...CARD, ...SHOWS])) {
         if (product === undefined) continue
         documents.push(withPicture(product))
-        // The thread has as long for others in between.
+        // Leaves the thread to others for about as long.
         yield* Effect.sleep(3)
       }
       yield* written(organizationId, into, documents)
@@ -124,7 +124,7 @@ export const makeLooks = Effect.gen(function* () {
   const scope = yield* Scope.Scope
   const fill = yield* makeFill
   const states = new Map<string, Looked>()
-  /** The progress; the first call begins, and a call after a failure begins again. */
+  /** Returns the progress; the first call starts indexing, and a call after a failure restarts it. */
   return Effect.fnUntraced(function* (organizationId: string, collection: string) {
     const known = states.get(collection)
     if (known !== undefined && known.status !== "failed") return known

@@ -1,4 +1,4 @@
-/** What the demo shop's product pages need: three models, created if they are missing. */
+/** The three models for the demo shop's product pages, created if they are missing. */
 import { Effect } from "effect"
 import { RecommendationModels } from "../recommendation-models/models.ts"
 

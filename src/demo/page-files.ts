@@ -1,6 +1,6 @@
 /**
- * The demo page and its widgets, read once at start and kept compressed. The widgets are the ecosystem's own bundles
- * from their packages, served from here: the page needs no external address.
+ * The demo page and its widgets, read once at start and stored compressed. The widgets are bundles from their own
+ * packages, served from here, so that the page needs no external address.
  */
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"

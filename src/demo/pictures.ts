@@ -12,11 +12,11 @@ export interface ProductPicture {
   readonly png: Buffer
   readonly etag: string
 }
-/** Pixels of a side; drawing takes some 4 ms. */
+/** Pixels per side; drawing takes some 4 ms. */
 const SIDE = 160
-/** About a thousand. */
+/** Enough for about a thousand pictures. */
 const CACHE_BYTES = 12_000_000
-/** Several pages of results. */
+/** Enough for several pages of results. */
 const WAITING_MAX = 200
 const tooMany = new Throttled({
   message: "Too many pictures are being drawn.",
@@ -27,7 +27,7 @@ const tooMany = new Throttled({
 export const SHOWS = ["id", "model_id", "title", "category", "color", "attributes"]
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
-/** A png. */
+/** Returns a PNG. */
 export const drawnFrom = (
   id: string,
   { attributes, category, color, model_id, title }: Document,
@@ -55,8 +55,8 @@ const drawn = (id: string, document: Document): ProductPicture => {
 }
 
 /**
- * Anybody may request pictures, and no rate counts it: one is drawn at a time, the thread serves others for as long in
- * between, and the queue is bounded.
+ * Anybody may request pictures, and no rate limit applies: one picture is drawn at a time, the thread then serves
+ * others for as long, and the queue is limited.
  */
 export const makePictures = Effect.gen(function* () {
   const engine = yield* Engine

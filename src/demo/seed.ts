@@ -1,7 +1,6 @@
 /**
  * Fills the demo shop: a generated catalogue through the import operation, a few search rules, and a day of visitors
- * through the same door as any shop's events. Running it again after an interruption changes nothing that was already
- * there.
+ * through the public events API. Running it again after an interruption does not change existing data.
  */
 import {
   createCollection,
@@ -21,7 +20,7 @@ interface SeedOptions {
   readonly organizationId: string
   readonly collection: string
   readonly products: number
-  /** Called often; `done` of `total` of the named part. */ readonly report: (
+  /** Called often, with `done` of `total` for the named part. */ readonly report: (
     part: "products" | "events",
     done: number,
     total: number
@@ -67,7 +66,7 @@ const importAll = async (
   }
 }
 
-/** How a merchandiser would begin: the best-known headphones first, and a banner beside them. */
+/** Rules as a merchandiser might begin: the best-known headphones first, with a banner. */
 const rulesOf = (products: ReadonlyArray<Product>) => {
   const best = products
     .filter(({ stock, title }) => stock > 0 && /headphones/i.test(title))
@@ -87,7 +86,7 @@ const rulesOf = (products: ReadonlyArray<Product>) => {
 }
 
 const FEED_PRODUCTS = 500
-/** What a supplier would send each night: some of the shop's products, as a feed whose job can be watched. */
+/** Like a supplier's nightly feed: some of the shop's products, as a feed whose job can be observed. */
 export const startDemoFeed = Effect.fn("startDemoFeed")(function* (
   organizationId: string,
   collection: string,

@@ -1,6 +1,6 @@
 /**
- * What the demo shop's owner published: the profile that the page searches with, over a policy of how words are
- * compared. Created if missing, also in shops seeded before profiles existed.
+ * The published configuration of the demo shop: the profile that the page searches with, over a policy for comparing
+ * words. Created if missing, also in shops seeded before profiles existed.
  */
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"

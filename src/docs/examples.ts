@@ -1,4 +1,4 @@
-/** The documents, their page and the guide in words, and a request of each that succeeds (`src/http/operation.ts`). */
+/** Descriptions of the documents, their page and the guide, each with a working request (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 
 export const described = {

@@ -1,7 +1,7 @@
 /**
- * The API reference: a page of ours around Swagger UI, all of it from this installation. The viewer comes from its npm
- * package and is read when somebody first asks for it, so that a start does not pay for its 2 MB. The style and the
- * script of the guide's pages are served beside it.
+ * The API reference: our own page around Swagger UI, served entirely by this installation. The viewer comes from its
+ * npm package and is read on the first request, so that a start does not wait for its 2 MB. The style and the script
+ * of the guide's pages are served with it.
  */
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI documents of each plane and the reference page that shows them, generated from the list of operations,
- * and the guide beside them.
+ * The OpenAPI documents of each plane and the reference page that shows them, generated from the list of operations;
+ * also the guide.
  */
 import type { IncomingHttpHeaders } from "node:http"
 import { Effect } from "effect"
@@ -54,7 +54,7 @@ export const apiDocuments = (
   return { gateway, tenant }
 }
 
-/** Both texts are made once, at start; the guide reads them when somebody asks for its first page. */
+/** Both texts are generated once, at start; the guide reads them when its first page is requested. */
 export const documents = (
   implemented: ReadonlyArray<Implemented>,
   { groups }: Pick<DocumentOptions, "groups">

@@ -1,4 +1,4 @@
-/** Vectors of texts. */
+/** Operations on vectors of texts. */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
 import { aiErrors } from "../metering/errors.ts"

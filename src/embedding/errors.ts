@@ -1,4 +1,4 @@
-/** Why there are no vectors. */
+/** Reasons why there are no vectors. */
 import { Schema } from "effect"
 
 /** The model is not installed; `setting` says what to do about it. */
@@ -7,13 +7,13 @@ export class ModelNotInstalled extends Schema.TaggedError<ModelNotInstalled>()(
   { message: Schema.String, setting: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** It is being installed or loaded, or its queue is full. */
+/** The model is being installed or loaded, or its queue is full. */
 export class ModelBusy extends Schema.TaggedError<ModelBusy>()(
   "ModelBusy",
   { message: Schema.String, retry_after_s: Schema.Int },
   { httpApiStatus: 503 }
 ) {}
-/** The model, or the server that runs it, did not do what it was asked. */
+/** The model, or the server that runs it, failed. */
 export class ModelFailed extends Schema.TaggedError<ModelFailed>()(
   "ModelFailed",
   { message: Schema.String },

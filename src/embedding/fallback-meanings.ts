@@ -1,8 +1,8 @@
 /**
- * The meaning of a query for a search that found nothing (`zero_hits_fallback: "semantic"`): the vector to search near,
- * by the collection's first text embedding field that the caller sees whole, or by the vectors beside its schema. The
- * search waits for it like for a part of its own: a moment at most. Without a vector, for whatever reason, nothing is
- * found, as without the fallback.
+ * The meaning of a query for a search that found nothing (`zero_hits_fallback: "semantic"`): the vector to search
+ * near, from the collection's first text embedding field whose sources the caller sees completely, or from the
+ * vectors outside its schema. The search waits for it only for a moment. Without a vector, for whatever reason,
+ * nothing is found, as without the fallback.
  */
 import { Context, Effect, Layer, Option, Semaphore } from "effect"
 import { type EmbeddingField, embeddingFieldsOf, embedQuery } from "@dowser/engine-sdk/embedding"
@@ -18,15 +18,15 @@ import { OrganizationLines } from "../ports/organization-lines.ts"
 import { modelReads, seesVectors } from "./vector-access.ts"
 
 type Meaning = Awaited<ReturnType<NonNullable<MerchandiseEnvironment["meaning"]>>>
-/** Several times what this program's own model takes for a query. */
+/** Several times what this program's own model needs for a query. */
 const WITHIN_MS = 300
 const CHARACTERS_MAX = 500
-/** All that a page can reach. */
+/** As much as a page can reach. */
 const NEAREST = 250
-/** Cosine distance; farther is not what was meant. */
+/** Cosine distance; documents farther away do not match the meaning. */
 const DISTANCE_MAX = 0.7
 /**
- * Per organization, and in all: beyond that, searches get no fallback. A search never queues for it, and one
+ * Limits per organization and in total; beyond them, searches get no fallback. A search never queues for it, and one
  * organization leaves room for others.
  */
 const OF_ONE_MAX = 4,
@@ -43,10 +43,7 @@ export class FallbackMeanings extends Context.Service<
   FallbackMeanings,
   {
     readonly meaning: (organizationId: string, asked: MeaningAsked) => Promise<Meaning>
-    /**
-     * The field to fuse with words, once the query's vector is computed: the search that needs it again finds it
-     * cached.
-     */
+    /** The field to fuse with words, once the query's vector is computed and cached for the search. */
     readonly near: (organizationId: string, asked: MeaningAsked) => Promise<string | undefined>
   }
 >()("dowser/embedding/FallbackMeanings") {
@@ -58,7 +55,7 @@ export class FallbackMeanings extends Context.Service<
       const lines = new OrganizationLines(OF_ONE_MAX)
       const places = yield* Semaphore.make(OF_ALL_MAX)
       const services = yield* Effect.context<never>()
-      /** The whole `q`: a shortened one has another vector. */
+      /** Takes the entire `q`, because a shortened one has a different vector. */
       const madeOf = async (
         organizationId: string,
         { collection: name, fields, q }: MeaningAsked,

@@ -1,7 +1,7 @@
 /**
- * Vectors of documents that existed before their field: a job walks through the collection and has each document
- * embedded, in small writes beside everything else. A restarted job begins with the first; documents embedded by then
- * cost a look-up, unless all are to be recomputed because documents may hold vectors of another model.
+ * Adds vectors to documents that existed before their field: a job walks through the collection and has each document
+ * embedded, in small writes alongside all other work. A restarted job begins with the first document; documents
+ * embedded by then cost a look-up, unless all are to be recomputed because documents may hold vectors of another model.
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -22,16 +22,16 @@ import { makeModelsRepository } from "./lsa/models-repository.ts"
 import { makeTrain } from "./lsa/train.ts"
 
 const FILL = "embedding"
-/** Documents of a write: some tenths of a second of a model's time, which others wait for. */
+/** Documents per write: some tenths of a second of a model's time, for which others wait. */
 const PAGE = 64
 const WAIT_S = 5
-/** Ten minutes without one that succeeds: a server that is away, a queue that stays full. */
+/** Ten minutes without a successful write: the server is unavailable, or the queue stays full. */
 const WAITS_MAX = 120
 
 interface Fill extends Readonly<Record<string, unknown>> {
   readonly collection: string
-  /** Also those that already have one. */ readonly again: boolean
-  /** A model is trained on the collection before. */ readonly training?: Training
+  /** Also recomputes existing vectors. */ readonly again: boolean
+  /** A model is trained on the collection first. */ readonly training?: Training
 }
 export interface Training {
   /** Language of the collection, if given. */ readonly language: string | undefined
@@ -41,11 +41,11 @@ export interface Training {
 export class EmbeddingFills extends Context.Service<
   EmbeddingFills,
   {
-    /** The job that fills the collection: the one that waits or is at work, or a new one. */
+    /** The job that fills the collection: the one waiting or running, or a new one. */
     readonly start: (organizationId: string, collection: string, again: boolean) => Effect.Effect<Job>
-    /** The same, and a model is trained on the collection before. */
+    /** The same, after training a model on the collection. */
     readonly train: (organizationId: string, collection: string, training: Training) => Effect.Effect<Job>
-    /** The newest of the collection, over or not; undefined where there never was one that is still kept. */
+    /** The collection's newest job, finished or not; undefined if there is none any more. */
     readonly newest: (organizationId: string, collection: string) => Effect.Effect<Job | undefined>
   }
 >()("dowser/embedding/EmbeddingFills") {
@@ -107,7 +107,7 @@ export class EmbeddingFills extends Context.Service<
   )
 }
 
-/** Whether the field's vectors now come from other texts, or another model, than before. */
+/** Whether the field's vectors are now computed from other texts, or by another model, than before. */
 const hasNewEmbeddings = (before: CollectionSchema | undefined, after: CollectionSchema): boolean => {
   const said = (schema: CollectionSchema) =>
     embeddingFieldsOf(schema).map(({ field, from, model, pin }) =>
@@ -204,7 +204,7 @@ const makeFill = Effect.gen(function* () {
       if (!page.ok) return yield* new JobFailed({ message: page.error.message })
       const failures = yield* written(organizationId, fill, page.value.ids)
       failed += failures.length
-      // A problem of the model affects every document.
+      // If every document fails, the problem is the model's.
       if (failures.length > 0 && failures.length === page.value.ids.length && failed === seen + failures.length)
         return yield* new JobFailed({ message: failures[0]!.error })
       errors.push(...failures.slice(0, ERRORS_KEPT - errors.length))

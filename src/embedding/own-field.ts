@@ -1,14 +1,14 @@
-/** The vectors that a collection has beside its schema: their sources, and the field that holds them. */
+/** The vectors that a collection has outside its schema: their source fields, and the field that holds them. */
 import { Effect } from "effect"
 import type { CollectionSchema } from "@dowser/engine-sdk"
 import { type EmbeddingField, embeddingFieldsOf, type ModelConfig, OWN_VECTORS } from "@dowser/engine-sdk/embedding"
 import { updateCollection } from "@dowser/engine-sdk/operations"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 
-/** More say nothing that a model would still read. */
+/** A model would not read the text of further fields. */
 const SOURCES_MAX = 20
 
-/** Searched texts first, then counted ones: the first thing read is a document's title. */
+/** Searched texts first, then facets, because the first text read should be a document's title. */
 export const sourcesOf = ({ fields }: CollectionSchema): ReadonlyArray<string> => {
   const texts = fields.filter(
     ({ index, name, type }) => index && name !== "id" && (type === "string" || type === "string[]")
@@ -20,9 +20,7 @@ export const sourcesOf = ({ fields }: CollectionSchema): ReadonlyArray<string> =
 export const isOwn = ({ field }: EmbeddingField): boolean => field.name === OWN_VECTORS
 export const ownFieldOf = (schema: CollectionSchema) => embeddingFieldsOf(schema).find(isOwn)
 
-/**
- * Adds the field, or puts another model's in its place; answers why it cannot be. Vectors are somebody else's matter.
- */
+/** Adds the field, or replaces it by that of another model; returns why it cannot. Does not compute vectors. */
 export const makeOwnField = Effect.map(
   makeContexts,
   (contextOf) =>

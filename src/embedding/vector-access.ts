@@ -1,4 +1,4 @@
-/** Which vectors may be used, and in which language. */
+/** Which vectors may be used, and for which languages. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { type EmbeddingField, OWN_VECTORS } from "@dowser/engine-sdk/embedding"
 import { covers, type FieldList } from "@dowser/engine-sdk/query"
@@ -7,8 +7,8 @@ import { readsLanguage } from "../ports/text-embedder/text-embedder.ts"
 import { languageOf } from "../understanding/language.ts"
 
 /**
- * Nearness reveals something about every source of the vectors, so it is only for callers that see all of them.
- * `fields` is what the caller sees; undefined means everything.
+ * Nearness reveals something about every source of the vectors, so it requires access to all of them. `fields` are
+ * those that the caller sees; undefined means all.
  */
 export const seesVectors = (fields: FieldList | undefined, { field, from }: EmbeddingField): boolean =>
   fields === undefined ||
@@ -16,8 +16,8 @@ export const seesVectors = (fields: FieldList | undefined, { field, from }: Embe
 
 export const words = (q: string): ReadonlyArray<string> => q.split(/\s+/).filter((word) => word !== "")
 /**
- * A model reads the languages it was trained on; a query of unknown language is accepted, and models on servers, which
- * do not say, accept all.
+ * A model supports the languages it was trained on. A query of unknown language is accepted, and models on servers,
+ * whose languages are unknown, accept all.
  */
 export const modelReads = async (
   embedder: Embeddings | undefined,

@@ -1,5 +1,5 @@
 /**
- * Listeners to schema changes register here, and whoever changes a schema notifies them, so that rooms need not know
+ * Registry of listeners to schema changes; whoever changes a schema notifies them, so that rooms do not depend on
  * each other.
  */
 import { Context, Effect, Layer } from "effect"
@@ -16,7 +16,7 @@ export class CollectionChanges extends Context.Service<
   CollectionChanges,
   {
     readonly register: (listener: ChangeListener) => Effect.Effect<void>
-    /** Calls the listeners in the order of their registration, before the change is answered. */
+    /** Calls the listeners in order of registration, before the change is acknowledged. */
     readonly changed: ChangeListener
   }
 >()("dowser/engine-plane/CollectionChanges") {

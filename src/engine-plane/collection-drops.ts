@@ -1,6 +1,6 @@
 /**
- * What a collection owns is deleted with it: a room registers here how, and whoever drops a collection calls them all,
- * so that rooms need not know each other.
+ * Registry for deleting what belongs to a collection when it is dropped: a room registers here how, and whoever drops
+ * a collection calls them all, so that rooms do not depend on each other.
  */
 import { Context, Effect, Layer } from "effect"
 import type { ConfigurationUnavailable } from "../http/errors.ts"
@@ -10,9 +10,9 @@ type Goes = (organizationId: string, collection: string) => Effect.Effect<void, 
 export class CollectionDrops extends Context.Service<
   CollectionDrops,
   {
-    /** `goes` is called with the real name, after the collection is gone, even if there was nothing. */
+    /** `goes` is called with the collection's own name after it was dropped, even if the room stored nothing for it. */
     readonly register: (goes: Goes) => Effect.Effect<void>
-    /** One room after the other, in order of registration. */ readonly dropped: Goes
+    /** Calls the rooms one after the other, in order of registration. */ readonly dropped: Goes
   }
 >()("dowser/engine-plane/CollectionDrops") {
   static readonly layer = Layer.sync(CollectionDrops, () => {

@@ -1,4 +1,4 @@
-/** The refusals of engine operations, as their contracts declare them and as the compiler knows them. */
+/** The refusals of engine operations, for contracts and for the compiler. */
 import type { ErrorsOf } from "../http/declared.ts"
 import {
   type CollectionNotAllowed,
@@ -11,7 +11,7 @@ import {
 } from "../http/errors.ts"
 import { FeatureNotInPlan } from "../metering/errors.ts"
 
-/** For an operation that asks the engine; `statuses` are the engine's own refusals beside 400. */
+/** For an operation that calls the engine; `statuses` are the engine's own refusals besides 400. */
 export const engineErrors = (...statuses: ReadonlyArray<404 | 409>) =>
   [engineRefusal(400, ...statuses), FeatureNotInPlan, EngineUnavailable, EngineOverloaded] as const
 
@@ -21,5 +21,5 @@ export type EngineFailure =
   | CollectionNotAllowed
   | RestrictionNotApplicable
   | OrganizationUnavailable
-/** The same of operations that may write resources. */
+/** The same for operations that may write resources. */
 export type EngineWriteFailure = EngineFailure | ConfigurationUnavailable

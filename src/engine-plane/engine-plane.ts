@@ -1,6 +1,6 @@
 /**
- * Turns results of the engine package's operations into answers of the engine plane: the context of one request,
- * failures by meaning, bodies as text. Rooms of this plane add nothing to the package's answers.
+ * Turns results of the engine package's operations into responses of the engine plane: the context of one request,
+ * failures by meaning, bodies as text. Rooms of this plane add nothing to the package's results.
  */
 import { Readable } from "node:stream"
 import {
@@ -37,7 +37,7 @@ import { CatalogResources } from "./resources.ts"
 /** An engine error as its caller sees it, for a request with a time limit (`SearchTimedOut`). */
 export const declaredOf = (error: EngineError): EngineFailure | SearchTimedOut =>
   error.kind === "TimedOut" ? new SearchTimedOut({ message: error.message }) : failureOf(error)
-/** The same where it has none: an engine that gave up by itself did not answer. */
+/** The same for a request without a limit: an engine that gave up by itself counts as unavailable. */
 export const failureOf = (error: EngineError): EngineFailure => {
   switch (error.kind) {
     case "Closed":
@@ -69,13 +69,13 @@ const replyOf = (answered: OperationResult): Effect.Effect<Reply, EngineFailure>
     : Effect.fail(failureOf(answered.error))
 
 /**
- * How the caller sees a refused write of a named resource: not everybody confirmed it, the plan has no room for it, or
- * it is too large.
+ * A refused write of a named resource, as its caller sees it: not confirmed by all processes, no room in the plan, or
+ * too large.
  */
 const isRefusal = (error: unknown): error is ConfigurationUnavailable | FeatureNotInPlan | EngineRefusal =>
   error instanceof ConfigurationUnavailable || error instanceof FeatureNotInPlan || error instanceof EngineRefusal
 
-/** Runs an operation that may answer at once or later; any other rejection is a defect. */
+/** Runs an operation that may return synchronously or asynchronously; any other rejection is a defect. */
 export const answering = (
   run: () => OperationResult | Promise<OperationResult>
 ): Effect.Effect<Reply, EngineWriteFailure> =>
@@ -91,7 +91,7 @@ export const answering = (
       : replyOf(answered)
   })
 
-/** One piece is being sent while the next waits behind it. */
+/** One chunk is being sent while the next one waits. */
 const PIECES_HELD = 2
 async function* owed(pieces: AsyncIterable<string>, held: HeldMemory): AsyncGenerator<string> {
   for await (const piece of pieces) {
@@ -99,7 +99,7 @@ async function* owed(pieces: AsyncIterable<string>, held: HeldMemory): AsyncGene
     yield piece
   }
 }
-/** JSON Lines as they come; a failure in the middle breaks the stream off, because the status is sent by then. */
+/** JSON Lines as they arrive; a failure breaks off the stream, because the status has already been sent. */
 export const streaming = (started: Result<StreamAnswer>, held: HeldMemory): Effect.Effect<Reply, EngineFailure> =>
   started.ok
     ? Effect.succeed(
@@ -126,7 +126,7 @@ const limitsOfPlans = new Map<Plan, RequestLimits>(
 
 const finite = <F extends Feature>(plan: Plan, feature: F) =>
   Number.isFinite(capOf(plan, feature)) ? ({ [feature]: capOf(plan, feature) } as Record<F, number>) : {}
-/** What the engine refuses to keep more of: checked where it writes, so that the last place is given once. */
+/** Limits on what the engine stores, checked where it writes, so that the last slot is given only once. */
 const keepsOfPlans = new Map<Plan, KeepLimits>(
   Object.values(plans).map((plan) => [
     plan,

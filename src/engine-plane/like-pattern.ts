@@ -1,4 +1,4 @@
-/** A pattern of a key (`collectionMatches`) as Postgres reads it. */
+/** A pattern of a key (`collectionMatches`) as a LIKE pattern of Postgres. */
 export const likeOf = (pattern: string): string =>
   pattern === "*"
     ? "%"

@@ -1,16 +1,16 @@
 /**
- * How expressions in a tenant's own configuration (rules, profiles) are read. They come from the owner, so no key's
- * restriction applies to them. They may refer to related collections, so compiled expressions record every schema they
- * used: when one of them changes, they are compiled again before the next search.
+ * How expressions in a tenant's own configuration (rules, profiles) are parsed. They come from the owner, so no key's
+ * restriction applies to them. They may refer to related collections, so compiled expressions record every schema
+ * they used: when one of them changes, they are compiled again before the next search.
  */
 import type { CollectionInfo, CollectionSchema } from "@dowser/engine-sdk"
 import { type OperationContext, resolveCollection, searchResourcesOf } from "@dowser/engine-sdk/operations"
 import { type FieldContext, fieldContextOf } from "@dowser/engine-sdk/query"
 
-/** The schemas that something was compiled under. */
+/** The schemas with which something was compiled. */
 export interface SeenSchemas {
   readonly schema: CollectionSchema
-  /** Other collections that expressions name; undefined for one that did not exist. */ readonly related: ReadonlyMap<
+  /** Other collections named in expressions; undefined for one that did not exist. */ readonly related: ReadonlyMap<
     string,
     CollectionSchema | undefined
   >
@@ -36,7 +36,7 @@ export const ownedFields = (
     4
   )
 
-/** O(related collections), which is none for nearly everything. */
+/** O(related collections); nearly always there are none. */
 export const isCurrent = (
   { related, schema }: SeenSchemas,
   context: () => OperationContext,

@@ -1,6 +1,6 @@
 /**
- * What a key with a list of collections may do to related ones: a document that refers to another collection is checked
- * against it, and deleting one also deletes those that refer to it. Keys that reach everything skip all of this.
+ * What a key with a list of collections may do with related ones: a document that refers to another collection is
+ * checked against it, and deleting one also deletes those that refer to it. Keys for all collections skip all of this.
  */
 import type { CollectionSchema } from "@dowser/engine-sdk"
 import { type Alias, filtersReach, type OperationContext, resolveCollection } from "@dowser/engine-sdk/operations"
@@ -10,17 +10,17 @@ import { reachesCollection, reachesEverything } from "../identity/reach.ts"
 import { CollectionNotAllowed } from "../http/errors.ts"
 
 /**
- * Whether a key reaches a collection of this name, by its list of collections and by its filters; the same whether it
- * exists.
+ * Whether a key may access a collection with this name, by its list of collections and by its filters; the result
+ * does not depend on whether the collection exists.
  */
 export const reachesNamed = (context: OperationContext, caller: Caller, name: string): boolean =>
   reachesCollection(caller, name) && filtersReach(context, caller.key.filter_by, name)
 
-/** An alias shows its target, so both must be within reach. */
+/** An alias shows its target, so the key must have access to both. */
 export const reachesAlias = (caller: Caller, { collection_name, name }: Alias): boolean =>
   reachesCollection(caller, name) && reachesCollection(caller, collection_name)
 
-/** Patterns that fit a collection's own name where the key reaches it by any of its names. */
+/** Patterns that match a collection's own name if the key may access it under any of its names. */
 export const patternsOf = (context: OperationContext, caller: Caller): ReadonlyArray<string> => [
   ...caller.key.collections,
   ...context.resources
@@ -28,7 +28,7 @@ export const patternsOf = (context: OperationContext, caller: Caller): ReadonlyA
     .filter(({ name }) => reachesCollection(caller, name))
     .map(({ collection_name }) => collection_name)
 ]
-/** Whether the key reaches a collection under any of its names, of which only the real one is given. O(aliases). */
+/** Whether the key may access a collection under any of its names, given its own name. O(aliases). */
 export const reachesOwnName = (context: OperationContext, caller: Caller, own: string): boolean =>
   reachesCollection(caller, own) ||
   (caller.index === undefined &&
@@ -36,7 +36,7 @@ export const reachesOwnName = (context: OperationContext, caller: Caller, own: s
       .list(context.namespace, "alias")
       .some(({ collection_name, name }) => collection_name === own && reachesCollection(caller, name)))
 
-/** The collection that `reference: "collection.field"` is about. */
+/** The collection in `reference: "collection.field"`. */
 export const referredBy = (reference: string): string => reference.slice(0, Math.max(0, reference.indexOf(".")))
 const references = ({
   fields
@@ -47,7 +47,7 @@ const references = ({
 const refersBeyond = (caller: Caller, schema: CollectionSchema): boolean =>
   references(schema).some(({ target }) => !reachesCollection(caller, target))
 
-/** Whether a reference is met is an answer about the other collection. */
+/** Whether a reference is valid would reveal something about the other collection. */
 const beyond = (): CollectionNotAllowed =>
   new CollectionNotAllowed({
     message:
@@ -59,7 +59,7 @@ const cascading = (): CollectionNotAllowed =>
       "Documents of a collection that this key does not reach refer to this one and would be deleted with its documents; use a key that reaches both."
   })
 
-/** Refuses to write documents of a collection, and to copy its schema, where that asks one beyond the key's reach. */
+/** Refuses to write documents, or copy the schema, if that queries a collection that the key may not access. */
 export const writable = (
   context: OperationContext,
   caller: Caller,
@@ -69,7 +69,7 @@ export const writable = (
     const collection = reachesEverything(caller) ? undefined : resolveCollection(context, name)
     return collection !== undefined && refersBeyond(caller, collection.schema) ? Effect.fail(beyond()) : Effect.void
   })
-/** Refuses to delete documents of a collection where that deletes some beyond the key's reach. O(collections). */
+/** Refuses to delete documents if that deletes some of a collection that the key may not access. O(collections). */
 export const deletable = (
   context: OperationContext,
   caller: Caller,

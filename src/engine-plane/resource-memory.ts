@@ -1,6 +1,6 @@
 /**
- * Named resources of all organizations in memory, as their rows were last read. A row that cannot be taken in is noted
- * as damage of its organization and stops none of the others.
+ * Named resources of all organizations in memory, as their rows were last read. A row that cannot be loaded is
+ * recorded as damage of its organization and does not affect the others.
  */
 import { memoryResources, type ResourceKinds } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
@@ -25,7 +25,7 @@ interface Fault {
   readonly reason: string
 }
 
-/** In memory, puts take effect when called; that they settle adds nothing. Returns what is not as it should be. */
+/** In memory, a put takes effect when called, and its promise need not be awaited. Returns the faulty rows. */
 const remember = (memory: Memory, rows: ReadonlyArray<Row>): ReadonlyArray<Fault> =>
   rows.flatMap(({ kind, name, organization_id: organizationId, value }) => {
     if (!isShaped(kind, value))
@@ -52,7 +52,7 @@ const makeStatements = (sql: SqlClient.SqlClient) => {
   }
 }
 
-/** Keeps the resources of all organizations from here on. */
+/** Keeps the resources of all organizations in memory from here on. */
 export const keepResources = Effect.gen(function* () {
   const configuration = yield* Configuration
   const statements = makeStatements(yield* SqlClient.SqlClient)

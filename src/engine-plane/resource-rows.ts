@@ -1,6 +1,6 @@
 /**
- * Named resources and their rows: how a value becomes a row and comes back, its maximum size, and in what portions rows
- * are read.
+ * Named resources and their rows: conversion in both directions, the maximum size, and the groups in which rows are
+ * read.
  */
 import type { ResourceKind, ResourceKinds } from "@dowser/engine-sdk/operations"
 import { EngineRefusal } from "../http/errors.ts"
@@ -30,7 +30,7 @@ const isList: Readonly<Record<ResourceKind, boolean>> = {
   synonym_set: true,
   curation_set: true
 }
-/** What is too large, in words; undefined if nothing is. */
+/** A refusal for a value that is too large; undefined if it is not. */
 export const tooLarge = (kind: ResourceKind, row: unknown): EngineRefusal | undefined => {
   const bytes_max = isList[kind] ? LIST_BYTES_MAX : VALUE_BYTES_MAX
   const refused = (what: string, limit: number) =>
@@ -42,7 +42,7 @@ export const tooLarge = (kind: ResourceKind, row: unknown): EngineRefusal | unde
   return item === undefined ? undefined : refused(`The item \`${item.id.slice(0, 80)}\``, VALUE_BYTES_MAX)
 }
 
-/** `value` is null where it is too big to be read. */
+/** `value` is null if it is too large to be read. */
 export interface Row {
   readonly organization_id: string
   readonly kind: ResourceKind
@@ -51,8 +51,8 @@ export interface Row {
 }
 
 /**
- * More is not read: what one organization stored, however it got there, must not end the process that reads it. Both
- * bounds exceed every plan (`src/metering/plans.ts`). Organizations are read together up to this many bytes.
+ * More is not read: what one organization stored, however it got there, must not crash the process that reads it.
+ * Both limits exceed every plan (`src/metering/plans.ts`). Organizations are read together up to this many bytes.
  */
 export const VALUE_READ_BYTES_MAX = 16_000_000
 export const ORGANIZATION_READ_BYTES_MAX = 512_000_000
@@ -61,7 +61,7 @@ export interface Size {
   readonly organization_id: string
   readonly bytes: number
 }
-/** Organizations in groups that are read in one go. */
+/** Groups of organizations that are read with one statement. */
 export const readTogether = (sizes: ReadonlyArray<Size>): ReadonlyArray<ReadonlyArray<string>> => {
   const groups: Array<Array<string>> = []
   let room = 0
@@ -76,7 +76,7 @@ export const readTogether = (sizes: ReadonlyArray<Size>): ReadonlyArray<Readonly
   return groups
 }
 
-/** The subject of a change: kinds have no slash. */
+/** The subject of a change; kinds contain no slash. */
 export const subjectOf = (kind: ResourceKind, name: string): string => `${kind}/${name}`
 export const resourceOf = (subject: string): readonly [kind: ResourceKind, name: string] => {
   const slash = subject.indexOf("/")

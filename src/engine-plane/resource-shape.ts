@@ -1,5 +1,5 @@
 /**
- * Whether a stored resource has the form of its kind: one that does not must not be loaded, because every search reads
+ * Whether a stored resource has the form of its kind: an invalid one must not be loaded, because every search reads
  * it. Pure.
  */
 import type { ResourceKind } from "@dowser/engine-sdk/operations"

@@ -1,7 +1,7 @@
 /**
- * Aliases, presets, synonym and curation sets, stopwords and stemming dictionaries of every organization: rows in
- * Postgres, kept in memory because every search needs several, read again where a write of any process changed them
- * (`Configuration`). A write is durable before it is seen.
+ * Aliases, presets, synonym and curation sets, stopwords and stemming dictionaries of all organizations: rows in
+ * Postgres, cached in memory because every search needs several, and re-read after a write by any process
+ * (`Configuration`). A write is durable before it is visible.
  */
 import type { ResourceKind, ResourceKinds, Resources } from "@dowser/engine-sdk/operations"
 import { Context, Effect, Layer } from "effect"
@@ -17,13 +17,13 @@ import { fromRow, resourceOf, type Row, subjectOf, tooLarge, toRow } from "./res
 export { resourceOf }
 
 interface CatalogResourcesShape extends Resources {
-  /** Organizations that have any resource, or had since the start. */
+  /** Organizations that have a resource, or had one since the start. */
   readonly organizations: () => ReadonlyArray<string>
-  /** The same, with writes on somebody's behalf: the engine package calls it without a fiber that would know. */
+  /** The same, with writes on behalf of an actor: the engine package calls it without a fiber to tell. */
   readonly on: (origin: Origin) => Resources
 }
 
-/** Writes rows on somebody's behalf; the engine package expects promises. */
+/** Writes rows on behalf of an actor; the engine package expects promises. */
 const makeWrites = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const configuration = yield* Configuration

@@ -1,4 +1,4 @@
-/** The answer of a search, for every operation that returns one. */
+/** The response of a search, for every operation that returns one. */
 import { Schema } from "effect"
 
 const anything = Schema.Record(Schema.String, Schema.Unknown)

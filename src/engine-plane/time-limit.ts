@@ -6,8 +6,8 @@ const timedOut = (limit_ms: number) =>
   new SearchTimedOut({ message: `The search took longer than ${limit_ms / 1_000} s.` })
 
 /**
- * Abandoned at the limit if the engine releases this thread meanwhile; otherwise reported when it is done. The
- * remaining time is the cut-off of each of its plans (`timely-engine.ts`).
+ * Abandoned at the limit if the engine releases this thread meanwhile; otherwise the time-out is reported when it is
+ * done. The remaining time is the cut-off of each of its plans (`timely-engine.ts`).
  */
 export const withinTime: <A, E>(limit_ms: number, effect: Effect.Effect<A, E>) => Effect.Effect<A, E | SearchTimedOut> =
   Effect.fnUntraced(function* (limit_ms, effect) {
@@ -17,7 +17,7 @@ export const withinTime: <A, E>(limit_ms: number, effect: Effect.Effect<A, E>) =
     return answer._tag === "None" || clock.currentTimeNanosUnsafe() > until ? yield* timedOut(limit_ms) : answer.value
   })
 
-/** Without such a limit there is no time-out answer: an engine that gave up by itself did not answer. */
+/** Without a limit there is no time-out response: an engine that gave up by itself counts as unavailable. */
 export const withoutLimit = <A, E>(
   effect: Effect.Effect<A, E>
 ): Effect.Effect<A, Exclude<E, SearchTimedOut> | EngineUnavailable> =>

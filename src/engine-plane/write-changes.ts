@@ -1,25 +1,25 @@
 /**
- * Writes a batch of changes to the engine in the background, and returns what happened to each. If the engine cannot
- * take it now (it is away or busy, or the collection is missing), the whole batch is retried in the same order:
- * repeating an upsert or a delete is harmless. A document that it refuses fails alone.
+ * Writes a batch of changes to the engine in the background, and returns the result of each. If the engine cannot
+ * take the batch now (it is unavailable or busy, or the collection is missing), the entire batch is retried in the
+ * same order: repeating an upsert or a delete is harmless. A document that it refuses fails alone.
  */
 import type { DirtyValues, EngineError, Result, WriteAction, WriteOperation, WriteVerdict } from "@dowser/engine-sdk"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import { makeContexts } from "./engine-plane.ts"
 
-/** `isRewrite`: re-index what is stored under the document's id, ignoring the rest. */
+/** `isRewrite`: re-indexes the stored document with this id, ignoring the rest. */
 export type Change =
   | {
       readonly op: "upsert"
       /** Parsed, or as JSON text. */ readonly document: Readonly<Record<string, unknown>> | string
       readonly action?: WriteAction
-      /** How values of another type than their field are treated. */ readonly dirtyValues?: DirtyValues
+      /** How values that do not have the type of their field are treated. */ readonly dirtyValues?: DirtyValues
       readonly isRewrite?: boolean
     }
   | { readonly op: "delete"; readonly id: string }
 
-/** For each change, in order: why it was refused; undefined if it is written. */
+/** For each change, in order: why it was refused; undefined if it was written. */
 type Written =
   | { readonly kind: "written"; readonly refusals: ReadonlyArray<string | undefined> }
   | {

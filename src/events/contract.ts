@@ -1,6 +1,6 @@
 /**
- * `POST /events`: reachable with a search key, one JSON batch or NDJSON of any length. Refused entries are listed with
- * a full key.
+ * `POST /events`: accepts a search key, and one JSON batch or NDJSON of any length. Refused entries can be listed
+ * with a full key.
  */
 import { Schema } from "effect"
 import { Job } from "../jobs/schema.ts"
@@ -21,7 +21,7 @@ import { FeatureNotInPlan, LimitsUnavailable } from "../metering/errors.ts"
 import { EventStreamEnded, EventsUnavailable } from "./errors.ts"
 import { described } from "./examples.ts"
 
-/** What ended an NDJSON request that was stored in part, and its status. */
+/** The error that ended a partly stored NDJSON request, and its statuses. */
 const endedStream = { of: EventStreamEnded, statuses: [400, 403, 429, 503] }
 export const ingestEvents = operation({
   ...described.ingestEvents,
@@ -32,7 +32,7 @@ export const ingestEvents = operation({
   method: "POST",
   path: "/v1/events",
   summary: "Report behavioural events; also one event a line as application/x-ndjson",
-  // Entries are judged one by one and answered by index, so this schema only serves the document.
+  // Entries are judged one by one and reported by index, so this schema only serves the document.
   payload: EventBatch,
   payloadIsChecked: false,
   payloadMedia: ["application/json", "application/x-ndjson"],

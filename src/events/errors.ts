@@ -1,7 +1,7 @@
-/** Failures of the events room beside the common refusals; backpressure is the common `Throttled`. */
+/** Errors of the events room in addition to the common refusals; backpressure is the common `Throttled`. */
 import { Schema } from "effect"
 
-/** The log could not store the batch. Nothing was acknowledged: sending the same ids again is safe. */
+/** The log could not store the batch. Nothing was acknowledged, so sending the same ids again is safe. */
 export class EventsUnavailable extends Schema.TaggedError<EventsUnavailable>()(
   "EventsUnavailable",
   {
@@ -12,7 +12,7 @@ export class EventsUnavailable extends Schema.TaggedError<EventsUnavailable>()(
 ) {}
 
 /**
- * An NDJSON request that was cut short after some of it was stored: `status`, `feature` and the like describe what
+ * An NDJSON request that was cut short after part of it was stored: `status`, `feature` and the like describe what
  * ended it. `lines` were processed, as the totals say; the sender continues after them.
  */
 export class EventStreamEnded extends Schema.TaggedError<EventStreamEnded>()("EventStreamEnded", {

@@ -1,4 +1,4 @@
-/** Descriptions of the operations of events, each with an example request that succeeds (`src/http/operation.ts`). */
+/** Descriptions of the operations on events, each with an example request that succeeds (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 
 export const described = {

@@ -1,4 +1,4 @@
-/** What shops' visitors do, accepted and kept, with replays and erasures. */
+/** Events of shops' visitors, accepted and stored, with replays and erasures. */
 import { Effect, Layer } from "effect"
 import { Events } from "./intake/service.ts"
 import { FailedEvents } from "./failed/failed.ts"

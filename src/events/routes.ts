@@ -29,7 +29,7 @@ const entriesOf = (payload: unknown): ReadonlyArray<unknown> | undefined => {
   return Array.isArray(events) ? events : undefined
 }
 
-/** A key that reaches some collections sees what was meant for one of those. */
+/** A key for some collections sees only refused entries that were meant for one of those. */
 const checkReach = (reaches: Reach, collection: string | undefined) => {
   if (reaches === undefined) return Effect.void
   if (collection === undefined)
@@ -42,7 +42,7 @@ const checkReach = (reaches: Reach, collection: string | undefined) => {
     ? Effect.void
     : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." }))
 }
-/** Empty counts as absent; a text that Postgres cannot hold names nothing there. */
+/** Empty counts as absent; a text that Postgres cannot store matches nothing there. */
 const given = (text: string | undefined): string | undefined =>
   text === undefined || text === "" ? undefined : storable(text)
 
@@ -53,7 +53,7 @@ const userIdOf = (text: string) => {
     ? Effect.fail(inputInvalid("user_id", `1 to ${IDENTIFIER_BYTES_MAX} bytes without NUL`))
     : Effect.succeed(userId)
 }
-/** A person is erased from the log by a job, and at once from what rooms keep beside it. */
+/** Erases a person from the log by a job, and immediately from the data that rooms store elsewhere. */
 const makeErased = Effect.gen(function* () {
   const replays = yield* Replays
   const erasures = yield* PersonErasures
@@ -140,7 +140,7 @@ export const routes = Effect.gen(function* () {
       contract.eraseSubject,
       Effect.fnUntraced(function* ({ caller, params }) {
         const job = yield* erased(caller.organizationId, yield* userIdOf(params.userId))
-        // Suggested refinements of kept answers are queries that people made.
+        // Suggested refinements in cached answers are queries that people made.
         search.forgetAnswers(caller.organizationId)
         return job
       })

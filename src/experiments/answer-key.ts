@@ -1,6 +1,6 @@
 /**
- * The part of a cached answer's key (`use_cache`) that experiments contribute: which variant of each running experiment
- * the visitor sees, and by which id, because a cached answer is counted again for each visitor.
+ * The part of a cached response's key (`use_cache`) that experiments contribute: which variant of each running
+ * experiment the visitor sees, and under which id, because a cached response is counted again for each visitor.
  */
 import { variantOf } from "@dowser/engine-sdk/experiments"
 import type { Visitor } from "../identity/visitor.ts"
@@ -8,8 +8,8 @@ import { draftOf, unitOf } from "./experiment-step.ts"
 import type { ExperimentTable } from "./running-experiments.ts"
 
 /**
- * O(running experiments of the organization), a hash or two each. An entry of a multi-search may name its own id, and
- * its whole text is already part of the key.
+ * O(running experiments of the organization), with one or two hashes each. An entry of a multi-search may name its
+ * own id, and its entire text is already part of the key.
  */
 export const answerKeyOf = (
   table: ExperimentTable,

@@ -1,7 +1,4 @@
-/**
- * The part of a definition that only its collection can check: rules, profiles, presets, and whether the search is
- * valid.
- */
+/** Checks of a definition that need its collection: rules, profiles, presets, and whether the search is valid. */
 import type { CollectionInfo, EngineError } from "@dowser/engine-sdk"
 import { prepareSearch, Reach, readSearch, resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
@@ -20,12 +17,10 @@ import { withParams } from "./experiment-step.ts"
 
 const textsOf = (params: NonNullable<Variant["params"]>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]))
-/** Mistakes of the request itself; an engine that is away says nothing about it. */
+/** Whether the request itself is wrong; an unavailable engine does not show that. */
 const isWrong = ({ kind }: EngineError): boolean => kind === "Invalid" || kind === "NotFound"
 
-/**
- * A preset belongs to no collection and affects searches of all, so it requires a key that reaches every collection.
- */
+/** A preset belongs to no collection and affects searches of all, so it requires a key for all collections. */
 export const presetReached = (
   caller: Caller,
   { target }: Pick<Definition, "target">
@@ -44,7 +39,7 @@ export const makeChecks = Effect.gen(function* () {
   const rules = yield* SearchRules
   const steps = { profiles: yield* SearchProfiles, policies: yield* SearchPolicies }
 
-  /** Why a search of everything cannot be made with the parameters. */
+  /** Why a search for everything fails with the parameters. */
   const searchIssues = Effect.fnUntraced(function* (
     caller: Caller,
     { collection, target }: Definition,
@@ -99,7 +94,7 @@ export const makeChecks = Effect.gen(function* () {
     return isOne ? [] : [{ path: "target.preset", message: "There is no preset of this name for a single search" }]
   }
 
-  /** The definition with the collection's own name and whole rule sets. 400 with everything that is wrong. */
+  /** The definition with the collection's own name and complete rule sets. 400 with everything that is wrong. */
   return Effect.fnUntraced(function* (caller: Caller, definition: Definition) {
     const collection = resolveCollection(contextOf(caller.organizationId), definition.collection)
     if (collection === undefined) return yield* new NotFound({ message: "Collection not found" })

@@ -1,4 +1,4 @@
-/** Experiments. Full key. */
+/** Operations on experiments. They require a full key. */
 import { Schema } from "effect"
 import { Conflict, NotFound } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"

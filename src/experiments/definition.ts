@@ -1,6 +1,6 @@
 /**
- * The part of an experiment that its owner writes: read by hand, so that each mistake is named at its place. What only
- * the collection can check (fields, rules, profiles) comes after it. Pure.
+ * The part of an experiment that its owner writes, parsed by hand so that each mistake is reported with its path.
+ * Checks that need the collection (fields, rules, profiles) follow later. Pure.
  */
 import { PARAMETER_OWNERS, textParameters } from "@dowser/engine-sdk/query"
 import { isStorable } from "../http/body.ts"
@@ -25,7 +25,7 @@ export interface Variant {
   readonly name: string
   readonly weight: number
   readonly params?: Readonly<Record<string, string | number | boolean>>
-  /** A rule set as it was checked. */ readonly rules?: Readonly<Record<string, unknown>>
+  /** A validated rule set. */ readonly rules?: Readonly<Record<string, unknown>>
   readonly profile?: string
 }
 export type Target = { readonly preset: string } | { readonly profile: string }
@@ -34,7 +34,7 @@ export interface Definition {
   readonly collection: string
   readonly variants: ReadonlyArray<Variant>
   readonly target?: Target
-  /** Absent: split. */ readonly mode?: "interleave"
+  /** `split` if absent. */ readonly mode?: "interleave"
   readonly metric: Metric
   readonly traffic: number
   readonly min_sample: number
@@ -56,7 +56,7 @@ const FIELDS = new Set([
   "covariate_days",
   "unit"
 ])
-/** An answer may be edited and sent back: fields that the service adds are accepted and ignored. */
+/** A response may be edited and sent back, so fields that the service adds are accepted and ignored. */
 const ADDED = new Set([
   "id",
   "status",
@@ -73,7 +73,7 @@ const KINDS = new Set(["params", "rules", "profile"])
 const PARAMS_MAX = 100
 /**
  * Parameters that the visitor or the page decides, that cost credits, or that name another configuration: a variant
- * only says how to search.
+ * may only say how to search.
  */
 const NEVER =
   /^(q|filter_by|page|offset|limit|collection|union|preset|profile|sort|search_policy|voice_query|nl_.*|conversation.*|x_.*|use_cache|cache_ttl|enable_analytics|analytics_tag|debug|facet_query|include_fields|exclude_fields)$/
@@ -169,7 +169,7 @@ const variantsIssues = (variants: unknown): ReadonlyArray<Issue> => {
     )
   ]
 }
-/** Merging compares two rankings, by what is taken of each. */
+/** Interleaving compares exactly two rankings, by the hits that visitors take from each. */
 const interleaveIssues = (variants: unknown, metric: unknown): ReadonlyArray<Issue> => [
   ...(Array.isArray(variants) && variants.length !== 2
     ? [{ path: "variants", message: "Exactly two variants in the mode `interleave`" }]
@@ -208,7 +208,7 @@ const variantOf = (variant: Readonly<Record<string, unknown>>, i: number): Varia
   }
 }
 
-/** A body as a complete definition, or everything that is wrong with it. Omitted fields get their defaults. */
+/** A body as a complete definition, or everything that is wrong with it. Omitted fields get defaults. */
 export const definitionOf = (
   body: unknown
 ): { readonly definition: Definition } | { readonly issues: ReadonlyArray<Issue> } => {
@@ -257,6 +257,6 @@ export const definitionOf = (
   }
 }
 
-/** What two experiments that run at once must not share: collection and target. */
+/** Two experiments that run at the same time must not have this in common: collection and target. */
 export const placeOf = ({ collection, target }: Pick<Definition, "collection" | "target">): string =>
   JSON.stringify([collection, target ?? null])

@@ -1,5 +1,5 @@
 /**
- * Descriptions of the operations of experiments, each with an example request that succeeds (`src/http/operation.ts`).
+ * Descriptions of the operations on experiments, each with an example request that succeeds (`src/http/operation.ts`).
  */
 import { sampleIds } from "../api/sample-ids.ts"
 import type { Described } from "../http/operation.ts"

@@ -1,6 +1,6 @@
 /**
- * The step of a search that an experiment is: whether the search takes part, which variant its unit sees, and how that
- * changes the request. Pure. Cost: one look-up if nothing runs, else a hash or two of the unit.
+ * The step of a search that applies an experiment: whether the search takes part, which variant its unit sees, and
+ * how that changes the request. Pure. Cost: one look-up if nothing runs, otherwise one or two hashes of the unit.
  */
 import { shareOf, variantOf } from "@dowser/engine-sdk/experiments"
 import { type EngineError, fail, invalid, ok, type Result } from "@dowser/engine-sdk"
@@ -8,21 +8,21 @@ import type { Parameters } from "@dowser/engine-sdk/query"
 import type { ServedExposure } from "@dowser/log/event-schema"
 import type { RunningExperiment, RunningVariant } from "./running-experiments.ts"
 
-/** What an experiment needs to know of a search. */
+/** The facts about a search that an experiment needs. */
 interface AskedOfExperiment {
-  /** As the request named it. */ readonly preset: string | undefined
-  /** The one that acts. */ readonly profile: string | undefined
+  /** The preset named in the request. */ readonly preset: string | undefined
+  /** The profile in effect. */ readonly profile: string | undefined
   readonly sessionId: string | undefined
   readonly parameters: Parameters
-  /** May say which variant it wants to see. */ readonly mayForce: boolean
+  /** Whether the caller may choose the variant. */ readonly mayForce: boolean
 }
-/** How a search is affected. */
+/** How an experiment affects a search. */
 export interface Shown {
   readonly experiment: RunningExperiment
   readonly variant: RunningVariant
-  /** What is reported; nothing for a forced variant. */ readonly exposure: ServedExposure | undefined
-  /** Whose ranking is merged into the variant's, and the seed of the coin tosses. */ readonly against?: Against
-  /** They were merged; else the answer is the control's, and not counted. */ readonly isMerged?: boolean
+  /** The reported exposure; undefined for a forced variant. */ readonly exposure: ServedExposure | undefined
+  /** The ranking to be merged with the variant's, and the seed of the coin tosses. */ readonly against?: Against
+  /** Whether they were merged; otherwise the response is the control's, and not counted. */ readonly isMerged?: boolean
 }
 interface Against {
   readonly variant: RunningVariant
@@ -37,7 +37,7 @@ interface Unit {
   readonly kind: ServedExposure["unit"]
   readonly id: string
 }
-/** The unit that a variant is drawn for; undefined for an anonymous search, which takes no part. */
+/** The unit that a variant is drawn for; undefined for an anonymous search, which does not take part. */
 export const unitOf = (
   { unit }: Pick<RunningExperiment, "unit">,
   { parameters, sessionId }: Pick<AskedOfExperiment, "parameters" | "sessionId">
@@ -53,11 +53,11 @@ export const unitOf = (
 }
 
 /**
- * Visitors by the coins that their lists are merged by: few enough for answers to be kept, many enough for neither
- * ranking to be first everywhere.
+ * Number of different coin sequences for merging lists: few enough that responses can be cached, many enough that
+ * neither ranking is first everywhere.
  */
 const DRAFTS = 64
-/** Always the same for one unit, so that a returning visitor finds the list unchanged. */
+/** Always the same for one unit, so that a returning visitor sees an unchanged list. */
 export const draftOf = ({ seeds }: Pick<RunningExperiment, "seeds">, unit: string): number =>
   Math.floor(shareOf(seeds.variant, unit) * DRAFTS)
 
@@ -65,8 +65,8 @@ const takesPart = ({ target }: RunningExperiment, { preset, profile }: AskedOfEx
   target === undefined || ("preset" in target ? target.preset === preset : target.profile === profile)
 
 /**
- * The variant that the search sees; undefined if it is in no experiment. Fails for a forced variant that does not
- * exist.
+ * The variant that the search sees; undefined if it takes part in no experiment. Fails for a forced variant that does
+ * not exist.
  */
 export const shownBy = (
   running: ReadonlyArray<RunningExperiment>,
@@ -91,7 +91,7 @@ export const shownBy = (
   if (unit === undefined || index === undefined) return ok(undefined)
   const { id, isInterleaved, run, variants } = experiment
   if (isInterleaved) {
-    // For every participating unit; no variant is drawn.
+    // The same for every participating unit, because no variant is drawn.
     const seed = `${experiment.seeds.variant}/${draftOf(experiment, unit.id)}/${asked.parameters.q ?? ""}`
     const exposure = { id, run, variant: 0, unit: unit.kind }
     return ok({ experiment, variant: variants[0]!, exposure, against: { variant: variants[1]!, seed } })
@@ -99,7 +99,7 @@ export const shownBy = (
   return ok({ experiment, variant: variants[index]!, exposure: { id, run, variant: index, unit: unit.kind } })
 }
 
-/** The variant's parameters over those of the search; a variant cannot change what a key embeds. */
+/** Overrides the search's parameters with the variant's, except those embedded in the key. */
 export const withParams = (
   parameters: Parameters,
   params: Parameters,

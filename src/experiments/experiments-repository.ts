@@ -6,10 +6,10 @@ import type { Definition } from "./definition.ts"
 import type { Place } from "./places.ts"
 import type { STATUSES } from "./schema.ts"
 
-/** What was replaced, and what is there since. */
+/** The value that a promotion replaced, and the value it wrote. */
 export interface Promotion {
   readonly variant_id: string
-  /** The write was begun; the place itself shows whether it happened. */ readonly is_pending: boolean
+  /** The write was begun; the current value of the target shows whether it happened. */ readonly is_pending: boolean
   readonly place: Place
   readonly before: unknown
   readonly after: unknown
@@ -21,7 +21,7 @@ export interface StoredExperiment {
   readonly definition: Definition
   readonly status: (typeof STATUSES)[number]
   /** 0 before the first start. */ readonly run: number
-  /** Unix milliseconds, of the latest run. */ readonly started_at: number | null
+  /** Unix milliseconds of the latest run. */ readonly started_at: number | null
   readonly stopped_at: number | null
   readonly winner_variant_id: string | null
   readonly promotion: Promotion | null
@@ -29,7 +29,7 @@ export interface StoredExperiment {
   readonly updated_at: number
 }
 const first = <A>(rows: ReadonlyArray<A>): A | undefined => rows[0]
-/** Data beyond what an experiment may have is not read. */
+/** A definition larger than the limit is not read. */
 const COLUMNS =
   "organization_id, id, CASE WHEN bytes > 16000000 THEN NULL ELSE definition END AS definition, status, run, started_at::float8 AS started_at, stopped_at::float8 AS stopped_at, winner_variant_id, promotion, created_at::float8 AS created_at, updated_at::float8 AS updated_at"
 
@@ -38,7 +38,7 @@ export const makeExperimentsRepository = Effect.gen(function* () {
   const columns = sql.literal(COLUMNS)
   const time = (at: number | null) => sql`${at === null ? null : String(at)}::text::int8`
   return {
-    /** The running ones, of the given subjects or all. */
+    /** The running experiments of the given subjects, or all. */
     readRunning: (subjects: ReadonlyArray<Subject> | "all") =>
       sql<StoredExperiment>`SELECT ${columns} FROM experiments WHERE status = 'running' AND ${
         subjects === "all"
@@ -61,7 +61,7 @@ export const makeExperimentsRepository = Effect.gen(function* () {
         sql<StoredExperiment>`SELECT ${columns} FROM experiments WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`,
         first
       ),
-    /** By id. `collections` are LIKE patterns, one of which must match; all when absent. */
+    /** Ordered by id. `collections` are LIKE patterns, one of which must match; all if absent. */
     page: (
       organizationId: string,
       after: string | undefined,
@@ -82,7 +82,7 @@ export const makeExperimentsRepository = Effect.gen(function* () {
           ${one.winner_variant_id}, ${one.promotion === null ? null : JSON.stringify(one.promotion)}::text::json, ${time(one.created_at)}, ${time(one.updated_at)})
         ON CONFLICT (organization_id, id) DO UPDATE SET collection = EXCLUDED.collection, definition = EXCLUDED.definition, status = EXCLUDED.status, run = EXCLUDED.run, started_at = EXCLUDED.started_at,
           stopped_at = EXCLUDED.stopped_at, winner_variant_id = EXCLUDED.winner_variant_id, promotion = EXCLUDED.promotion, updated_at = EXCLUDED.updated_at`,
-    /** With its runs. Their counts are removed later. */
+    /** Removes the experiment and its runs. Their counts are removed later. */
     remove: (organizationId: string, id: string) =>
       sql`DELETE FROM experiments WHERE organization_id = ${organizationId} AND id = ${id}`
   }

@@ -1,8 +1,8 @@
 /**
- * Experiments of every organization: rows in Postgres, with the running ones in memory too (`Configuration`), so that a
- * search asks nobody and the next one in every process sees what was started or stopped.
+ * Experiments of all organizations: rows in Postgres, with the running ones also in memory (`Configuration`), so that
+ * searches need no look-up and the next one in every process sees each start or stop.
  *
- * Decision: an experiment belongs to a collection, not to a name of it: an alias leads to the experiments of its
+ * Decision: an experiment belongs to a collection, not to one of its names: an alias leads to the experiments of its
  * target, and dropping a collection drops its experiments.
  */
 import { Clock, Context, Effect, Layer } from "effect"
@@ -36,8 +36,8 @@ import { ExperimentTable } from "./running-experiments.ts"
 
 type Written<E> = Effect.Effect<StoredExperiment, E | NotFound | ConfigurationUnavailable>
 interface ExperimentsShape extends Promotions {
-  /** The running ones, in the form that searches need. */ readonly running: ExperimentTable
-  /** `collections`: as LIKE reads them; all where absent. */
+  /** The running experiments, in the form that searches need. */ readonly running: ExperimentTable
+  /** `collections` are LIKE patterns; all if absent. */
   readonly list: (
     organizationId: string,
     page: {
@@ -69,9 +69,9 @@ const sized = (definition: Definition): Effect.Effect<void, InputInvalid> =>
     ? Effect.fail(inputInvalid("body", `An experiment may have at most ${LIST_BYTES_MAX} bytes`))
     : Effect.void
 
-/** Drafts, and what is said of an experiment that does not run. */
+/** Creates drafts, and changes or removes experiments that are not running. */
 const makeDefinitions = ({ changed, identifiers, locked, models, named, repository }: ExperimentParts) => {
-  /** Inside of the transaction that names them: as rules of a collection do. */
+  /** Runs in the transaction that stores the references, as for rules of a collection. */
   const holdModels = Effect.fnUntraced(function* (organizationId: string, { variants }: Definition) {
     for (const [i, { rules }] of variants.entries()) {
       if (rules?.["zero_hits_fallback"] !== "recommendations") continue
@@ -122,7 +122,7 @@ const makeDefinitions = ({ changed, identifiers, locked, models, named, reposito
     create,
     replace,
     remove: (organizationId: string, id: string) => changed(organizationId, id, removed(organizationId, id)),
-    /** Even while it runs: its collection is gone. */
+    /** Removes even a running experiment, because its collection no longer exists. */
     drop: (organizationId: string, id: string) =>
       changed(organizationId, id, Effect.asVoid(repository.remove(organizationId, id)))
   }
@@ -178,7 +178,7 @@ const makeRunning = ({ changed, entitlements, locked, outbox, repository, runs }
   }
 }
 
-/** The running experiments, in memory. Unreadable ones affect only their organization. */
+/** Keeps the running experiments in memory. Unreadable ones affect only their organization. */
 const keepRunning = Effect.gen(function* () {
   const configuration = yield* Configuration
   const { readRunning } = yield* makeExperimentsRepository

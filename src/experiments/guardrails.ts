@@ -1,6 +1,6 @@
 /**
- * What a winner must not be worse at: finding something (or, if that is the metric, being clicked), and the latency of
- * all but the slowest twentieth of answers. Pure.
+ * Metrics in which a winner must not be worse: finding something (or being clicked, if that is the metric itself),
+ * and the latency of all but the slowest twentieth of responses. Pure.
  */
 import { type Comparison, holm, quantileOf, type Sketch, slowerP } from "@dowser/engine-sdk/experiments"
 import type { Variant } from "./definition.ts"
@@ -12,7 +12,7 @@ const LATENCY = "latency_p95"
 
 export interface Guardrail {
   readonly metric: Metric | typeof LATENCY
-  /** The least of all looks, as several variants may have it. */ readonly p: number
+  /** The smallest of all evaluations, corrected for several variants. */ readonly p: number
   readonly isWorse: boolean
   /** State for the next evaluation. */ readonly least_p: StoredRun["least_p"]
 }
@@ -21,7 +21,7 @@ export interface Guardrail {
 export const leastOf = (before: StoredRun["least_p"], name: string, p: number): number =>
   Math.min(p, Object.hasOwn(before, name) ? before[name]! : 1)
 
-/** No variant has a space in its id. */
+/** Ids of variants contain no spaces. */
 const guardrail = (
   metric: Guardrail["metric"],
   prefix: string,
@@ -35,7 +35,7 @@ const guardrail = (
   return { metric, p, isWorse: p < alpha, least_p: Object.fromEntries(least) }
 }
 
-/** For a metric, by each variant's difference from the control. */
+/** For a metric, from each variant's difference to the control. */
 export const metricGuardrail = (
   metric: Metric,
   before: StoredRun["least_p"],
@@ -67,7 +67,7 @@ export const latencyGuardrail = (
   return guardrail(LATENCY, "latency", before, others, ps, alpha)
 }
 
-/** Milliseconds to a hundredth, within 2.5 %; null where no answer said. */
+/** Milliseconds with two decimals, within 2.5 %; null if no response reported a latency. */
 export const slowOf = (rows: ReadonlyArray<LatencyRow>, variant: number): number | null => {
   const took_us = quantileOf(sketchOf(rows, variant), SLOW_SHARE)
   return took_us === undefined ? null : Math.round(took_us / 10) / 100

@@ -1,7 +1,7 @@
 /**
- * Experiments, their runs, and what is counted of each: units, sums of variants by the day of a unit's first answer,
- * and answers by day. Units and sums name a run and do not hang on it: what is left of one that is gone is removed in
- * pages (`expire.ts`), and not by whoever deletes it.
+ * Experiments, their runs, and the counts of each run: units, sums of variants by the day of a unit's first response,
+ * and responses by day. Units and sums name a run without a foreign key: the rows of a deleted run are removed in
+ * pages (`runs-repository.ts`), and not by the request that deletes it.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -82,7 +82,7 @@ export const migrations = {
       PRIMARY KEY (organization_id, experiment_id, run, variant, day)
     )`
   }),
-  /** What users did on each day, and what of it their units and the sums of variants have (CUPED). */
+  /** What users did on each day, and the part of it in their units and the variants' sums (CUPED). */
   "2026112360_experiment_covariates": Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`CREATE TABLE experiment_histories (
@@ -107,7 +107,7 @@ export const migrations = {
     for (const name of ["c", "cc", "xc", "yc", "known"])
       yield* sql`ALTER TABLE experiment_sums ADD COLUMN ${sql.literal(name)} numeric NOT NULL DEFAULT 0`
   }),
-  /** How long answers took, in buckets, and how many units came with what. */
+  /** Latencies of responses in buckets, and the number of units by dimension. */
   "2026112361_experiment_guardrails": Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`CREATE TABLE experiment_latencies (
@@ -131,18 +131,18 @@ export const migrations = {
     )`
     for (const name of ["device", "country", "surface"])
       yield* sql`ALTER TABLE experiment_units ADD COLUMN ${sql.literal(name)} text COLLATE "C" NOT NULL DEFAULT ''`
-    // Of units of before nobody knows what they came with.
+    // The dimensions of units from before are unknown.
     yield* sql`INSERT INTO experiment_splits (organization_id, experiment_id, run, dimension, value, variant, units)
       SELECT organization_id, experiment_id, run, d, '', CASE WHEN variants & (variants - 1) = 0 THEN log(2, variants)::int4 ELSE -1 END AS variant, count(*)
       FROM experiment_units, unnest(ARRAY['device', 'country', 'surface']) AS d GROUP BY 1, 2, 3, 4, 6`
   }),
-  /** What units took of two rankings in one list. */
+  /** What units took from two rankings in one list. */
   "2026112362_experiment_credits": Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     for (const name of ["clicked_a", "clicked_b", "purchased_a", "purchased_b"])
       yield* sql`ALTER TABLE experiment_units ADD COLUMN ${sql.literal(name)} bigint NOT NULL DEFAULT 0`
   }),
-  /** What a replay makes again, until it takes the place of what there is. */
+  /** What a replay rebuilds, before it replaces the current rows. */
   "2026112363_experiment_shadows": Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`CREATE TABLE shadow_experiment_units (

@@ -1,6 +1,6 @@
 /**
- * Where a variant can be written to affect everybody: a preset, the collection's rules, a profile's releases. Each
- * place has a value that shows whether it was changed since.
+ * Targets to which a variant can be written so that it affects everybody: a preset, the collection's rules, a
+ * profile's releases. The value of each target shows whether it has been changed since.
  */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import type { RuleSet } from "@dowser/engine-sdk/rules"
@@ -31,7 +31,7 @@ interface ProfileValue {
 interface Change {
   readonly from: unknown
   readonly to: unknown
-  /** For a release to be made. */ readonly manifest?: ProfileManifest | undefined
+  /** For the release to be created. */ readonly manifest?: ProfileManifest | undefined
 }
 
 const refuse = (message: string) => Effect.fail(new Conflict({ message }))
@@ -41,7 +41,7 @@ const listed = (text: unknown): ReadonlyArray<string> =>
     .map((name) => name.trim())
     .filter((name) => name !== "")
 
-/** Parameters that a profile can say, and how. */
+/** Parameters that a profile can contain, and how it expresses them. */
 type Saying = (value: unknown, manifest: ProfileManifest) => Partial<ProfileManifest>
 const SAID: ReadonlyMap<string, Saying> = new Map<string, Saying>([
   ["query_by", (value) => ({ searchable_fields: listed(value) })],
@@ -63,7 +63,7 @@ const nameOf = (place: Place): string =>
       ? `preset \`${place.name}\``
       : `profile \`${place.name}\``
 
-/** The place of a variant, or a message that there is none. Pure. */
+/** The target of a variant, or a message if there is none. Pure. */
 const placeFor = ({ collection, target }: Definition, variant: Variant): Place | string => {
   const { id, params, profile, rules } = variant
   if (rules !== undefined) return { kind: "rules", collection }
@@ -156,7 +156,7 @@ export const makePlaces = Effect.gen(function* () {
     return profile ?? (yield* refuse(`The profile \`${name}\` no longer exists, so there is no place to write to.`))
   })
 
-  /** The present value of the place. */
+  /** The current value of the target. */
   const valueAt = Effect.fnUntraced(function* (organizationId: string, place: Place) {
     if (place.kind === "preset") {
       const preset = presets.found(organizationId, place.name)
@@ -168,7 +168,7 @@ export const makePlaces = Effect.gen(function* () {
       return rules.get(organizationId, yield* collectionOf(organizationId, place.collection))?.ruleSet ?? null
     return profiles.valueOf(yield* profileAt(organizationId, place.collection, place.name)) as unknown
   })
-  /** The new value of the place; for a profile, the release to be made. */
+  /** The new value of the target; for a profile, the release to be created. */
   const valueOf = Effect.fnUntraced(function* (
     organizationId: string,
     { collection }: Definition,

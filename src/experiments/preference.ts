@@ -1,23 +1,23 @@
 /**
- * How units chose between two interleaved rankings: each unit that chose has one vote. Wins are the second variant's.
- * Pure.
+ * How units chose between two interleaved rankings: each unit that chose has one vote. Wins are those of the second
+ * variant. Pure.
  */
 import { preferenceP } from "@dowser/engine-sdk/experiments"
 import { leastOf } from "./guardrails.ts"
 import type { StoredRun, SumsRow } from "./runs-repository.ts"
 
-/** Among the least p-values of a run; no variant has a space in its id. */
+/** Its name among the smallest p-values of a run; ids of variants contain no spaces. */
 const PREFERENCE = "the preference"
 
 export interface Preference {
   readonly wins: number
   readonly losses: number
   readonly ties: number
-  /** The least of all looks. */ readonly p: number
+  /** The smallest of all evaluations. */ readonly p: number
   readonly least_p: StoredRun["least_p"]
 }
 
-/** undefined for a run whose units are shown one variant each. */
+/** Undefined for a run whose units see one variant each. */
 export const preferenceOf = (
   { definition: { metric, mode }, least_p: before }: StoredRun,
   rows: ReadonlyArray<SumsRow>

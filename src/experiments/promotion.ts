@@ -1,7 +1,7 @@
 /**
- * Promotes a variant for everybody, and rolls it back: it is written into a preset, a rule set or a profile by the
- * rooms that own them, in their own transactions. So what a promotion will replace is stored first: an interrupted
- * promotion is completed by promoting again, and still knows the old value.
+ * Promotes a variant for everybody, and rolls it back. The rooms that own presets, rule sets and profiles write it in
+ * their own transactions, so the value to be replaced is stored first: an interrupted promotion is completed by
+ * promoting again, and the old value is still known.
  */
 import { Clock, Effect } from "effect"
 import {
@@ -37,7 +37,7 @@ const makePromoting = Effect.fnUntraced(function* ({ changed, locked, outbox, re
     status === "running" || status === "stopped"
       ? Effect.void
       : refuse(`The experiment ${id} is ${status.replace("_", " ")}: only a running or a stopped one is promoted.`)
-  /** Keeps what will be replaced; fails where the experiment changed since it was looked at. */
+  /** Stores the value to be replaced; fails if the experiment changed since it was read. */
   const begun = Effect.fnUntraced(function* (seen: StoredExperiment, promotion: Promotion | null) {
     const before = yield* locked(seen.organization_id, seen.id)
     if (before.updated_at !== seen.updated_at || before.status !== seen.status)
@@ -76,7 +76,7 @@ const makePromoting = Effect.fnUntraced(function* ({ changed, locked, outbox, re
     const place = yield* places.placeOf(seen.definition, variant)
     const now = yield* places.valueAt(organizationId, place)
     const { promotion: pending } = seen
-    // The interrupted one has already written, so what it replaced is what this one replaces.
+    // The interrupted promotion has already written, so the value it replaced is the one that this promotion replaces.
     const before = pending !== null && isSame(pending.place, place) && isSame(pending.after, now) ? pending.before : now
     const made = yield* places.valueOf(organizationId, seen.definition, variant, place, before)
     const promotion: Promotion = { variant_id: variantId, is_pending: true, place, before, after: made.to }
@@ -107,7 +107,7 @@ const makeRollingBack = Effect.fnUntraced(function* ({ changed, locked, reposito
     const { after, before, place } = yield* promotionOf(seen)
     const now = yield* places.valueAt(organizationId, place)
     if (isSame(now, after)) yield* places.write(organizationId, place, { from: now, to: before })
-    // A rollback that was cut off may have written already.
+    // An interrupted rollback may already have written.
     else if (!isSame(now, before))
       return yield* refuse(`The ${places.nameOf(place)} was changed since the promotion, so it is left as it is.`)
     return yield* changed(organizationId, id, ended(organizationId, id))

@@ -1,6 +1,6 @@
 /**
- * The results of a run: pure, from its sums and earlier evaluations. Both the API and the watch use it, so both say the
- * same.
+ * The results of a run, computed purely from its sums and earlier evaluations. The API and the watch both use this,
+ * so they agree.
  */
 import {
   addSums,
@@ -25,11 +25,11 @@ import { splitsOf } from "./split.ts"
 
 const CONFIDENCE = 0.95
 const ALPHA = 1 - CONFIDENCE
-/** Relative to the control: the smallest difference worth detecting, below which a difference is irrelevant. */
+/** The smallest difference worth detecting, relative to the control; a smaller one is irrelevant. */
 const MIN_EFFECT = 0.1
 const MULTIPLE_SHARE_MAX = 0.01
 const DAY_MS = 86_400_000
-/** How many days the series keeps, newest first. */
+/** The most days in the series, newest first. */
 const DAYS_SHOWN_MAX = 120
 
 type Results = typeof ExperimentResults.Type
@@ -38,13 +38,13 @@ interface Counted {
   readonly exposures: ReadonlyArray<ExposuresRow>
   readonly latencies: ReadonlyArray<LatencyRow>
   readonly splits: ReadonlyArray<SplitRow>
-  /** Days of users that found no room. */ readonly droppedDays: number
+  /** Days of users that were dropped for lack of room. */ readonly droppedDays: number
 }
 
 const sumsOf = (rows: ReadonlyArray<SumsRow>): UnitSums => rows.reduce(addSums, NO_UNITS)
 const ofMetric = (rows: ReadonlyArray<SumsRow>, metric: Metric): ReadonlyArray<SumsRow> =>
   rows.filter((row) => row.metric === metric)
-/** Sums of each variant, in their order. */
+/** Sums of each variant, in the order of the variants. */
 const byVariant = ({ variants }: Definition, rows: ReadonlyArray<SumsRow>): ReadonlyArray<UnitSums> =>
   variants.map((_, i) => sumsOf(rows.filter(({ variant }) => variant === i)))
 
@@ -52,7 +52,7 @@ const byVariant = ({ variants }: Definition, rows: ReadonlyArray<SumsRow>): Read
 const guardrailOf = (metric: Metric): Metric => (metric === "zero_result_rate" ? "ctr" : "zero_result_rate")
 const isBetter = (metric: Metric, z: number): boolean => (metric === "zero_result_rate" ? z < 0 : z > 0)
 
-/** Each variant against the control; undefined for the control and where nothing can be compared. */
+/** Each variant against the control; undefined for the control itself and if nothing can be compared. */
 const comparisons = (
   estimates: ReadonlyArray<Estimate | undefined>,
   alpha: number
@@ -62,10 +62,10 @@ const comparisons = (
   )
 
 interface Estimated {
-  /** Adjusted for the units' past if that explains variance; otherwise as counted. */
+  /** Adjusted for the units' past if that explains variance, otherwise unadjusted. */
   readonly estimates: ReadonlyArray<Estimate | undefined>
   readonly raw: ReadonlyArray<Estimate | undefined>
-  /** null where they are one. */ readonly reduction: number | null
+  /** Null if both are the same. */ readonly reduction: number | null
 }
 const estimated = (sums: ReadonlyArray<UnitSums>): Estimated => {
   const raw = sums.map(ratioEstimate)
@@ -80,7 +80,7 @@ interface Judged extends Estimated {
   readonly compared: ReadonlyArray<Comparison | undefined>
   /** For each variant but the control, the smallest p-value so far, corrected for several variants. */
   readonly p: ReadonlyArray<number>
-  /** For an interleaved run, neither split nor guardrails say anything: all units see both variants. */
+  /** For an interleaved run, neither split nor guardrails are meaningful, because all units see both variants. */
   readonly preference: Preference | undefined
   readonly guardrails: ReadonlyArray<Guardrail>
   readonly split_p: number
@@ -147,7 +147,7 @@ const hasEnough = (
   (preference === undefined ? sums : sums.slice(0, 1)).every(({ n }) => n >= definition.min_sample) &&
   (stopped_at ?? now) - started_at >= definition.minimum_days * DAY_MS
 
-/** The best of the variants that are better for sure; the control where all others are worse for sure. */
+/** The best of the variants that are significantly better; the control if all others are significantly worse. */
 const bestOf = ({ definition: { metric, variants } }: StoredRun, { compared, estimates, p, preference }: Judged) => {
   if (preference !== undefined)
     return preference.p < ALPHA ? variants[preference.wins > preference.losses ? 1 : 0]!.id : null
@@ -162,13 +162,13 @@ const bestOf = ({ definition: { metric, variants } }: StoredRun, { compared, est
   return best !== undefined ? variants[best]!.id : isControl ? variants[0]!.id : null
 }
 
-/** What is announced about a winner. */
+/** The announcement of a winner. */
 interface Winner {
   readonly variant_id: string
   readonly metric: Metric
-  /** Over the control; null of the control itself, and where both rankings are in one list. */
+  /** Relative to the control; null for the control itself, and if both rankings are in one list. */
   readonly lift: number | null
-  /** For the control, the largest p-value of the others: all of them are worse. */ readonly p_value: number
+  /** For the control, the largest p-value of the others, because all of them are worse. */ readonly p_value: number
 }
 const toldOf = (
   { definition: { metric, variants } }: StoredRun,
@@ -179,7 +179,7 @@ const toldOf = (
   const at = variants.findIndex(({ id }) => id === variant_id)
   return { variant_id, metric, lift: compared[at]?.lift ?? null, p_value: at === 0 ? Math.max(...p) : p[at - 1]! }
 }
-/** The winner that this look finds; null for none. */
+/** The winner of this evaluation; null if there is none. */
 export const winnerOf = (run: StoredRun, counted: Counted, now: number): Winner | null => {
   const judged = judge(run, counted)
   const isWorse = judged.guardrails.some((one) => one.isWorse)
@@ -187,7 +187,7 @@ export const winnerOf = (run: StoredRun, counted: Counted, now: number): Winner 
   const best = bestOf(run, judged)
   return best === null ? null : toldOf(run, judged, best)
 }
-/** The state that an evaluation leaves for the next one. */
+/** The state that this evaluation stores for the next one. */
 export const lookedAt = (run: StoredRun, counted: Counted): Pick<StoredRun, "least_p" | "split_p"> => {
   const { least_p, split_p } = judge(run, counted)
   return { least_p, split_p }
@@ -205,8 +205,8 @@ const stateOf = (run: StoredRun, judged: Judged, now: number): Results["state"] 
 }
 
 /**
- * Days, at the pace until now, until a difference of a tenth of the control's figure would be found: 0 where it would
- * be already, null where nothing can be said.
+ * Days until, at the current pace, a difference of a tenth of the control's figure would be detected: 0 if it would
+ * be already, null if that cannot be estimated.
  */
 const daysToMinEffect = ({ started_at, stopped_at }: StoredRun, { estimates }: Judged, now: number): number | null => {
   const [control, ...others] = estimates

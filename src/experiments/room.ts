@@ -1,4 +1,4 @@
-/** Experiments: which of several ways to search serves visitors best. */
+/** Experiments, which find out which of several ways to search serves visitors best. */
 import { Effect, Layer } from "effect"
 import { textIn } from "../http/json-fields.ts"
 import { type Measure, single } from "../metrics/measure.ts"

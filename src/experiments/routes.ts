@@ -1,4 +1,4 @@
-/** Handlers of experiments: the experiment is looked for before the body is read. */
+/** Handlers of experiments: the experiment is looked up before the body is read. */
 import { Clock, Effect } from "effect"
 import { implement } from "../api/implement.ts"
 import { likeOf } from "../engine-plane/like-pattern.ts"
@@ -32,7 +32,7 @@ const shown = ({ definition, promotion, winner_variant_id, ...row }: StoredExper
 
 const makeFound = Effect.map(Experiments, (experiments) => ({
   experiments,
-  /** An experiment on a collection beyond the key's reach does not exist for it. */
+  /** To a key, an experiment on a collection that it may not access does not exist. */
   found: ({ caller, params }: { readonly caller: Caller; readonly params: { readonly experimentId: string } }) =>
     Effect.flatMap(experiments.get(caller.organizationId, params.experimentId), (one) =>
       reachesCollection(caller, one.definition.collection)

@@ -1,4 +1,4 @@
-/** Experiments that run, of every organization, in memory: as a search needs them. */
+/** Running experiments of all organizations, in memory, in the form that searches need. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { seedsOf, type Split } from "@dowser/engine-sdk/experiments"
 import type { OperationContext } from "@dowser/engine-sdk/operations"
@@ -27,14 +27,14 @@ export interface RunningExperiment extends Split {
   readonly variants: ReadonlyArray<RunningVariant>
 }
 
-/** A rule set of a variant, compiled when first needed under the schema of then. */
+/** A variant's rule set, compiled on first use with the schema of that moment. */
 class RunningRules {
   readonly ruleSet: RuleSet
   #compiled: CompiledFor | undefined
   constructor(ruleSet: RuleSet) {
     this.ruleSet = ruleSet
   }
-  /** O(rules) after a schema changed, else O(related collections). */
+  /** O(rules) after a schema changed, otherwise O(related collections). */
   compiled(context: OperationContext, collection: CollectionInfo): CompiledRules {
     if (this.#compiled === undefined || !isCurrent(this.#compiled, () => context, collection))
       this.#compiled = compileFor(context, collection, this.ruleSet)
@@ -46,7 +46,7 @@ const textsOf = (params: Readonly<Record<string, string | number | boolean>>): P
   Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]))
 const runningRules = (stored: unknown): RunningRules => {
   const ruleSet = stored as RuleSet
-  // Reads what a search reads of a set before it is compiled.
+  // Also reads the conditions that a search needs before the set is compiled; throws if they are invalid.
   gatesOf([ruleSet])
   return new RunningRules(ruleSet)
 }
@@ -54,7 +54,7 @@ const weightOf = ({ weight }: { readonly weight: number }): number => {
   if (!(weight > 0)) throw new Error("A variant has no weight.")
   return weight
 }
-/** Throws for a row that cannot be what was stored. */
+/** Throws if the row cannot be a stored experiment. */
 const runningOf = ({ definition, id, run }: StoredExperiment): RunningExperiment => ({
   id,
   run,
@@ -75,7 +75,7 @@ const runningOf = ({ definition, id, run }: StoredExperiment): RunningExperiment
 
 interface Own {
   readonly byId: Map<string, RunningExperiment>
-  /** Experiments with a target come first: a search is in at most one experiment. */
+  /** Experiments with a target come first, because a search is in at most one experiment. */
   collections: ReadonlyMap<string, ReadonlyArray<RunningExperiment>>
   gates: AnswerGates
   /** Differs after every change. */ version: number
@@ -85,7 +85,7 @@ export class ExperimentTable {
   readonly #organizations = new Map<string, Own>()
   readonly #damaged: (row: Pick<StoredExperiment, "organization_id" | "id">, error: unknown) => void
   #changes = 0
-  /** `damaged`: notes a row that cannot be what was stored. */
+  /** `damaged` records a row that cannot be a stored experiment. */
   constructor(damaged: (row: Pick<StoredExperiment, "organization_id" | "id">, error: unknown) => void) {
     this.#damaged = damaged
   }
@@ -94,11 +94,11 @@ export class ExperimentTable {
   of(organizationId: string, collection: string): ReadonlyArray<RunningExperiment> | undefined {
     return this.#organizations.get(organizationId)?.collections.get(collection)
   }
-  /** Over all its collections. */
+  /** The running experiments of all its collections. */
   all(organizationId: string): Iterable<RunningExperiment> {
     return this.#organizations.get(organizationId)?.byId.values() ?? []
   }
-  /** What the variants' rules contribute to a cached answer's key. */
+  /** The part of a cached response's key that the variants' rules contribute. */
   gatesKey(organizationId: string, visitor: GateVisitor, now_ms: number): ReadonlyArray<string | number | null> {
     const own = this.#organizations.get(organizationId)
     return own === undefined ? [] : [own.version, ...gatePart(own.gates, visitor, now_ms)]
@@ -109,7 +109,7 @@ export class ExperimentTable {
     return size
   }
 
-  /** Replaces everything known of the subjects by the rows that were read. */
+  /** Replaces everything known about the subjects by the given rows. */
   replace(subjects: ReadonlyArray<Subject> | "all", rows: ReadonlyArray<StoredExperiment>): void {
     const touched = new Set<Own>()
     if (subjects === "all")

@@ -1,4 +1,4 @@
-/** Rows of runs, and what is counted of them (`streams/processors/experiments`). One function per statement. */
+/** Rows of runs, and their counts (`streams/processors/experiments`). One function per statement. */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { UnitSums } from "@dowser/engine-sdk/experiments"
@@ -14,18 +14,18 @@ export interface StoredRun {
   /** Unix milliseconds. */ readonly started_at: number
   readonly stopped_at: number | null
   /** Cap on a unit's revenue, in millionths, as text; null until it is fixed. */ readonly revenue_cap: string | null
-  /** The least p-value of all looks, by id of the variant, and of `guardrail …`. */
+  /** The smallest p-value of all evaluations, by id of the variant, and of `guardrail …`. */
   readonly least_p: Readonly<Record<string, number>>
-  /** The same of the split. */ readonly split_p: number
+  /** The smallest p-value of the split. */ readonly split_p: number
   readonly winner_variant_id: string | null
 }
 /**
- * Sums over one variant's units (-1: units that several variants answered) first answered on one day. Covariates are
- * the same metric before the run, per search.
+ * Sums over one variant's units (-1: units that received responses of several variants) by day of their first
+ * response. Covariates are the same metric before the run, per search.
  */
 export interface SumsRow extends UnitSums {
   readonly variant: number
-  /** ms, UTC. */ readonly day: number
+  /** Milliseconds, UTC. */ readonly day: number
   /** `vote_…`: units that chose from an interleaved list, 1 for the second ranking, -1 for the first. */
   readonly metric: Metric | "vote_ctr" | "vote_conversion_rate"
 }
@@ -34,7 +34,7 @@ export interface ExposuresRow {
   readonly day: number
   readonly exposures: number
 }
-/** Answers of a variant that took about as long (`quantile-sketch.ts`). */
+/** Responses of a variant with about the same latency (`quantile-sketch.ts`). */
 export interface LatencyRow {
   readonly variant: number
   readonly bucket: number
@@ -69,7 +69,7 @@ export const makeRunsRepository = Effect.gen(function* () {
       sql`UPDATE experiment_runs SET stopped_at = ${time(stopped_at)} WHERE ${is(key)}`,
     get: (key: RunKey) =>
       Effect.map(sql<StoredRun>`SELECT ${columns} FROM experiment_runs WHERE ${is(key)}`, ([row]) => row),
-    /** Blocks counting of its units until the transaction ends. */
+    /** Blocks counting of the run's units until the transaction ends. */
     lock: (key: RunKey) =>
       Effect.map(sql<StoredRun>`SELECT ${columns} FROM experiment_runs WHERE ${is(key)} FOR UPDATE`, ([row]) => row),
     /** Claims runs not evaluated since `before`, except those that another process is evaluating. */
@@ -80,7 +80,7 @@ export const makeRunsRepository = Effect.gen(function* () {
     /** Stores the result of an evaluation. */
     tell: (run: StoredRun) =>
       sql`UPDATE experiment_runs SET least_p = ${JSON.stringify(run.least_p)}::text::json, split_p = ${String(run.split_p)}::text::float8, winner_variant_id = ${run.winner_variant_id} WHERE ${is(run)}`,
-    /** By day and variant; millionths of money are in units here. */
+    /** By day and variant; money is converted from millionths to units. */
     sums: (key: RunKey) =>
       sql<SumsRow>`SELECT variant, day::float8 AS day, metric, n::float8 AS n, (x / scale)::float8 AS x, (xx / scale / scale)::float8 AS xx, y::float8 AS y, yy::float8 AS yy, (xy / scale)::float8 AS xy,
           (c / 1000000)::float8 AS c, (cc / 1000000 / 1000000)::float8 AS cc, (xc / scale / 1000000)::float8 AS xc, (yc / 1000000)::float8 AS yc, known::float8 AS known
@@ -91,7 +91,7 @@ export const makeRunsRepository = Effect.gen(function* () {
       sql<LatencyRow>`SELECT variant, bucket, exposures::float8 AS exposures FROM experiment_latencies WHERE ${is(key)} ORDER BY variant, bucket`,
     splits: (key: RunKey) =>
       sql<SplitRow>`SELECT dimension, value, variant, units::float8 AS units FROM experiment_splits WHERE ${is(key)} AND variant >= 0 AND units > 0 ORDER BY dimension, value, variant`,
-    /** The share of units that have less revenue than it, in millionths; null without units. O(units). */
+    /** The revenue below which this share of units lies, in millionths; null without units. O(units). */
     percentile: (key: RunKey, share: number) =>
       Effect.map(
         sql<{
@@ -99,7 +99,7 @@ export const makeRunsRepository = Effect.gen(function* () {
         }>`SELECT (percentile_disc(${share}) WITHIN GROUP (ORDER BY revenue))::text AS cap FROM experiment_units WHERE ${is(key)}`,
         ([row]) => row?.cap ?? null
       ),
-    /** Days of users that found no room (`HISTORY_ROWS_MAX`). */
+    /** Days of users that were dropped for lack of room (`HISTORY_ROWS_MAX`). */
     droppedDays: (organizationId: string) =>
       Effect.map(
         sql<{
@@ -117,12 +117,12 @@ export const makeRunsRepository = Effect.gen(function* () {
 })
 
 const DAY_MS = 86_400_000
-/** After this, events that would identify a unit are no longer accepted, so its sums are final. */
+/** After this time, events that would identify a unit are no longer accepted, so its sums are final. */
 const UNITS_KEPT_MS = 31 * DAY_MS
-/** Longer than any experiment looks back, and than an event may be late. */
+/** Longer than any experiment looks back plus the maximum lateness of an event. */
 const HISTORY_KEPT_MS = (DAYS_MAX + 31) * DAY_MS
 
-/** Days of users that no run needs; those that a run still uses stay. */
+/** Removes days of users that no run needs. */
 export const expireHistories = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* Clock.currentTimeMillis
@@ -138,8 +138,8 @@ export const expireHistories = Effect.fnUntraced(function* (rowsMax: number) {
 })
 
 /**
- * Units of runs that ended long ago, and everything left of deleted runs: their sums last, because those show that
- * something is left.
+ * Removes units of runs that ended long ago, and all rows of deleted runs: their sums last, because they show that
+ * rows are left.
  */
 export const expireUnits = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient

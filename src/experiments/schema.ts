@@ -1,12 +1,12 @@
-/** Experiments as the API shows them, and their bounds. */
+/** Experiments as the API shows them, and their limits. */
 import { Schema } from "effect"
 
 export const METRICS = ["ctr", "conversion_rate", "revenue_per_search", "zero_result_rate"] as const
 export type Metric = (typeof METRICS)[number]
 export const UNITS = ["session", "user"] as const
-/** Every unit is shown one variant, or both rankings in one list. */
+/** Every unit sees one variant, or both rankings in one list. */
 export const MODES = ["split", "interleave"] as const
-/** Marks answers of both rankings in place of a variant. */
+/** Marks responses with both rankings, in place of a variant. */
 export const INTERLEAVED = "interleaved"
 export const STATUSES = ["draft", "running", "stopped", "promoted", "rolled_back"] as const
 
@@ -52,7 +52,7 @@ const settings = {
   covariate_days: Schema.Int,
   unit: Schema.Literals(UNITS)
 }
-/** For the documents only; `definition.ts` reads bodies and names every wrong field. */
+/** Only for the documents; `definition.ts` parses bodies and names every wrong field. */
 export const ExperimentBody = Schema.Struct({
   name: Schema.String,
   collection: Schema.String,
@@ -114,11 +114,11 @@ export const ExperimentResults = Schema.Struct({
   srm: Schema.Struct({
     p_value: Schema.Number,
     ok: Schema.Boolean,
-    /** Smallest p first, each of this look: the parts that alarm, or the first five. */
+    /** Smallest p first, as of this evaluation: the alarming dimensions, or the first five. */
     by: Schema.Array(
       Schema.Struct({
         dimension: Schema.Literals(["device", "country", "surface"]),
-        /** null of units that came without. */ value: Schema.NullOr(Schema.String),
+        /** Null for units without a value. */ value: Schema.NullOr(Schema.String),
         /** By variant. */ units: Schema.Array(Schema.Int),
         p_value: Schema.Number,
         ok: Schema.Boolean
@@ -127,7 +127,7 @@ export const ExperimentResults = Schema.Struct({
   }).annotate({ identifier: "SampleRatio" }),
   /** Cap on a unit's revenue; null until it is fixed, and for other metrics. */
   revenue_cap: known,
-  /** Days of users, of the whole organization, that were dropped for lack of room and are missing in `cuped`. */
+  /** Days of users of the entire organization that were dropped for lack of room and are missing in `cuped`. */
   history_days_dropped: Schema.Int,
   variants: Schema.Array(
     Schema.Struct({
@@ -142,13 +142,13 @@ export const ExperimentResults = Schema.Struct({
       lift: known,
       interval: range,
       p_value: known,
-      /** Milliseconds in which 95 % of its answers were made, within 2.5 %; null as long as none was. */
+      /** Latency in ms within which 95 % of its responses were made, within 2.5 %; null without responses. */
       latency_p95_ms: known,
-      /** As counted, without adjustment for the units' past. */
+      /** Unadjusted for the units' past. */
       raw: Schema.Struct({ mean: known, standard_error: known, lift: known, interval: range }).annotate({
         identifier: "RawFigure"
       }),
-      /** Share of the variance that what units did before explains; null where that is left out. */
+      /** Share of the variance that the units' earlier actions explain; null if there is no adjustment. */
       cuped: Schema.NullOr(Schema.Struct({ reduction: Schema.Number }).annotate({ identifier: "CupedFigure" }))
     }).annotate({ identifier: "ExperimentVariantResult" })
   ),

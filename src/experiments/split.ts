@@ -1,10 +1,10 @@
-/** The source of a split that does not match the weights: units with the same device, country or surface. Pure. */
+/** Finds units by device, country or surface that cause a split which does not match the weights. Pure. */
 import { SAMPLE_RATIO_ALPHA, sampleRatioP } from "@dowser/engine-sdk/experiments"
 import type { Definition } from "./definition.ts"
 import type { SplitRow } from "./runs-repository.ts"
 import type { ExperimentResults } from "./schema.ts"
 
-/** The alarming dimensions, up to a maximum; the most suspicious one if none alarms. */
+/** Alarming parts are shown up to the first limit, all others only among the first five. */
 const ALARMS_MAX = 20
 const SHOWN_MIN = 5
 

@@ -1,5 +1,5 @@
 /**
- * Runs are evaluated every thirty seconds, once over all processes: a process claims one in its row. An evaluation
+ * Evaluates runs every thirty seconds, once over all processes: a process claims a run in its row. An evaluation
  * stores the smallest p-value so far, fixes the cap of revenue, and announces a winner, once per run.
  */
 import { Clock, Effect } from "effect"
@@ -13,14 +13,14 @@ import { makeRunsRepository, type StoredRun } from "./runs-repository.ts"
 
 /** A winner must be announced within 60 s. */
 const EVERY_MS = 30_000
-/** How soon a run that is due is found. */
+/** How soon a due run is found. */
 const LOOK_MS = 5_000
 const TAKEN = 20
 /** From this many units on, the 99.9 % quantile of revenue is meaningful. */
 const CAPPED_FROM = 1_000
 const CAPPED_SHARE = 0.999
 
-/** Evaluates all runs that are due; returns how many winners it found. */
+/** Evaluates all due runs; returns how many winners it found. */
 export const makeLook = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const outbox = yield* Outbox
@@ -30,7 +30,7 @@ export const makeLook = Effect.gen(function* () {
 
   /**
    * Fixed once, by the first evaluation with enough units: a cap that followed the figures would invalidate earlier
-   * ones. None while fewer than one unit in a thousand bought.
+   * ones. No cap while fewer than one unit in a thousand has bought.
    */
   const capped = Effect.fnUntraced(function* (run: StoredRun) {
     if (run.revenue_cap !== null || run.definition.metric !== "revenue_per_search") return
@@ -41,7 +41,7 @@ export const makeLook = Effect.gen(function* () {
   })
   const looked = Effect.fnUntraced(function* (taken: StoredRun, now: number) {
     const seen = yield* runs.lock(taken)
-    // Stopped, or deleted, since it was taken.
+    // Stopped or deleted since it was claimed.
     if (seen === undefined || seen.stopped_at !== null) return undefined
     yield* capped(seen)
     const run = (yield* runs.lock(taken))!
@@ -65,7 +65,7 @@ export const makeLook = Effect.gen(function* () {
     })
     return winner.variant_id
   })
-  /** So that the experiment itself says it. */
+  /** So that the experiment itself shows the winner. */
   const shown = (run: StoredRun, winner: string) =>
     configuration.write(
       { kind: "experiment", organizationId: run.organization_id, id: run.experiment_id },
@@ -86,7 +86,7 @@ export const makeLook = Effect.gen(function* () {
           if (winner !== undefined) yield* shown(run, winner)
           return winner === undefined ? 0 : 1
         })
-        // A run that fails does not keep others from being evaluated.
+        // A failing run does not prevent the evaluation of others.
         winners += yield* Effect.catchCause(found, (cause) =>
           Effect.as(
             Effect.logError(`The experiment ${run.experiment_id} of ${run.organization_id} cannot be looked at`, cause),
@@ -99,7 +99,7 @@ export const makeLook = Effect.gen(function* () {
   })
 })
 
-/** Looks as long as the scope is open. */
+/** Evaluates while the scope is open. */
 export const watch = Effect.gen(function* () {
   const look = counted("experiments")(yield* makeLook)
   yield* Effect.forkScoped(

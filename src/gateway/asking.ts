@@ -1,4 +1,4 @@
-/** A request of the gateway as a search: looks up its index, checks its body, and translates its outcome. */
+/** A gateway request as a search: looks up its index, validates its body, and translates its result. */
 import { type CollectionInfo, statusOf } from "@dowser/engine-sdk"
 import { ParsedBody, resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
@@ -19,9 +19,7 @@ export interface InIndex {
 }
 export const refused = ({ message, path }: Fault) => inputInvalid(path, message)
 
-/**
- * The index exists, so whatever the engine does not find is named in the request and reported in the engine's words.
- */
+/** The index exists, so whatever the engine does not find is named in the request, and the engine's message says it. */
 export const asInvalid = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | EngineRefusal> =>
   Effect.mapError(effect, (error) =>
     error instanceof EngineRefusal && error.status === 404
@@ -29,7 +27,7 @@ export const asInvalid = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E
       : error
   )
 
-/** A merged list has one outcome; like the tenant API, the engine package reports its failure in a 200. */
+/** A merged list has one result; like the tenant API, the engine package reports its failure in a 200. */
 export const mergedOutcome = (answer: SearchAnswer): Effect.Effect<SearchAnswer, EngineRefusal> => {
   const [failure] = answer.failures
   return failure === undefined
@@ -44,7 +42,7 @@ export const bodyOf = (input: Input<unknown, unknown>) =>
 export const checked = <A extends object>(value: A | Fault): Effect.Effect<A, InputInvalid> =>
   isFault(value) ? Effect.fail(refused(value)) : Effect.succeed(value)
 
-/** Undefined for what the organization lacks, or the key does not reach: refused, not missing. */
+/** For an index that the organization lacks, or that the key may not access: refused rather than missing. */
 export const mismatch = new CollectionNotAllowed({
   message: "This key's organization has no such index, or the key does not reach it."
 })

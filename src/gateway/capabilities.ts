@@ -1,4 +1,4 @@
-/** What this gateway can do, with which models, and the limits of a request. */
+/** The capabilities of this gateway, with their models, and the limits of a request. */
 import { Effect } from "effect"
 import { ownModels } from "../ai-providers/own-models.ts"
 import { version } from "../config.ts"

@@ -1,6 +1,6 @@
 /**
- * The search gateway `/api/v1`: the same use cases as the tenant API, for storefronts and CMS modules, with bearer keys
- * and bodies. An index is a collection of the key's organization, or an alias of one.
+ * The search gateway `/api/v1`: the same use cases as the tenant API, for storefronts and CMS modules, with bearer
+ * keys and request bodies. An index is a collection of the key's organization, or an alias of one.
  */
 import { Schema } from "effect"
 import { ProvidersInUse } from "../ai-providers/schema.ts"

@@ -1,4 +1,4 @@
-/** What a connector key may do: store and delete documents of one index, each with its own result. */
+/** Operations of a connector key: store and delete documents of one index, each with its own result. */
 import { type EngineError, type Result, statusOf, type WriteOperation, type WriteVerdict } from "@dowser/engine-sdk"
 import { boundedText } from "@dowser/engine-sdk/host"
 import { CONTAINERS_MAX, parseBounded, parseJson } from "@dowser/engine-sdk/documents"
@@ -46,7 +46,7 @@ export const putsOf = (text: string): Writes => {
   const documents = listOf(text, "documents")
   if (!isList(documents)) return documents
   const wrong = documents.findIndex((document) => !isObject(document))
-  // Any other problem of one is its own result.
+  // Any other problem of a document is reported in its own result.
   return wrong >= 0
     ? { path: `documents[${wrong}]`, message: "An object" }
     : documents.map((document) => ({

@@ -1,9 +1,9 @@
-/** Bounds of the search gateway. */
+/** Limits of the search gateway. */
 
-/** A longer search answers 504. */
+/** A longer search gets a 504. */
 export const SEARCH_TIME_MAX_MS = 10_000
 export const SEARCHES_MAX = 50
-/** Documents or ids of one request. */
+/** Documents or ids per request. */
 export const DOCUMENTS_MAX = 1_000
 /** Length of a scoped token's filter. */
 export const FILTER_CHARACTERS_MAX = 4_000

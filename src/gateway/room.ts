@@ -1,4 +1,4 @@
-/** Search for storefronts and installations, in the gateway's own shapes. */
+/** Search for storefronts and CMS installations, in the gateway's own formats. */
 import { routes } from "./routes.ts"
 import { defineRoom } from "../room.ts"
 

@@ -1,7 +1,7 @@
 /**
- * Handlers of the search gateway: each reads its body and calls the use case that the tenant API calls. Specific to the
+ * Handlers of the search gateway: each reads its body and calls the same use case as the tenant API. Specific to the
  * gateway: indexes that the organization lacks are refused rather than missing, searches end after ten seconds, and
- * requests are turned away when this process cannot keep up.
+ * requests are refused when this process cannot keep up.
  */
 import { mayName, seenFieldsOf } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
@@ -28,7 +28,7 @@ import { makeWriting } from "./writing.ts"
 
 const RETRY_AFTER_S = 10
 
-/** Before anything else of a request is looked at. */
+/** Checked before anything else in a request. */
 const unlessShedding =
   (isShedding: () => boolean) =>
   ({ handler, operation }: Implemented): Implemented => ({

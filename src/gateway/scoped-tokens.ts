@@ -1,4 +1,4 @@
-/** Scoped tokens: narrowed rights that a search key can give away. Nothing is stored; `Access` checks them. */
+/** Scoped tokens: restricted access that a search key can delegate. Nothing is stored; `Access` checks them. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Reach } from "@dowser/engine-sdk/operations"
 import { Clock, Effect } from "effect"
@@ -23,7 +23,7 @@ export const makeScopedTokens = Effect.fnUntraced(function* (
 ) {
   const access = yield* Access
   const contextOf = yield* makeContexts
-  /** Whether the key's filter, with this one, can be applied to the index. */
+  /** Whether the key's filter, combined with this one, can be applied to the index. */
   const isApplicable = (caller: Caller, collection: CollectionInfo): boolean =>
     new Reach(contextOf(caller.organizationId), restrictionsOf(caller)).forcedFilter(collection).ok
 
@@ -35,8 +35,8 @@ export const makeScopedTokens = Effect.fnUntraced(function* (
     CommonRefusal<"search">
   > =>
     Effect.gen(function* () {
-      // A token is derived from a search key only: made by something already narrowed, it would be wider than its
-      // maker.
+      // A token is derived only from a search key: created by an already restricted one, it would be wider than its
+      // creator.
       if (caller.key.scope !== "search" || caller.embedded !== undefined)
         return yield* new ScopeDenied({
           message: "The scope of this key does not reach the operation: only a search key makes scoped tokens."

@@ -1,10 +1,10 @@
-/** Bodies of the gateway as parameters of a search: every value as the text that the engine package reads. Pure. */
+/** Converts gateway bodies to search parameters: every value becomes text that the engine package parses. Pure. */
 import { isClosedFilterText, joinFilterTexts } from "@dowser/engine-sdk/query"
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { SEARCHES_MAX } from "./limits.ts"
 
 export type Parameters = Readonly<Record<string, string>>
-/** A mistake, and its field. */
+/** A mistake and its field. */
 export interface Fault {
   readonly path: string
   readonly message: string
@@ -16,7 +16,7 @@ export const isObject = (value: unknown): value is Body =>
 export const isFault = (value: object): value is Fault =>
   "path" in value && "message" in value && Object.keys(value).length === 2 && typeof value.path === "string"
 
-/** `null` is a parameter that is not given. */
+/** `null` counts as an absent parameter. */
 export const parametersOf = (body: Body, path = ""): { readonly values: Parameters } | Fault => {
   const values = Object.create(null) as Record<string, string>
   for (const [name, value] of Object.entries(body)) {
@@ -33,8 +33,8 @@ interface Entries {
   readonly entries: ReadonlyArray<Parameters>
 }
 /**
- * The searches of a multi- or federated search. Keys of their own, which the tenant API takes, would pass by the
- * bearer's.
+ * The searches of a multi-search or federated search. Keys inside searches, which the tenant API accepts, are refused
+ * because they would bypass the bearer's key.
  */
 export const entriesOf = ({ searches }: Body): Entries | Fault => {
   if (!Array.isArray(searches) || searches.length === 0 || searches.length > SEARCHES_MAX)
@@ -59,9 +59,9 @@ export const entriesOf = ({ searches }: Body): Entries | Fault => {
 
 const between = (value: unknown, min: number, max: number): value is number =>
   typeof value === "number" && value >= min && value <= max
-/** Half the Earth's circumference: everything is within. */
+/** Half the Earth's circumference, so everything is within. */
 const RADIUS_MAX_KM = 20_038
-/** Plain digits: filters and sorts do not read exponents. */
+/** Plain digits, because filters and sorts do not accept exponents. */
 const digits = (value: number): string => value.toFixed(9).replace(/\.?0+$/, "")
 
 /** Decision: pinned documents must be within the radius too, unless the request says `filter_curated_hits: false`. */

@@ -4,7 +4,7 @@ import { SEARCH_TIME_MAX_MS } from "./limits.ts"
 
 export interface GatewaySettings {
   readonly searchTimeMax_ms: number
-  /** Whether to turn requests away now; by default judged by the delay of this thread. */
+  /** Whether to refuse requests now; by default determined by the delay of this thread. */
   readonly isShedding?: () => boolean
 }
 export const GatewaySettings = Context.Reference<GatewaySettings>("dowser/gateway/GatewaySettings", {

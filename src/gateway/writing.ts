@@ -1,4 +1,4 @@
-/** Documents that connectors put and delete. */
+/** Stores and deletes documents for connectors. */
 import { statusOf } from "@dowser/engine-sdk"
 import { Effect } from "effect"
 import type { EngineFailure } from "../engine-plane/engine-errors.ts"
@@ -38,7 +38,7 @@ export const makeWriting = Effect.gen(function* () {
         })
       )
       if (written.ok) return verdictsOf(writes, written.value)
-      // Dropped after the look-up: answered as if it had been dropped before.
+      // If it was dropped after the look-up, the response is the same as if it had been dropped before.
       return yield* Effect.fail(statusOf(written.error) === 404 ? mismatch : failureOf(written.error))
     })
   return writing

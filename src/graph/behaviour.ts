@@ -6,11 +6,11 @@ import type { Behaviour } from "./building/reports.ts"
 
 const DAYS = 30,
   DAY_MS = 86_400_000
-/** The most documents by revenue, and queries; more would not change a report. */
+/** Limits of documents by revenue, and of queries; more would not change a report. */
 const DOCUMENTS_MAX = 10_000,
   QUERIES_MAX = 1_000
 
-/** `collections`: names by which visitors search it. */
+/** `collections` are the names by which visitors search it. */
 export const makeBehaviour = Effect.gen(function* () {
   const analytics = yield* Analytics
   return Effect.fnUntraced(function* (organizationId: string, collections: ReadonlySet<string>) {

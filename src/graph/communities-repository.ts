@@ -1,4 +1,4 @@
-/** Rows of communities. One function per statement; organization, collection and generation stand in every one. */
+/** Rows of communities. One function per statement; each takes organization, collection and generation. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { CommunityRow } from "./building/build.ts"
@@ -25,7 +25,7 @@ export const makeCommunitiesRepository = Effect.gen(function* () {
         ON CONFLICT DO NOTHING`,
     communities: (asked: Generation, after: number, limit: number) =>
       sql<StoredCommunity>`SELECT id, place, title, parent_id, members, report, updated_at::float8 AS updated_at FROM graph_communities WHERE ${of(asked)} AND place > ${after}::int4 ORDER BY place LIMIT ${limit}::int4`,
-    /** What the next communities are compared with. */
+    /** The communities that the next ones are compared with. */
     knownCommunities: (asked: Generation) =>
       sql<
         Pick<StoredCommunity, "id" | "members" | "updated_at"> & { readonly hash: string }

@@ -1,4 +1,4 @@
-/** What is read of a collection for its graph: its texts, and its owner's synonyms. Pure. */
+/** What a graph reads from a collection: its text fields, and its owner's synonyms. Pure. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import type { SynonymSet } from "@dowser/engine-sdk/query"
 import { textFieldsOf } from "../texts/text-fields.ts"
@@ -28,8 +28,8 @@ interface SameWords {
   /** By representative, the other words of the set. */ readonly synonyms: ReadonlyMap<string, ReadonlyArray<string>>
 }
 /**
- * Decision: synonyms without a root are the same thing. What a root leads to is merely related (`trousers` are found by
- * `clothes`).
+ * Decision: synonyms without a root are the same thing. Synonyms with a root are only related (`trousers` are found
+ * by `clothes`).
  */
 export const sameWords = (sets: ReadonlyArray<SynonymSet>): SameWords => {
   const sameAs = new Map<string, string>()

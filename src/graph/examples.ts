@@ -1,4 +1,4 @@
-/** Descriptions of the operations of the graph, each with an example request that succeeds. */
+/** Descriptions of the operations on graphs, each with an example request that succeeds. */
 import type { Described } from "../http/operation.ts"
 
 const params = { collectionName: "products" }

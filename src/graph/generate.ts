@@ -1,11 +1,11 @@
 /**
- * The job that builds a collection's graph: its documents go to a thread in portions, the result is written as an
- * invisible generation, and the transaction that ends the job makes it the visible one. An interrupted job leaves only
- * rows that the next one removes.
+ * The job that builds a collection's graph: documents are sent to a thread in batches, the result is written as an
+ * invisible generation, and the transaction that ends the job makes it visible. An interrupted job leaves only rows
+ * that the next one removes.
  *
  * Decision: counted from scratch rather than incrementally. 100,000 documents take the thread some six seconds of
- * processor time; counts that follow every write would have to be kept for each collection and stay right through every
- * crash; and the credits are those of a job that somebody requested.
+ * processor time; incremental counts would have to be stored for each collection and stay correct through every
+ * crash; and credits are charged for a requested job.
  */
 import { createHash } from "node:crypto"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
@@ -29,27 +29,27 @@ export const GENERATION = "graph_generation"
 const ENTITIES_FEATURE = "graph_entities"
 /** The config of a job. */
 export interface GraphConfig extends Readonly<Record<string, unknown>> {
-  /** Its real name. */ readonly collection: string
-  /** For that collection: one created later is another one. */ readonly created_at: number
+  /** The collection's own name, not an alias. */ readonly collection: string
+  /** Identifies the collection: one created later is a different one. */ readonly created_at: number
   readonly part: "entities" | "communities"
   readonly reservation?: JobReservation
 }
 type Tell = (progress: number) => Effect.Effect<void>
 type Thread = JobThread<ToGraph>
 
-/** Counted documents and their texts; a graph of 100,000 takes a third. */
+/** Memory for counted documents and their texts; a graph of 100,000 takes a third. */
 const HEAP_MB = 768
 const TIME_MS = 15 * 60_000
-/** Rows of one statement. */
+/** Rows per statement. */
 const ROWS = 250
-/** Only what is shown: the strength of relations changes with every document. */
+/** Covers only what is shown, because the strength of relations changes with every document. */
 const hashOf = (row: EntityRow | CommunityRow): string =>
   createHash("sha256")
     .update(JSON.stringify({ ...row, neighbours: undefined }))
     .digest("base64url")
     .slice(0, 27)
 
-/** Whether the collection is still the one of the job. */
+/** Whether the job's collection still exists. */
 const makeIsThere = Effect.map(
   makeContexts,
   (contextOf) =>
@@ -57,7 +57,7 @@ const makeIsThere = Effect.map(
       resolveCollection(contextOf(organizationId), collection)?.created_at === created_at
 )
 
-/** Fills the thread with the collection's documents. */
+/** Sends the collection's documents to the thread. */
 const makeFilled = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const documents = yield* makeCollectionDocuments
@@ -139,7 +139,7 @@ const makeWritten = Effect.gen(function* () {
   })
 })
 
-/** The graph to compare the new one with. */
+/** The existing graph, with which the new one is compared. */
 const makeKnown = Effect.map(makeCommunitiesRepository, (repository) =>
   Effect.fnUntraced(function* (organizationId: string, collection: string, before: GraphRow | undefined) {
     if (before === undefined || before.community_generation === null || before.edges === null) return undefined
@@ -192,7 +192,7 @@ export const makeGenerate = Effect.gen(function* () {
     }
     const alongside = Effect.gen(function* () {
       yield* repository.lock(organizationId, collection)
-      // A collection dropped meanwhile took its graph with it.
+      // If the collection was dropped in the meantime, its graph was dropped too.
       if (!isThere(organizationId, config)) return
       yield* repository.put(organizationId, collection, row)
       yield* repository.removeOthers(organizationId, collection, row.entity_generation, row.community_generation)

@@ -1,4 +1,4 @@
-/** The entry of the thread that makes the graph of one collection, and gives it in pieces. */
+/** The entry of the thread that builds the graph of one collection and returns it in chunks. */
 import { answerJob } from "../jobs/answer-job.ts"
 import { type Built, buildGraph } from "./building/build.ts"
 import { EntityCounts } from "./building/entity-counts.ts"

@@ -1,4 +1,4 @@
-/** Rows of graphs. One function per statement; organization, collection and generation stand in every one. */
+/** Rows of graphs. One function per statement; each takes organization, collection and generation. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { EntityRow } from "./building/build.ts"
@@ -11,7 +11,7 @@ export interface GraphRow {
   readonly edges: Uint8Array | null
   readonly generated_at: number
 }
-/** The rows of one run of one collection. */
+/** The rows of one run for one collection. */
 export interface Generation {
   readonly organizationId: string
   readonly collection: string
@@ -33,7 +33,7 @@ export interface EntitiesAsked {
   readonly limit: number
 }
 
-/** A key consists of words of letters and digits, so it contains no pattern. */
+/** A key consists of words of letters and digits, so it contains no LIKE wildcard. */
 const within = (key: string): string => `%${key}%`
 
 export const makeGraphsRepository = Effect.gen(function* () {
@@ -57,7 +57,7 @@ export const makeGraphsRepository = Effect.gen(function* () {
         VALUES (${organizationId}, ${collection}, ${row.entity_generation}, ${row.community_generation}, ${row.documents}::int4, ${row.entities}::int4, ${row.edges}, ${String(row.generated_at)}::text::int8)
         ON CONFLICT (organization_id, collection) DO UPDATE SET entity_generation = EXCLUDED.entity_generation, community_generation = EXCLUDED.community_generation,
           documents = EXCLUDED.documents, entities = EXCLUDED.entities, edges = EXCLUDED.edges, generated_at = EXCLUDED.generated_at`,
-    /** Entities that the organization's other collections have. */
+    /** Number of entities in the organization's other collections. */
     countOthers: (organizationId: string, collection: string) =>
       Effect.map(
         sql<{
@@ -65,7 +65,7 @@ export const makeGraphsRepository = Effect.gen(function* () {
         }>`SELECT coalesce(sum(entities), 0)::int4 AS n FROM graphs WHERE organization_id = ${organizationId} AND collection <> ${collection}`,
         ([row]) => row!.n
       ),
-    /** Of all entities of a generation, what shows whether they changed. */
+    /** For each entity of a generation, the columns that show whether it changed. */
     dated: (asked: Generation) =>
       Effect.map(
         sql<
@@ -78,7 +78,7 @@ export const makeGraphsRepository = Effect.gen(function* () {
         SELECT ${organizationId}, ${collection}, ${generation}, r.* FROM json_to_recordset(${JSON.stringify(rows)}::text::json) AS r(
           id text, name text, type text, key text, description text, aliases json, documents int4, source_doc_ids json, neighbours json, community_id text, hash text, created_at int8, updated_at int8)
         ON CONFLICT DO NOTHING`,
-    /** Newest first, among equals by id. */
+    /** Newest first, then by id. */
     entities: (asked: Generation, { community, key, limit, type }: EntitiesAsked) =>
       sql<StoredEntity>`SELECT ${columns} FROM graph_entities WHERE ${of(asked)} AND (${key === ""} OR key LIKE ${within(key)})
         AND (${type ?? null}::text IS NULL OR type = ${type ?? null}) AND (${community ?? null}::text IS NULL OR community_id = ${community ?? null})
@@ -90,7 +90,7 @@ export const makeGraphsRepository = Effect.gen(function* () {
     ) =>
       sql<StoredEntity>`SELECT ${columns} FROM graph_entities WHERE ${of(asked)} AND id > ${after} AND (${key === ""} OR key LIKE ${within(key)})
         AND (${type ?? null}::text IS NULL OR type = ${type ?? null}) ORDER BY id LIMIT ${limit}::int4`,
-    /** Rows of a collection that belong to no generation of its graph; all rows if it has none. */
+    /** Removes rows of a collection that do not belong to its graph's generation; all rows if it has no graph. */
     removeOthers: Effect.fnUntraced(function* (
       organizationId: string,
       collection: string,

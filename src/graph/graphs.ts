@@ -1,6 +1,6 @@
 /**
- * Graphs of collections: rows in Postgres, built by a job where the engine is. Nothing is kept in memory, because no
- * search needs it.
+ * Graphs of collections: rows in Postgres, built by a job in a process with an engine. Nothing is cached in memory,
+ * because no search needs it.
  */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Context, Effect, Layer } from "effect"
@@ -24,7 +24,7 @@ interface GraphsShape {
     collection: string,
     asked: EntitiesAsked
   ) => Effect.Effect<ReadonlyArray<StoredEntity>>
-  /** By id, behind one. */
+  /** Ordered by id, after a given one. */
   readonly entitiesById: (
     organizationId: string,
     collection: string,

@@ -1,6 +1,6 @@
 /**
- * Tables of graphs. The visible generation of a collection is the one that its graph names; rows of others are
- * invisible.
+ * Tables of graphs. The visible generation of a collection is the one that its graph names; rows of other generations
+ * are invisible.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

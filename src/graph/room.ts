@@ -1,4 +1,4 @@
-/** What the documents of a collection name, and how it is related. */
+/** What the documents of a collection name, and how these things are related. */
 import { Effect } from "effect"
 import { type Measure, single } from "../metrics/measure.ts"
 import { defineRoom } from "../room.ts"
@@ -28,7 +28,7 @@ export const room = defineRoom({
   groups: { graph: "What documents of a collection name, and groups of it that belong together." },
   engineGroups: ["graph"],
   layer: Graphs.layer,
-  // Rows in Postgres and no stored bytes of the engine: the plan pays for them by their number.
+  // Rows in Postgres, which do not count as stored bytes of the engine; the plan limits their number.
   features: { graph_entities: { free: 1_000, standard: 50_000, unlimited: 500_000 } },
   roles: {
     listGraphEntities: "member",

@@ -1,4 +1,4 @@
-/** Handlers of graphs: the collection is looked for before the query is read. */
+/** Handlers of graphs: the collection is looked up before the query is read. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Effect } from "effect"
 import { implement } from "../api/implement.ts"
@@ -19,7 +19,7 @@ import type { GraphCommunity, GraphEntity } from "./schema.ts"
 import { visibleEntities } from "./visible-entities.ts"
 
 const ENTITY_IDS_MAX = 500
-/** For a caller who sees a part: how many times this many rows are searched. */
+/** For a caller with restricted access: the maximum number of batches examined, and the rows per batch. */
 const LOOKS = 4,
   ROWS_LOOKED_AT = 250
 
@@ -44,7 +44,7 @@ const shownCommunity = (
   updated_at
 })
 
-/** What a caller who sees a part may see, by id. */
+/** What a caller with restricted access may see, by id. */
 const makePart = Effect.gen(function* () {
   const graphs = yield* Graphs
   const contextOf = yield* makeContexts
@@ -111,7 +111,7 @@ export const routes = Effect.gen(function* () {
       Effect.fnUntraced(function* ({ caller, params, query }) {
         const { schema } = yield* collectionOf(caller.organizationId, params.collectionName)
         const { cursor, limit } = yield* query
-        // A report counts all documents.
+        // A report counts all documents, so it requires unrestricted access.
         if (!seesWhole(caller))
           return yield* new RestrictionNotApplicable({
             message: "Communities cover the whole collection, of which this key sees only a part."

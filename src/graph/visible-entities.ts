@@ -1,8 +1,8 @@
 /**
- * Entities for a caller who sees a part of the collection. Figures, communities, times and spellings come from all
- * documents, including those that the caller must not see: so an entity is rebuilt from the documents that the caller's
- * own search finds, and one that none of them names does not exist. An entity of many documents is looked for in the
- * first of them only; if it is not found there it is not shown, which reveals nothing.
+ * Entities for a caller with access to only a part of the collection. Figures, communities, times and spellings come
+ * from all documents, including hidden ones, so an entity is rebuilt from the documents that the caller's own search
+ * finds, and one that none of them names does not exist. For an entity of many documents, only the first of them are
+ * searched; if it is not found there it is not shown, which reveals nothing.
  */
 import { type CollectionInfo, fail, type Hit, ok, type Result } from "@dowser/engine-sdk"
 import {
@@ -30,7 +30,7 @@ interface Asking {
   readonly caller: Caller
   readonly collection: CollectionInfo
 }
-/** Fields of entities that the caller may read. */
+/** Fields with entities that the caller may read. */
 const readableFields = ({ caller, collection }: Pick<Asking, "caller" | "collection">): EntityFields => {
   const seen = seenFieldsOf(restrictionsOf(caller), (name) => name)
   const { facets, texts } = entityFieldsOf(collection)
@@ -38,7 +38,7 @@ const readableFields = ({ caller, collection }: Pick<Asking, "caller" | "collect
   return { facets: facets.filter(mayRead), texts: texts.filter(mayRead) }
 }
 
-/** The documents that the caller finds, as far as it may read them. */
+/** The documents that the caller finds, with the fields that the caller may read. */
 const visibleDocuments = async (
   { caller, collection, context, parts }: Asking,
   ids: ReadonlyArray<string>
@@ -60,7 +60,7 @@ const visibleDocuments = async (
 }
 
 interface Seen {
-  /** By spelling, the number of documents. */ readonly written: Map<string, number>
+  /** Number of documents by spelling. */ readonly written: Map<string, number>
   readonly documents: Array<string>
 }
 const named = (seen: Map<string, Seen>, name: string, text: string, id: string): void => {
@@ -71,8 +71,8 @@ const named = (seen: Map<string, Seen>, name: string, text: string, id: string):
 }
 
 /**
- * In the order of the rows, each as the visible documents have it. `sameAs` maps a key to the representative of its
- * synonyms.
+ * In the order of the rows, each as it appears in the visible documents. `sameAs` maps a key to the representative of
+ * its synonyms.
  */
 export const visibleEntities = async (
   asking: Asking,
@@ -128,7 +128,7 @@ const look = (
   })
   const own = terms.filter(({ source_doc_ids }) => source_doc_ids.includes(id))
   if (own.length === 0) return
-  // Terms that nobody capitalises are searched as words.
+  // Terms that are not capitalised are searched for as words.
   const words = ` ${longTexts(document, fields)
     .map((text) => foldedWords(text).join(" "))
     .join("  ")} `

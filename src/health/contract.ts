@@ -8,7 +8,7 @@ export const Health = Schema.Struct({
   ok: Schema.Boolean,
   status: Schema.Literals(["ok", "degraded"]),
   version: Schema.String,
-  /** The parts that are not well; why is the operator's matter. */ degraded: Schema.optionalKey(
+  /** The parts that are not well; only the operator sees why. */ degraded: Schema.optionalKey(
     Schema.Array(Schema.String)
   )
 }).annotate({ identifier: "Health" })
@@ -41,7 +41,7 @@ export const getHealthAlias = operation({
   errors: [Unhealthy]
 })
 
-/** Stock clients add `/health` to the base address that they have. */
+/** Stock clients append `/health` to their base address. */
 export const getTenantHealth = operation({
   ...described.getTenantHealth,
   id: "getTenantHealth",
@@ -63,18 +63,18 @@ export const Status = Schema.Struct({
   /** Unix milliseconds. */ checked_at: Schema.Int,
   parts: Schema.Array(Schema.Struct({ name: Schema.String, ok: Schema.Boolean, detail: Schema.String })),
   /**
-   * `open`: refused for some seconds, because the engine did not answer; `half_open`: one request is let through to
-   * test it.
+   * `open`: requests are refused for some seconds, because the engine did not respond; `half_open`: one request is
+   * let through to test it.
    */
   engine_circuits: Schema.Struct({ reads: Circuit, writes: Circuit }),
   worker_restarts: Schema.Int,
   processor_restarts: Schema.Int,
   dead_letters: Schema.Int,
   records_lost: Schema.Int,
-  /** Reports of answered searches that the log could not take. */ reports_dropped: Schema.Int,
-  /** Age of the oldest record that no figure shows yet; null where it cannot be read, which `parts` explains. */
+  /** Reports of answered searches that the log could not store. */ reports_dropped: Schema.Int,
+  /** Age of the oldest record that no figure shows yet; null if it cannot be read, for a reason given in `parts`. */
   streams_lag_seconds: Schema.NullOr(Schema.Finite),
-  /** Counts since the stream worker's thread began. */
+  /** Counts since the start of the stream worker's thread. */
   partitions: Schema.Array(
     Schema.Struct({
       group: Schema.String,
@@ -86,15 +86,15 @@ export const Status = Schema.Struct({
       restarts: Schema.Int,
       records_lost: Schema.Int,
       is_replaying: Schema.Boolean,
-      /** In the last seconds. */ entries_per_second: Schema.Finite
+      /** Over the last seconds. */ entries_per_second: Schema.Finite
     })
   ),
-  /** Each counted up to 10,000; null if they could not be counted lately. */
+  /** Each counted up to 10,000; null if they could not be counted recently. */
   webhooks: Schema.NullOr(
     Schema.Struct({
       deliveries_pending: Schema.Int,
       deliveries_failed: Schema.Int,
-      /** Events not spread to their endpoints yet. */ outbox_waiting: Schema.Int
+      /** Events not yet distributed to their endpoints. */ outbox_waiting: Schema.Int
     })
   )
 }).annotate({ identifier: "Status" })

@@ -1,16 +1,16 @@
-/** How fast the partitions of the streams are read: entries a second, from two readings of their counters. */
+/** How fast the partitions of the streams are read: entries per second, from two readings of their counters. */
 import type { Progress } from "@dowser/streams/runner/runner"
 
 export class EntryRates {
   #before = new Map<string, number>()
   #countedAt: number
 
-  /** `now`: Unix milliseconds. */
+  /** `now` is in Unix milliseconds. */
   constructor(now: number) {
     this.#countedAt = now
   }
 
-  /** Entries a second by `group/partition` since the last call. A runner that began again counts from zero. */
+  /** Entries per second by `group/partition` since the last call. A restarted runner counts from zero. */
   since(partitions: ReadonlyArray<Progress>, now: number): ReadonlyMap<string, number> {
     const elapsed_s = Math.max(0.001, (now - this.#countedAt) / 1_000)
     const rates = new Map<string, number>()

@@ -1,7 +1,7 @@
-/** Failures of the health room. */
+/** Errors of the health room. */
 import { Schema } from "effect"
 
-/** Searches cannot be answered. The log and operator status name the failing part. */
+/** Searches cannot be answered. The log and the operator's status name the failing part. */
 export class Unhealthy extends Schema.TaggedError<Unhealthy>()(
   "Unhealthy",
   { message: Schema.String, retry_after_s: Schema.Int },

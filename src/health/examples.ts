@@ -1,5 +1,5 @@
 /**
- * What the probes and the operator's view say, in words, and a request of each that succeeds (`src/http/operation.ts`).
+ * Descriptions of the probes and the operator's status, each with a request that succeeds (`src/http/operation.ts`).
  */
 import type { Described } from "../http/operation.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Checks every part of the program now and then, each check bounded in time, and keeps the results: the public probe
- * and the operator's status answer from them, so that however often they are asked, the parts are not. Changes are
+ * Checks every part of the program from time to time, each check limited in time, and keeps the results: the public
+ * probe and the operator's status read only these, so that frequent requests do not cause more checks. Changes are
  * logged, and so are drops and losses, which nothing else reports.
  */
 import { Clock, Context, Effect, Layer } from "effect"
@@ -34,9 +34,9 @@ interface HealthReport {
   readonly findings: ReadonlyArray<Finding>
   readonly circuits: EngineCircuits
   readonly losses: Losses
-  /** undefined where it cannot be read. */ readonly lag_ms: number | undefined
+  /** Undefined if it cannot be read. */ readonly lag_ms: number | undefined
   readonly partitions: ReadonlyArray<Progress>
-  /** Entries a second by `group/partition`, since the look before. */
+  /** Entries per second by `group/partition`, since the previous check. */
   readonly rates: ReadonlyMap<string, number>
   /** Undefined until they have been counted once. */
   readonly webhooks: WebhookFigures | undefined
@@ -46,7 +46,7 @@ interface HealthOptions {
   readonly every_ms?: number
   /** Time limit for one part. */
   readonly probe_ms?: number
-  /** Age of the oldest uncounted record from which the streams count as stuck. */
+  /** Age of the oldest uncounted record above which the streams count as stuck. */
   readonly lagMax_ms?: number
 }
 
@@ -54,14 +54,14 @@ const EVERY_MS = 2_000
 const PROBE_MS = 1_000
 /** Thirty times what an event may take until it is visible (design budget: 2 s). */
 const LAG_MAX_MS = 60_000
-/** Losses come in bursts: at most one line in this time. */
+/** Losses occur in bursts, so at most one line is logged in this time. */
 const LOSSES_TOLD_EVERY_MS = 30_000
 const FIGURES_EVERY_MS = 10_000
 
 const sumOf = (partitions: ReadonlyArray<Progress>, count: (progress: Progress) => number): number =>
   partitions.reduce((sum, progress) => sum + count(progress), 0)
 
-/** Waiting webhooks, counted apart from the checks: the count may be slow, and nobody waits for it. */
+/** Counts waiting webhooks separately from the checks: the count may be slow, and nothing waits for it. */
 const makeWebhookCount = Effect.gen(function* () {
   let webhooks: WebhookFigures | undefined
   const count = Effect.catch(
@@ -90,7 +90,7 @@ const makeExamine = Effect.fnUntraced(function* (lagMax_ms: number, probe_ms: nu
   const looks = new Looks(yield* Effect.scope, probe_ms)
   const rates = new EntryRates(clock.currentTimeMillisUnsafe())
   const webhooks = yield* makeWebhookCount
-  /** Of this check: undefined until the streams answered, and if they do not in time. */
+  /** Of this check only; stays undefined until the streams respond in time. */
   let lag_ms: number | undefined
   const probes = {
     engine: engineProbe(engine, circuits),
@@ -174,7 +174,7 @@ const make = Effect.fnUntraced(function* ({
     latest: Effect.sync(() => {
       const age_ms = clock.currentTimeMillisUnsafe() - latest.checked_at
       if (age_ms <= 2 * (every_ms + probe_ms)) return latest
-      // A look takes at most `probe_ms`: a thread that cannot keep that up is itself the finding.
+      // A check takes at most `probe_ms`; if this thread is too slow even for that, it is itself the finding.
       const findings: ReadonlyArray<Finding> = [
         ...latest.findings,
         { part: "health", ok: false, detail: `the last look is ${seconds(age_ms)} old` }
@@ -187,11 +187,11 @@ const make = Effect.fnUntraced(function* ({
 export class Health extends Context.Service<
   Health,
   {
-    /** The newest results, at once and without another check. */
+    /** The newest results, returned immediately without another check. */
     readonly latest: Effect.Effect<HealthReport>
   }
 >()("dowser/health/Health") {
-  /** Built after a first look, which takes at most `probe_ms`. */
+  /** Built after a first check, which takes at most `probe_ms`. */
   static readonly layer = (
     options: HealthOptions = {}
   ): Layer.Layer<

@@ -1,6 +1,6 @@
 /**
- * Checks of parts, each bounded in time. The probe runs beside the wait, because cancelling one can take seconds too
- * (the driver waits for a server that does not answer its cancellation); a part has one at a time.
+ * Checks of parts, each limited in time. The probe continues after the limit, because cancelling one can take seconds
+ * too (the driver waits for a server that does not respond to its cancellation); a part runs one probe at a time.
  */
 import { Effect, Exit, Fiber, type Scope } from "effect"
 import type { Probe } from "./probes.ts"
@@ -22,7 +22,7 @@ export class Looks {
     this.#probe_ms = probe_ms
   }
 
-  /** A part's own words, or that it did not answer in time. Never fails. */
+  /** The part's own message, or that it did not respond in time. Never fails. */
   readonly look = Effect.fnUntraced({ self: this }, function* (part: Finding["part"], probe: Probe) {
     let fiber = this.#running.get(part)
     if (fiber === undefined) {

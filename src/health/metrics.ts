@@ -5,7 +5,7 @@ import { streamMeasures } from "../metrics/stream-measures.ts"
 import type { CircuitState } from "../ports/engine/circuit.ts"
 import { Health } from "./health.ts"
 
-/** Shown as 0, 1, 2. */
+/** Reported as 0, 1, 2. */
 const STATES: ReadonlyArray<CircuitState> = ["closed", "half_open", "open"]
 
 export const metrics = Effect.map(Health, ({ latest }): ReadonlyArray<Measure> => {

@@ -1,6 +1,6 @@
 /**
- * One probe per part: it describes its state while it is well, or fails with a sentence that says what is wrong. A
- * probe is not bounded in time; `Looks` bounds it.
+ * One probe per part: it describes the part's state while it is well, or fails with a sentence about the problem. A
+ * probe is not limited in time; `Looks` limits it.
  */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -16,7 +16,7 @@ export type Probe = Effect.Effect<string, { readonly message: string }>
 
 const DAMAGED_TOLD_MAX = 10
 
-/** Searches that are refused are not answered. Half open is well: without requests nothing would ever close it. */
+/** Refused searches are not answered. Half open is well, because without requests nothing would close it. */
 export const engineProbe = (engine: Engine["Service"], circuits: () => EngineCircuits): Probe =>
   Effect.flatMap(
     Effect.promise(async () => engine.health()),
@@ -32,7 +32,7 @@ export const eventLogProbe = (log: EventLog["Service"]): Probe => Effect.as(log.
 
 export const postgresProbe = (sql: SqlClient.SqlClient): Probe => Effect.as(sql`SELECT 1`, "answers")
 
-/** `onLag` is called with how far the streams are behind, in milliseconds, as soon as that is known. */
+/** `onLag` is called with how far the streams lag, in milliseconds, as soon as that is known. */
 export const streamsProbe = (
   streams: StreamWorker["Service"],
   lagMax_ms: number,
@@ -45,7 +45,7 @@ export const streamsProbe = (
       : Effect.fail({ message: `the oldest record that is not counted yet waits for ${seconds(lag_ms)}` })
   })
 
-/** Starting takes a moment; beyond that it is reported, because until then answers are only the newest documents. */
+/** A longer start is reported, because until then responses contain only the newest documents. */
 const CATCHING_UP_MS = 5_000
 export const recommendationsProbe = (models: RecommendModels["Service"]): Probe =>
   Effect.flatMap(models.state, ({ behind_ms, isCaughtUp, records_behind }) =>
@@ -56,10 +56,10 @@ export const recommendationsProbe = (models: RecommendModels["Service"]): Probe 
         })
   )
 
-/** A program without models does all else that it is for. */
+/** Without models, the program does everything else. */
 export const modelsProbe = (models: Models["Service"]): Probe => Effect.sync(models.detail)
 
-/** Unreadable organizations, listed up to a length. */
+/** Unreadable organizations, listed up to a maximum length. */
 export const organizationsProbe = (damages: Damages, engine: Engine["Service"]): Probe =>
   Effect.suspend(() => {
     const damaged = [

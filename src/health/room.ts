@@ -1,4 +1,4 @@
-/** Whether everything works. */
+/** Whether all parts of the program work. */
 import { Health } from "./health.ts"
 import { metrics } from "./metrics.ts"
 import { routes } from "./routes.ts"

@@ -1,4 +1,4 @@
-/** The health probe and the operator's status: both show what `Health` found last. */
+/** The health probe and the operator's status: both show the last result of `Health`. */
 import { Effect } from "effect"
 import { version } from "../config.ts"
 import { implement } from "../api/implement.ts"

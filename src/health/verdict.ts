@@ -1,9 +1,9 @@
 /**
  * Reduces the probes' results to one word. Pure.
  *
- *   ok        every part does what it is for
- *   degraded  searches are answered, something else is not: events, figures, configuration
- *   down      the engine does not answer
+ *   ok        every part works
+ *   degraded  searches are answered, but something else does not work: events, figures, configuration
+ *   down      the engine does not respond
  *
  * Decision: only `down` is a 503. Searches need neither Postgres nor the log, so a load balancer that removed the
  * program because of them would turn a small failure into a large one; `degraded` is reported in a 200.
@@ -22,7 +22,7 @@ export interface Finding {
   /** One sentence. */
   readonly detail: string
 }
-/** Milliseconds for a person. */
+/** Formats milliseconds for people. */
 export const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 
 export type Verdict = "ok" | "degraded" | "down"
@@ -32,11 +32,11 @@ export const verdictOf = (findings: ReadonlyArray<Finding>): Verdict => {
   return failed.length === 0 ? "ok" : failed.some(({ part }) => part === "engine") ? "down" : "degraded"
 }
 
-/** Parts that changed between two looks, as lines for the log. */
+/** Parts that changed between two checks, as lines for the log. */
 export const changesOf = (before: ReadonlyArray<Finding>, now: ReadonlyArray<Finding>): ReadonlyArray<Finding> =>
   now.filter(({ ok, part }) => (before.find((finding) => finding.part === part)?.ok ?? true) !== ok)
 
-/** Rows that one figure looks at: a backlog larger than that is one in any case. */
+/** Limit of rows counted for one figure: a larger backlog is a problem in any case. */
 export const FIGURES_MAX = 10_000
 
 /** What was lost or retried so far; the operator is notified when it grows. */
@@ -55,7 +55,7 @@ const sentences: Record<keyof Losses, string> = {
   reports_dropped: "reports of answered searches dropped because the log could not keep up"
 }
 
-/** Undefined when nothing grew. Counts of processors begin again at zero with the worker's thread. */
+/** Undefined if nothing grew. Counts of processors restart at zero with the worker's thread. */
 export const growthOf = (before: Losses, now: Losses): string | undefined => {
   const grown = (Object.keys(sentences) as Array<keyof Losses>)
     .filter((name) => now[name] > before[name])

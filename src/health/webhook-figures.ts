@@ -1,4 +1,4 @@
-/** Waiting webhooks for the operator: read by their partial indexes, at most `FIGURES_MAX` rows each. */
+/** Waiting webhooks for the operator, counted with their partial indexes, at most `FIGURES_MAX` rows each. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { FIGURES_MAX } from "./verdict.ts"
@@ -6,7 +6,7 @@ import { FIGURES_MAX } from "./verdict.ts"
 export interface WebhookFigures {
   readonly deliveries_pending: number
   readonly deliveries_failed: number
-  /** Events that have not been spread to their endpoints yet. */
+  /** Events that have not been distributed to their endpoints yet. */
   readonly outbox_waiting: number
 }
 

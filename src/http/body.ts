@@ -1,5 +1,5 @@
 /**
- * Request bodies: any content type, `gzip`, `br` and `zstd` decoded, and a bound on the decoded bytes. Works on the
+ * Request bodies: any content type, `gzip`, `br` and `zstd` decoded, with a limit on the decoded bytes. Works on the
  * node request itself, because a framework's body reader would decide by content type.
  */
 import type { IncomingMessage } from "node:http"
@@ -11,8 +11,8 @@ import { type InputInvalid, inputInvalid, Throttled } from "./errors.ts"
 import { FREE_BYTES, type HeldMemory } from "./request-memory.ts"
 
 /**
- * Short bodies are decoded in one piece: a stream for each leaves some 30 KB of native memory to the collector, which
- * does not know about it. The decoded size is bounded like every body.
+ * Short bodies are decoded in one call: a stream for each leaves some 30 KB of native memory to the garbage
+ * collector, which does not know about it. The decoded size is limited as for every body.
  */
 const WHOLE_BYTES_MAX = 65_536
 const encodingOf = (request: IncomingMessage): string =>
@@ -23,17 +23,17 @@ const wholeCodingOf = (request: IncomingMessage): ContentCoding | undefined =>
     : undefined
 
 /**
- * For a body that is read whole, plus more for each byte that arrived: a sender that trickles is cut off as soon as one
- * that is silent, and an honest slow line has the time that it needs.
+ * Time for a body that is read completely, plus time for each byte received: a sender that trickles is cut off as
+ * soon as one that is silent, and an honest slow connection gets the time that it needs.
  */
 const BODY_TIME_MS = 30_000
 const BODY_BYTES_A_SECOND_MIN = 16_384
-/** For a streamed body, which may take any time: between two pieces, while somebody waits for the next. */
+/** For a streamed body, which may take any total time: the longest silence between two chunks while a reader waits. */
 const STREAM_SILENCE_MS = 30_000
-/** How long a sender that continues after a refusal has to read the answer. */
+/** How long a sender that continues after a refusal has to read the response. */
 const LINGERING_MS = 30_000
 
-/** Requests hold more memory than they may (`request-memory.ts`). */
+/** Requests hold more memory than allowed (`request-memory.ts`). */
 export const outOfMemory = (): Throttled =>
   new Throttled({
     message: "Too much is held in memory for this organization's requests at this moment; send it again later.",
@@ -47,8 +47,8 @@ export const unreadable = (error: unknown): InputInvalid | Throttled =>
     : inputInvalid("body", `The body could not be read: ${error instanceof Error ? error.message : String(error)}`)
 
 /**
- * Decision: texts of real catalogues and events decode to ten to forty times what was sent; more than a hundred times,
- * beyond the first megabyte, is made to cost us more than its sender.
+ * Decision: texts of real catalogues and events decode to ten to forty times what was sent. More than a hundred
+ * times, beyond the first megabyte, is an attempt to cost us more than the sender.
  */
 const DECODED_FREE_BYTES = 1_000_000
 const DECODED_PER_SENT_MAX = 100
@@ -87,7 +87,7 @@ const decodedStream = (request: IncomingMessage, held: () => HeldMemory): Effect
     return Effect.succeed(bounded)
   })
 
-/** For a body that is no longer read: the rest is not decoded, and its sender has some time to read why. */
+/** For a body that is no longer read: the rest is not decoded, and the sender has some time to read the reason. */
 export const discardRest = (request: IncomingMessage, stream: Readable, lingers_ms = LINGERING_MS): void => {
   if (stream !== request) {
     request.unpipe()
@@ -106,18 +106,18 @@ interface Ending {
   end: () => void
 }
 /**
- * Bodies being received. They share one clock, because a timer for each takes 2 % of a small request. Removing one must
- * empty it (`ARCHITECTURE.md`).
+ * Bodies being received. They share one timer, because a timer for each takes 2 % of a small request. Removing one
+ * must empty it (`ARCHITECTURE.md`).
  */
 const endings = new Set<Ending>()
 const isOver = () => {}
 let look: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined
-/** The least time between two checks of all of them: how much later than its deadline a body may end. */
+/** The minimum time between two checks of all bodies, and thus how much later than its deadline a body may end. */
 const LOOK_EVERY_MS = 100
 const lookAt = (at: number, now: number): void => {
   if (look !== undefined && look.at <= at) return
   clearTimeout(look?.timer)
-  // Waiting for a body keeps its socket, which keeps the program alive.
+  // Unreferenced, because waiting for a body keeps its socket open, which keeps the program alive.
   look = { at, timer: setTimeout(endLate, at - now).unref() }
 }
 const endLate = (): void => {
@@ -126,13 +126,13 @@ const endLate = (): void => {
   let next = Infinity
   for (const ending of endings) {
     if (ending.at <= now) ending.end()
-    // A body that advanced has a new deadline.
+    // A body that has received data since has a new deadline.
     if (ending.at > now) next = Math.min(next, ending.at)
   }
   if (next < Infinity) lookAt(Math.max(next, now + LOOK_EVERY_MS), now)
 }
 
-/** Ends a body of which nothing arrived for this long, although its reader has taken everything. */
+/** Ends a body that received nothing for this long although its reader has taken everything. */
 const endInSilence = (request: IncomingMessage, silence_ms: number): void => {
   let seen = request.socket.bytesRead
   const look = () => {
@@ -159,8 +159,8 @@ const endInSilence = (request: IncomingMessage, silence_ms: number): void => {
 }
 
 /**
- * The decoded body as a stream, unbounded: for imports and NDJSON, which bound what they hold. It fails if the
- * compressed text does not end properly, and its connection is closed if its sender goes silent.
+ * The decoded body as a stream without a size limit: for imports and NDJSON, which limit what they hold. It fails if
+ * the compressed text is truncated, and its connection is closed if the sender goes silent.
  */
 export const bodyStream = (
   request: IncomingMessage,
@@ -173,8 +173,8 @@ export const bodyStream = (
   })
 
 /**
- * The whole decoded body, at most `bytes_max`. Beyond that, or beyond its time, the rest is discarded and the answer is
- * 400; 429 if memory is short. `held` accounts for it until it is closed.
+ * The complete decoded body, at most `bytes_max`. Beyond that, or beyond its time, the rest is discarded and the
+ * response is 400; 429 if memory is short. `held` accounts for the body until it is closed.
  */
 export const bodyBytes = (
   request: IncomingMessage,
@@ -249,7 +249,7 @@ export const bodyBytes = (
           if (!isDone) arrived()
         })
         stream.on("error", broken)
-        // Creating an error captures its stack, so not at the close of every body.
+        // Creating an error captures the stack, so it is not done at the close of every body.
         stream.on("close", () => {
           if (!isDone) finish(Effect.fail(inputInvalid("body", "The body ended early")))
         })
@@ -257,14 +257,14 @@ export const bodyBytes = (
   )
 }
 
-/** Not `toString`, which takes Deno twenty times as long. A byte order mark is kept, as there. */
+/** `toString` is avoided because it takes Deno twenty times as long. A byte order mark is kept, as `toString` does. */
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
 /** UTF-8 as text; invalid bytes become U+FFFD. 28 kB of ASCII take about 5 µs. */
 export const textOf = (bytes: Uint8Array): string => decoder.decode(bytes)
 
-/** Deepest nesting accepted: our recursion stays far from the stack's end. */
+/** The deepest accepted nesting, so that our recursion stays far from the stack limit. */
 const JSON_DEPTH_MAX = 64
-/** JSON of a request, by the bounded parser that the engine package has for all bodies. */
+/** Parses a request's JSON with the bounded parser that the engine package uses for all bodies. */
 export const parseBounded = (text: string) => parseWithin(text, JSON_DEPTH_MAX)
 export const parseRefusals = {
   invalid: "The body is not valid JSON",
@@ -272,11 +272,11 @@ export const parseRefusals = {
   "too many": `The body has more than ${CONTAINERS_MAX} objects and lists`
 } as const
 
-/** Postgres keeps neither NUL nor half a surrogate pair in a text; JSON and percent signs can write both. */
+/** Postgres stores neither NUL nor half a surrogate pair in a text; JSON and percent encoding can express both. */
 export const isStorable = (text: string): boolean => !text.includes("\u0000") && text.isWellFormed()
 /**
- * The path of a text or number in a JSON value that cannot be stored, `""` for the value itself; undefined if there is
- * none.
+ * The path of a text or number that cannot be stored in a JSON value, `""` for the value itself; undefined if there
+ * is none.
  */
 export const unstorablePath = (value: unknown): string | undefined => {
   if (typeof value === "string") return isStorable(value) ? undefined : ""

@@ -5,7 +5,7 @@ const FORWARDED_MAX = 50
 
 /**
  * The address of the connection; if that is a trusted proxy, the last address in `X-Forwarded-For` that is not one.
- * Anything before it was written by a stranger, and without a trusted proxy the whole header was.
+ * Any client can write the entries before it, and without a trusted proxy the entire header.
  */
 export const clientAddress = (
   peer: string,
@@ -17,9 +17,9 @@ export const clientAddress = (
     .split(",")
     .slice(-FORWARDED_MAX)
     .map(bare)
-  // A hop that is not an address is still not the proxy's: it matches no list.
+  // A hop that is not an address does not belong to a proxy either: it matches no list.
   return hops.findLast((hop) => !isInCidrs(hop, proxies)) ?? hops[0] ?? peer
 }
-/** Without a port, as some proxies write one. */
+/** Removes the port that some proxies write. */
 const bare = (hop: string): string =>
   /^\[([^\]]+)\](?::\d+)?$/.exec(hop.trim())?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(hop.trim())?.[1] ?? hop.trim()

@@ -1,10 +1,10 @@
 /**
- * Connections that one network and all together may hold open. A connection costs a descriptor and some 20 kB, even
- * when idle; without a bound, whoever opens most of them locks everybody else out. Connections beyond the bound are
+ * Limits on open connections per network and in total. A connection costs a descriptor and some 20 kB, even when
+ * idle; without a limit, whoever opens the most would lock out everybody else. Connections beyond the limit are
  * answered 503 and closed.
  *
  * The network is the address of the connection: an IPv4 address, or the /64 of an IPv6 address, which is what one
- * subscriber has. Proxies that are trusted bring many people's requests and count among all only.
+ * subscriber has. Trusted proxies forward many people's requests, so only the total limit applies to them.
  */
 import type { Server } from "node:http"
 import type { Socket } from "node:net"
@@ -18,7 +18,7 @@ export interface ConnectionBounds {
   readonly connectionsMax?: number
   readonly connectionsPerAddressMax?: number
   readonly trustedProxies?: ReadonlyArray<string>
-  /** Receives the number of connections. */ readonly counts?: ConnectionCounts
+  /** Updated with the number of connections. */ readonly counts?: ConnectionCounts
 }
 
 const body = JSON.stringify({ message: "Too many connections are open; close some, or try again later." })
@@ -33,7 +33,7 @@ export const boundConnections = (
     trustedProxies = []
   }: ConnectionBounds
 ): void => {
-  /** Open connections by network; at most `connectionsMax` entries, because a network without any has none. */
+  /** Open connections by network, at most `connectionsMax` entries, because networks without any are removed. */
   const open = new Map<string, number>()
   server.prependListener("connection", (socket: Socket) => {
     const address = socket.remoteAddress ?? ""

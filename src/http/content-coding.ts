@@ -1,25 +1,26 @@
 /**
- * Content codings of requests: gzip, deflate, br and, where the runtime has it, zstd (Node from 22.15). A text that
- * does not end is refused, and so is anything behind its end, because what is not decoded would be lost unnoticed:
- * decoders of several runtimes call half a text of br or zstd a whole one, and drop what follows the first. Members of
- * gzip and frames of zstd may follow one another, as their formats say.
+ * Content codings of requests: gzip, deflate, br and, if the runtime has it, zstd (Node from 22.15). A truncated text
+ * is refused, and so is anything after its end, because undecoded data would be lost unnoticed: decoders of several
+ * runtimes accept half a text of br or zstd as complete, and drop what follows the first. Several members of gzip or
+ * frames of zstd may follow one another, as their formats allow.
  */
 import { pipeline, type Readable, Transform, type Writable } from "node:stream"
 import * as zlib from "node:zlib"
 import { makeZstdFrames } from "./zstd-frames.ts"
 
 export interface ContentCoding {
-  /** In one piece of `size` bytes. Throws why it is unreadable, or an error with the code `ERR_BUFFER_TOO_LARGE`. */
+  /** In one call, for `size` bytes. Throws why they are unreadable, or an error with code `ERR_BUFFER_TOO_LARGE`. */
   readonly decode: (chunks: ReadonlyArray<Uint8Array>, size: number, bytes_max: number) => Buffer
   /**
-   * As a stream, unbounded, with the native memory of one decoder until it ends, fails or is destroyed. `holds` is
-   * called with how much decoded data the decoder keeps, as that grows; an error that it returns ends the stream.
+   * As a stream without a size limit, with the native memory of one decoder until it ends, fails or is destroyed.
+   * `holds` is called with how much decoded data the decoder keeps, as it grows; an error that it returns ends the
+   * stream.
    */
   readonly stream: (holds: HoldsDecoded) => { readonly input: Writable; readonly output: Readable }
 }
 type HoldsDecoded = (bytes: number) => Error | undefined
 
-type Decoder = Transform & { /** Of the input, as far as it was used. */ readonly bytesWritten: number }
+type Decoder = Transform & { /** Bytes of the input used so far. */ readonly bytesWritten: number }
 type DecodeSync = (
   bytes: Uint8Array,
   options: { readonly maxOutputLength: number; readonly info: true }
@@ -27,8 +28,7 @@ type DecodeSync = (
 
 const NO_END = "the compressed text has no end"
 /**
- * Stages that fail and end together. A failure that nobody reads must not end the program; a later reader still gets
- * it.
+ * Stages that fail and end together. An unhandled failure must not end the program; a later reader still receives it.
  */
 const joined = (...stages: ReadonlyArray<Transform>) => {
   if (stages.length === 1) stages[0]!.on("error", () => {})
@@ -37,14 +37,14 @@ const joined = (...stages: ReadonlyArray<Transform>) => {
 }
 
 /**
- * How far back a reference may reach: the decoded data that a decoder keeps. For zstd it is what RFC 8878 requires of
- * every decoder, for the others what their formats allow.
+ * How far back a reference may reach, which is the decoded data that a decoder keeps. For zstd it is what RFC 8878
+ * requires of every decoder, for the others what their formats allow.
  */
 const WINDOW_BYTES = { deflate: 32 * 1024, br: 16 * 1024 * 1024, zstd: 8 * 1024 * 1024 } as const
 const ZSTD_WINDOW_LOG = 23
-/** Reserved in steps. */
+/** Memory is reserved in steps of this size. */
 const WINDOW_STEP = 256 * 1024
-/** Placed after a decoder whose window counts. */
+/** Follows a decoder whose window counts towards memory. */
 const kept = (window_bytes: number, holds: HoldsDecoded) => {
   let decoded = 0,
     told = 0
@@ -57,7 +57,7 @@ const kept = (window_bytes: number, holds: HoldsDecoded) => {
   }
 }
 
-/** A decoder that reports missing or surplus data itself. */
+/** A decoder that detects missing or surplus data itself. */
 const sure = (create: () => Transform, decodeSync: DecodeSync): ContentCoding => ({
   decode: (chunks, _, bytes_max) =>
     decodeSync(Buffer.concat(chunks), { maxOutputLength: bytes_max, info: true }).buffer,
@@ -65,8 +65,8 @@ const sure = (create: () => Transform, decodeSync: DecodeSync): ContentCoding =>
 })
 
 /**
- * A decoder that can say how much of the input it used. `guard` comes last: data reaches it when it leaves the decoder,
- * before the decoder accepts its end or fails.
+ * A decoder that reports how much of the input it used. `guard` comes last: data reaches it when it leaves the
+ * decoder, before the decoder ends or fails.
  */
 const counted = (
   create: () => Transform,
@@ -116,9 +116,9 @@ const attempted =
     done(null)
   }
 
-/** For text decoded in one piece: each occupies a decoder and the thread for that long. */
+/** Limit for text decoded in one call, where each frame occupies a decoder and the thread for its duration. */
 const FRAMES_MAX = 64
-/** A decoder gets each frame separately, because it drops whatever follows one in the same piece. */
+/** Each frame is passed to a decoder separately, because a decoder drops whatever follows it in the same chunk. */
 const framed = (create: () => Transform, decodeSync: DecodeSync, window_bytes: number): ContentCoding => ({
   decode: (chunks, size, bytes_max) => {
     const bytes = Buffer.concat(chunks)
@@ -204,5 +204,5 @@ const codings: ReadonlyMap<string, ContentCoding> = new Map([
   ],
   ...(zstd === undefined ? [] : [["zstd", zstd] as const])
 ])
-/** By its name in lower case; undefined if it cannot be decoded here. */
+/** Looked up by its name in lower case; undefined if it cannot be decoded here. */
 export const contentCoding = (name: string): ContentCoding | undefined => codings.get(name)

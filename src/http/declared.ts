@@ -1,10 +1,10 @@
 /**
- * Errors as operations declare them: classes whose status and facts are known to the compiler and the document. A class
- * whose instances differ in status is declared with the statuses that the operation answers.
+ * Errors as operations declare them: classes whose status and fields are known to the compiler and the OpenAPI
+ * document. A class whose instances differ in status is declared with the statuses that the operation returns.
  */
 import type { Schema } from "effect"
 
-/** Every declared failure has a tag, a sentence, and a status as data on its schema. */
+/** Every declared failure has a tag, a message, and a status as data on its schema. */
 export interface DeclaredError {
   readonly _tag: string
   readonly message: string
@@ -34,7 +34,7 @@ export const statusOfClass = ({ ast }: Pick<ErrorClass, "ast">): number | undefi
   const status = ast.annotations?.httpApiStatus
   return typeof status === "number" ? status : undefined
 }
-/** The statuses that an operation answers according to its declarations. */
+/** The statuses that an operation returns according to its declarations. */
 export const statusesOf = (declared: Declared): ReadonlyArray<number> => {
   if ("statuses" in declared) return declared.statuses
   const status = statusOfClass(declared)

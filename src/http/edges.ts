@@ -1,7 +1,7 @@
 /**
- * The edge below the router: what holds for every answer, whatever happens above. Request ids, CORS on every answer
- * including errors, `OPTIONS` before authentication, and a 503 until the routes exist (a request accepted earlier would
- * never be answered and would hold up the shutdown).
+ * The edge below the router, which handles what applies to every response: request ids, CORS on every response
+ * including errors, `OPTIONS` before authentication, and a 503 until the routes exist (a request accepted earlier
+ * would never be answered and would delay the shutdown).
  */
 import { randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
@@ -10,12 +10,12 @@ import { isInCidrs } from "../net/network-address.ts"
 import { boundConnections, type ConnectionBounds } from "./connections.ts"
 import { keepUpgrade } from "./upgrades.ts"
 
-/** Idle timeout, either direction: a body or an answer that stalls holds nothing for longer. */
+/** Idle timeout in either direction, so that a stalled body or response holds nothing for longer. */
 const SILENCE_MS = 120_000
 
 const exposed = "x-request-id, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset"
 
-/** Random bytes as hex, for many ids at once: requested one by one they take a hundredth of a small request. */
+/** Random bytes as hex for many ids, because requested one by one they take a hundredth of a small request. */
 const ID_DIGITS = 24,
   IDS_AT_ONCE = 256
 let digits = "",
@@ -27,14 +27,14 @@ const ownRequestId = (): string => {
   }
   return `req_${digits.slice(digitsAt, (digitsAt += ID_DIGITS))}`
 }
-/** Ours, or the caller's when it is short and harmless in a log line. */
+/** Our own id, or the caller's if it is short and harmless in a log line. */
 const requestIdOf = (given: string | Array<string> | undefined): string =>
   typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : ownRequestId()
 
-/** The head of a request: its line and all its headers. */
+/** Limit of a request's head: its request line and all its headers. */
 const HEAD_BYTES_MAX = 32 * 1024
 
-/** On every answer. An upgraded connection writes its own head, so routes put these on it (`route.ts`). */
+/** Sent with every response. An upgraded connection writes its own head, so routes add these to it (`route.ts`). */
 export const edgeHeaders = (requestId: string): Readonly<Record<string, string>> => ({
   "x-request-id": requestId,
   "access-control-allow-origin": "*",
@@ -47,7 +47,7 @@ const forwardedHeaders = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-pr
 export interface EdgeOptions extends ConnectionBounds {
   /** The header in which a trusted proxy names the visitor's country. */ readonly countryHeader?: string | undefined
 }
-/** Only trusted proxies may describe the client: nothing behind the edge sees such a header from anybody else. */
+/** Only trusted proxies may describe the client: these headers are removed from all other requests. */
 const makeForget = ({ countryHeader, trustedProxies = [] }: EdgeOptions) => {
   const names = countryHeader === undefined ? forwardedHeaders : [...forwardedHeaders, countryHeader.toLowerCase()]
   return ({ headers, socket }: IncomingMessage): void => {
@@ -60,7 +60,7 @@ const makeForget = ({ countryHeader, trustedProxies = [] }: EdgeOptions) => {
 }
 
 /**
- * Gives the request its id; an address that cannot be decoded is replaced by one that no operation has, and refused
+ * Gives the request its id. An address that cannot be decoded is replaced by one that no operation has, and refused
  * like any unknown one.
  */
 const named = (request: IncomingMessage): string => {
@@ -70,7 +70,7 @@ const named = (request: IncomingMessage): string => {
   if (!/[%;#]/.test(url)) return id
   const mark = url.indexOf("?")
   const path = mark < 0 ? url : url.slice(0, mark)
-  // The router would end the path at these; they are part of it (RFC 3986), and a proxy in front reads them so.
+  // The router would end the path at these characters; they are part of it (RFC 3986), also to proxies in front.
   if (!isDecodable(path)) request.url = `${/^\/(?:(?:api|console)\/)?v1(?=\/)/.exec(path)?.[0] ?? ""}/%25`
   else if (/[;#]/.test(path)) request.url = path.replaceAll(";", "%3B").replaceAll("#", "%23") + url.slice(path.length)
   return id
@@ -84,10 +84,10 @@ const isDecodable = (path: string): boolean => {
   }
 }
 
-/** Answers what needs no route; false when the router has to see the request. */
+/** Responds to requests that need no route; false if the router must handle the request. */
 const answersAtEdge = (server: Server, request: IncomingMessage, response: ServerResponse): boolean => {
   for (const [name, value] of Object.entries(edgeHeaders(named(request)))) response.setHeader(name, value)
-  // RFC 9112: a message without a host, or with an expectation we do not know.
+  // RFC 9112: a message without a host, or with an unknown expectation.
   if (request.headers.host === undefined && request.httpVersion === "1.1")
     return refuses(response, 400, "The request names no host.")
   if (request.headers.expect !== undefined && request.headers.expect.toLowerCase() !== "100-continue")
@@ -102,7 +102,7 @@ const answersAtEdge = (server: Server, request: IncomingMessage, response: Serve
     response.end()
     return true
   }
-  // Routes know GET; Node omits the body, because it remembers the method.
+  // Routes only handle GET; Node omits the body, because it remembers the original method.
   if (request.method === "HEAD") request.method = "GET"
   if (server.listenerCount("request") === 0) {
     response.setHeader("retry-after", "1")
@@ -117,8 +117,8 @@ const refuses = (response: ServerResponse, status: number, message: string): tru
 }
 
 /**
- * What the parser refuses never becomes a request; it is answered here, and the connection, whose framing is in doubt,
- * closed.
+ * A request that the parser rejects never becomes a request, so it is answered here, and the connection is closed
+ * because its framing is in doubt.
  */
 const answerUnparsed = (error: Error & { readonly code?: string }, socket: Duplex): void => {
   if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy()
@@ -142,9 +142,7 @@ const answerUnparsed = (error: Error & { readonly code?: string }, socket: Duple
   )
 }
 
-/**
- * Events that bring a request; Node does not emit those of the second kind to `request` if somebody listens to them.
- */
+/** Events that carry a request. Node does not emit `request` for the last two if somebody listens to them. */
 const requestEvents: ReadonlySet<string> = new Set(["request", "checkContinue", "checkExpectation"])
 
 export const makeServer =
@@ -162,7 +160,7 @@ export const makeServer =
     boundConnections(server, options)
     server.on("clientError", answerUnparsed)
     server.on("checkExpectation", () => {})
-    // A second `request` listener could not keep the router from answering again, so the event itself is taken.
+    // A second `request` listener could not keep the router from responding again, so the event itself is intercepted.
     const emit = server.emit.bind(server) as (event: string, ...args: Array<unknown>) => boolean
     server.emit = ((event: string, ...args: Array<unknown>) => {
       if (event === "upgrade" || requestEvents.has(event)) forget(args[0] as IncomingMessage)

@@ -1,8 +1,7 @@
 /**
- * Failures that any operation can answer beside its own: the ordered refusals
+ * Failures that any operation can return in addition to its own: the ordered refusals
  * (`docs/contract/errors.md#order-of-refusals`) and failures of the engine or of this program. Failures of a single
- * room are in that room's `errors.ts`. Each class carries its facts; `render.ts` alone decides how they look on the
- * wire.
+ * room are in that room's `errors.ts`. Each class contains its facts; only `render.ts` decides how they are sent.
  */
 import { Schema } from "effect"
 
@@ -25,13 +24,13 @@ export class OrganizationPaused extends Schema.TaggedError<OrganizationPaused>()
   { httpApiStatus: 402 }
 ) {}
 
-/** Stored data of the organization cannot be read, and it alone is refused. `reason` says what, for the operator. */
+/** Stored data of the organization is unreadable; only its requests are refused. `reason` informs the operator. */
 export class OrganizationUnavailable extends Schema.TaggedError<OrganizationUnavailable>()(
   "OrganizationUnavailable",
   { message: Schema.String, reason: Schema.String, retry_after_s: Schema.Int },
   { httpApiStatus: 503 }
 ) {}
-/** It is read again at the next start, or when it is written. */
+/** The data is read again at the next start, or when it is written. */
 const DAMAGED_AGAIN_S = 60
 export const organizationUnavailable = (reason: string) =>
   new OrganizationUnavailable({
@@ -40,7 +39,7 @@ export const organizationUnavailable = (reason: string) =>
     retry_after_s: DAMAGED_AGAIN_S
   })
 
-/** A process that can neither read the configuration nor vouch for its copy. */
+/** This process can neither read the configuration nor vouch for its copy. */
 export class ConfigurationUnavailable extends Schema.TaggedError<ConfigurationUnavailable>()(
   "ConfigurationUnavailable",
   { message: Schema.String, retry_after_s: Schema.Int },
@@ -66,20 +65,20 @@ export class CollectionNotAllowed extends Schema.TaggedError<CollectionNotAllowe
   { message: Schema.String },
   { httpApiStatus: 403 }
 ) {}
-/** The role of a member of the console does not reach this. */
+/** The role of a member of the console does not include this operation. */
 export class RoleDenied extends Schema.TaggedError<RoleDenied>()(
   "RoleDenied",
   { message: Schema.String },
   { httpApiStatus: 403 }
 ) {}
-/** A restriction of the key that cannot be applied to this request: refused, never answered unfiltered. */
+/** A restriction of the key cannot be applied to this request, so it is refused instead of answered unfiltered. */
 export class RestrictionNotApplicable extends Schema.TaggedError<RestrictionNotApplicable>()(
   "RestrictionNotApplicable",
   { message: Schema.String },
   { httpApiStatus: 403 }
 ) {}
 
-/** Per-key rate, backpressure, quota: everything that says "later". `retry_after_s` also becomes the header. */
+/** Per-key rate, backpressure, quota: refusals to be retried later. `retry_after_s` also becomes the header. */
 export class Throttled extends Schema.TaggedError<Throttled>()(
   "Throttled",
   {
@@ -110,7 +109,7 @@ export class SessionRequired extends Schema.TaggedError<SessionRequired>()(
   { httpApiStatus: 400 }
 ) {}
 
-/** A body or parameter that does not fit its schema; one issue per field. */
+/** A body or parameter that does not match its schema; one issue per field. */
 export class InputInvalid extends Schema.TaggedError<InputInvalid>()(
   "InputInvalid",
   {
@@ -122,44 +121,44 @@ export class InputInvalid extends Schema.TaggedError<InputInvalid>()(
 export const inputInvalid = (path: string, message: string): InputInvalid =>
   new InputInvalid({ message: "Input validation failed", issues: [{ path, message }] })
 
-/** A body of the engine plane that does not parse, in the engine's own words. */
+/** A body of the engine plane that does not parse, with the engine's own message. */
 export class BodyNotJson extends Schema.TaggedError<BodyNotJson>()(
   "BodyNotJson",
   { message: Schema.String },
   { httpApiStatus: 400 }
 ) {}
-/** A refusal of the engine plane, in the engine's own words (`docs/contract/errors.md#engine-messages`). */
+/** A refusal of the engine plane, with the engine's own message (`docs/contract/errors.md#engine-messages`). */
 export class EngineRefusal extends Schema.TaggedError<EngineRefusal>()("EngineRefusal", {
   message: Schema.String,
   status: Schema.Int
 }) {}
-/** In the list of an operation's errors: it refuses in the engine's words, with these statuses. */
+/** For an operation's list of errors: it refuses with the engine's messages and these statuses. */
 export const engineRefusal = (...statuses: ReadonlyArray<400 | 404 | 409>) => ({ of: EngineRefusal, statuses })
 export class EngineUnavailable extends Schema.TaggedError<EngineUnavailable>()(
   "EngineUnavailable",
   { message: Schema.String },
   { httpApiStatus: 502 }
 ) {}
-/** The breaker is open or the engine asks for time. */
+/** The breaker is open, or the engine asks to retry later. */
 export class EngineOverloaded extends Schema.TaggedError<EngineOverloaded>()(
   "EngineOverloaded",
   { message: Schema.String, retry_after_s: Schema.Int },
   { httpApiStatus: 503 }
 ) {}
-/** The gateway's 504; on /v1 a search that is cut off is a 200 that says so. */
+/** The gateway's 504; on /v1 a search that is cut off is a 200 with a mark. */
 export class SearchTimedOut extends Schema.TaggedError<SearchTimedOut>()(
   "SearchTimedOut",
   { message: Schema.String },
   { httpApiStatus: 504 }
 ) {}
-/** A defect, answered without its details, which are in the log under the request id. */
+/** A defect; its details are only in the log, under the request id. */
 export class InternalError extends Schema.TaggedError<InternalError>()(
   "InternalError",
   { message: Schema.String, requestId: Schema.String },
   { httpApiStatus: 500 }
 ) {}
 
-/** The operation is a WebSocket, and the request does not ask for one. */
+/** The operation is a WebSocket, and the request does not ask for an upgrade. */
 export class UpgradeRequired extends Schema.TaggedError<UpgradeRequired>()(
   "UpgradeRequired",
   { message: Schema.String },

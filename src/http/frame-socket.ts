@@ -1,6 +1,6 @@
 /**
- * A WebSocket for handlers: frames one after the other, pulled on demand. What is not pulled stays with the sender, and
- * what the other side does not read is dropped or ends the connection. The protocol is `ws`.
+ * A WebSocket for handlers: frames one after the other, pulled on demand. Frames that are not pulled stay with the
+ * sender; frames that the other side does not read are dropped or end the connection. The protocol is `ws`.
  */
 import type { IncomingMessage } from "node:http"
 import { Deferred, Effect } from "effect"
@@ -12,15 +12,15 @@ export type Frame =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
 
-/** Bytes of one frame; a larger one closes with 1009. */
+/** Limit of one frame's bytes; a larger one closes the connection with 1009. */
 const FRAME_BYTES_MAX = 1_000_000
-/** Frames waiting to be pulled; the connection is not read meanwhile. */
+/** Limits of frames waiting to be pulled; at the limit, the connection is not read. */
 const WAITING_BYTES_MAX = 256_000,
   WAITING_MAX = 64
-/** Bytes waiting for the other side: frames that another will replace are dropped, then the connection is given up. */
+/** Bytes waiting for the other side, above which superseded frames are dropped, and then the connection ends. */
 const UNREAD_BYTES_MAX = 1_000_000,
   UNREAD_BYTES_END = 8_000_000
-/** Until the other side confirms the close. */
+/** Wait for the other side to confirm the close. */
 const CLOSING_MS = 2_000
 const GOING_AWAY = 1_001
 
@@ -43,14 +43,14 @@ export class FrameSocket {
       if (this.#isFull) socket.pause()
       this.#onFrame?.()
     })
-    // The connection closes after this, with a reason for the other side.
+    // Errors are ignored here because the connection closes after them, with a reason for the other side.
     socket.on("error", () => {})
     socket.once("close", () => Deferred.doneUnsafe(this.#closed, Effect.void))
   }
   get #isFull(): boolean {
     return this.#bytes > WAITING_BYTES_MAX || this.#frames.length >= WAITING_MAX
   }
-  /** Called when there may be frames; at least once for each. */
+  /** Called when frames may be available; at least once for each. */
   listen(onFrame: () => void): void {
     this.#onFrame = onFrame
     if (this.#frames.length > 0) onFrame()
@@ -62,21 +62,21 @@ export class FrameSocket {
     if (this.#socket.isPaused && !this.#isFull) this.#socket.resume()
     return frame
   }
-  /** `isPassing`: another will say more, so it may be left out where the other side reads slowly. */
+  /** `isPassing`: a later frame supersedes this one, so it may be dropped if the other side reads slowly. */
   send(value: unknown, isPassing = false): void {
     const unread = this.#socket.bufferedAmount
     if (isPassing && unread > UNREAD_BYTES_MAX) return
     if (unread > UNREAD_BYTES_END) return this.#socket.terminate()
     this.#socket.send(typeof value === "string" ? value : JSON.stringify(value))
   }
-  /** Completes when either side is gone. */
+  /** Completes when either side has disconnected. */
   get closed(): Effect.Effect<void> {
     return Deferred.await(this.#closed)
   }
-  /** Sends the reason, and waits a moment for the other side to get it. */
+  /** Sends the reason, and waits a moment for the other side to receive it. */
   close(code: number, reason: string): Effect.Effect<void> {
     return Effect.suspend(() => {
-      // Unread frames would hold up the peer's closing frame.
+      // Unread frames would delay the peer's closing frame.
       this.#frames.length = 0
       this.#socket.resume()
       this.#socket.close(code, reason)
@@ -88,7 +88,7 @@ export class FrameSocket {
   }
 }
 
-/** Header lines of the answer to an upgrade, by its request. */
+/** Header lines of the response to an upgrade, by its request. */
 const answerHeaders = new WeakMap<IncomingMessage, Readonly<Record<string, string>>>()
 const server = new WebSocketServer({
   noServer: true,
@@ -100,7 +100,7 @@ server.on("headers", (lines: Array<string>, request: IncomingMessage) => {
   for (const [name, value] of Object.entries(answerHeaders.get(request) ?? {})) lines.push(`${name}: ${value}`)
 })
 
-/** What the protocol requires of a request (RFC 6455, 4.2.1). */
+/** The requirements of the protocol for a request (RFC 6455, 4.2.1). */
 const isHandshake = ({ headers, method }: IncomingMessage): boolean =>
   method === "GET" &&
   headers.upgrade?.toLowerCase() === "websocket" &&
@@ -108,8 +108,8 @@ const isHandshake = ({ headers, method }: IncomingMessage): boolean =>
   /^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "")
 
 /**
- * Answers 101. The connection ends with the scope; a handler that took it answers nothing else, so it runs until the
- * connection is over.
+ * Responds with 101. The connection ends with the scope. A handler that took it sends no other response, so it runs
+ * until the connection is over.
  */
 export const openFrameSocket = (request: IncomingMessage, headers: Readonly<Record<string, string>>) =>
   Effect.acquireRelease(
@@ -119,7 +119,7 @@ export const openFrameSocket = (request: IncomingMessage, headers: Readonly<Reco
       answerHeaders.set(request, headers)
       return Effect.callback<FrameSocket>((resume) => {
         const { head, socket } = upgrade
-        // Nobody waits for an answer any more, and whatever waits here is interrupted with the request.
+        // Nobody waits for a response any more, and whatever waits here is interrupted with the request.
         if (socket.destroyed) return
         server.handleUpgrade(request, socket, head, (opened) => resume(Effect.succeed(new FrameSocket(opened))))
       })

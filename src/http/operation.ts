@@ -1,6 +1,6 @@
 /**
- * One operation of the API as a value: address, plane, scope, schemas, bounds. Routes, the OpenAPI document, the typed
- * client and the tests that walk every operation all read the same list; nothing else declares an address.
+ * One operation of the API as a value: address, plane, scope, schemas, limits. Routes, the OpenAPI document, the
+ * typed client and the tests that cover every operation all read the same list; nothing else declares an address.
  */
 import { Schema } from "effect"
 import type { Declared, DeclaredError, ErrorsOf } from "./declared.ts"
@@ -8,15 +8,15 @@ import type { Plane } from "./plane.ts"
 import type { CommonRefusal } from "./refusals.ts"
 
 /**
- * `public` needs no key; `search` is reachable with a search key; `connector_write` with a connector's; `installation`
- * with the key of a CMS installation alone; `full` needs a full key; `operator` needs the operator's token (console
- * API); `console` needs it, or the session of a member of the organization in the path whose role reaches the operation
+ * `public` needs no key; `search` accepts a search key; `connector_write` a connector's key; `installation` only the
+ * key of a CMS installation; `full` needs a full key; `operator` needs the operator's token (console API); `console`
+ * needs that token, or the session of a member of the organization in the path whose role allows the operation
  * (`roles` of its room).
  */
 export type Scope = "public" | "search" | "connector_write" | "installation" | "full" | "operator" | "console"
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 type AnyCodec = Schema.Codec<unknown, unknown, never, never>
-/** How a body travels; `jsonl` and `event_stream` are read and written as they come, `bytes` is a raw file. */
+/** How a body is sent; `jsonl` and `event_stream` are read and written as they arrive, `bytes` is a raw file. */
 type PayloadType = "json" | "jsonl" | "bytes"
 type SuccessType = "json" | "jsonl" | "event_stream" | "web_socket" | "text" | "html" | "bytes"
 
@@ -39,7 +39,7 @@ type NamesIn<P extends string> = P extends `${string}/:${infer Name}/${infer Res
     : never
 /** Schemas of some of the names in the path; a parameter without one is any text. */
 type ParamSchemas<P extends string> = { readonly [Name in NamesIn<P>]?: Schema.Codec<unknown, string, never, never> }
-/** What a handler gets by the names in the path, and no other name. */
+/** What a handler receives for the names in the path, and for no other name. */
 type ParamsOf<P extends string, PS> = {
   readonly [Name in NamesIn<P>]: Name extends keyof PS
     ? PS[Name] extends Schema.Codec<infer A, string, never, never>
@@ -55,13 +55,13 @@ type ExampleOf<P extends string, Q extends AnyCodec, B extends AnyCodec> = {
 } & ([NamesIn<P>] extends [never]
   ? { readonly params?: undefined }
   : { readonly params: { readonly [Name in NamesIn<P>]: string } })
-/** What a room's `examples.ts` has for each of its operations. */
+/** What a room's `examples.ts` contains for each of its operations. */
 export interface Described {
   readonly description: string
   readonly example: Example
 }
 
-/** `E`: all that it may fail with, the refusals of its scope included. */
+/** `E`: every failure, including the refusals of its scope. */
 export interface Operation<
   Q = unknown,
   B = unknown,
@@ -73,10 +73,7 @@ export interface Operation<
   /** The operation's name in the OpenAPI document. */ readonly id: string
   readonly group: string
   readonly summary: string
-  /**
-   * What it does, what bounds it and what it refuses, in plain sentences. The document adds who may call it, from
-   * `scope`.
-   */
+  /** What it does, its limits and its refusals, in plain sentences. The document adds who may call it, from `scope`. */
   readonly description: string
   readonly example: Example
   readonly method: Method
@@ -87,7 +84,7 @@ export interface Operation<
   readonly params: { readonly [Name in keyof P]?: Schema.Codec<P[Name], unknown, never, never> }
   readonly query: Schema.Codec<Q, unknown, never, never> | undefined
   readonly payload: Schema.Codec<B, unknown, never, never> | undefined
-  /** The engine validates the payload itself and answers in its own words; the schema is for the document only. */
+  /** The engine validates the payload itself and returns its own messages; the schema is only for the document. */
   readonly payloadIsChecked: boolean
   readonly payloadType: PayloadType | "none"
   /** Media types of the body, the usual one first. */ readonly payloadMedia: ReadonlyArray<string>
@@ -95,13 +92,13 @@ export interface Operation<
     readonly status: number
     readonly schema: Schema.Codec<S, unknown, never, never> | undefined
     readonly type: SuccessType
-    /** Media types of the answer, the usual one first. */ readonly media: ReadonlyArray<string>
-    /** Answered instead where the request made the thing. */ readonly created?: 201
+    /** Media types of the response, the usual one first. */ readonly media: ReadonlyArray<string>
+    /** Returned instead if the request created the resource. */ readonly created?: 201
   }
   readonly bodyBytesMax: number
-  /** What this operation can answer beside the common refusals (`refusals.ts`). */
+  /** Errors of this operation in addition to the common refusals (`refusals.ts`). */
   readonly errors: ReadonlyArray<Declared<E>>
-  /** Not counted by the per-key rate. */ readonly isRateFree: boolean
+  /** Does not count towards the per-key rate. */ readonly isRateFree: boolean
   /** An AI operation: with a search key it needs a session, which is checked before query and body are read. */
   readonly isAi: boolean
 }
@@ -110,8 +107,8 @@ export interface Operation<
 export const BODY_BYTES_MAX_DEFAULT = 5_000_000
 
 /**
- * Media types of a body unless the operation says otherwise. JSON Lines are read under any type; clients of the engine
- * say `text/plain`.
+ * Media types of a body unless the operation says otherwise. JSON Lines are read under any type; clients of the
+ * engine send `text/plain`.
  */
 const usualPayloadMedia: Readonly<Record<PayloadType, ReadonlyArray<string>>> = {
   json: ["application/json"],
@@ -122,7 +119,7 @@ const usualSuccessMedia: Readonly<Record<SuccessType, string>> = {
   json: "application/json",
   jsonl: "application/x-ndjson",
   event_stream: "text/event-stream",
-  /** Of each frame. */ web_socket: "application/json",
+  /** The media type of each frame. */ web_socket: "application/json",
   text: "text/plain",
   html: "text/html",
   bytes: "application/octet-stream"
@@ -157,10 +154,10 @@ interface OperationOptions<
   readonly status?: number
   readonly successType?: SuccessType
   /**
-   * Several where the caller chooses, such as `["application/json", "text/event-stream"]`: JSON is as `success` says.
+   * Several if the caller chooses, such as `["application/json", "text/event-stream"]`; JSON is then as `success` says.
    */
   readonly successMedia?: ReadonlyArray<string>
-  /** Answers 201 too, with the same body. */ readonly creates?: boolean
+  /** May also return 201, with the same body. */ readonly creates?: boolean
   readonly bodyBytesMax?: number
   readonly errors?: Es
   readonly isRateFree?: boolean
@@ -216,6 +213,6 @@ export const paramsSchema = ({ params, path }: Pick<Operation, "params" | "path"
   return Schema.Struct(Object.fromEntries(paramsOf(path).map((name) => [name, given.get(name) ?? Schema.String])))
 }
 
-/** Whether the key is in `Authorization`. */
+/** Whether the key is sent in `Authorization`. */
 export const isBearer = ({ plane, scope }: Pick<Operation, "plane" | "scope">): boolean =>
   plane === "gateway" || scope === "operator" || scope === "installation"

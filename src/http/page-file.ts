@@ -1,4 +1,4 @@
-/** A file of a page as it is answered: both encodings of it made once, and not sent again to a browser that has it. */
+/** A page's file as a response: both encodings are prepared once, and it is not sent again to a browser that has it. */
 import { createHash } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
 import { gzipSync } from "node:zlib"
@@ -18,7 +18,7 @@ export const pageFileOf = (plain: Buffer, type: string): PageFile => ({
   etag: `"${createHash("sha256").update(plain).digest("hex").slice(0, 24)}"`
 })
 
-/** `more`: headers of this file alone. */
+/** `more`: headers of this file only. */
 export const fileReply = (
   { etag, gzip, plain, type }: PageFile,
   headers: IncomingHttpHeaders,

@@ -1,6 +1,6 @@
 /**
- * Which of the three error shapes an address answers with. The plane is decided by the operation; an address that
- * belongs to no operation has the plane of its path.
+ * Which of the three error shapes an address uses. The operation decides the plane; an address that belongs to no
+ * operation has the plane of its path.
  */
 export type Plane = "engine" | "control" | "gateway"
 

@@ -1,6 +1,6 @@
 /**
- * What operations answer without declaring it: the refusals of checking their scope, of reading a query and a body, and
- * our own failures. Declared once, for the compiler and for the document.
+ * Errors that operations return without declaring them: refusals while checking their scope or reading a query and a
+ * body, and our own failures. Declared once, for the compiler and for the document.
  */
 import type { ErrorsOf } from "./declared.ts"
 import {
@@ -22,7 +22,7 @@ import {
   Unauthorized
 } from "./errors.ts"
 
-/** Of checking a key. */
+/** Errors of checking a key. */
 const ofKeys = [
   Unauthorized,
   OrganizationPaused,
@@ -36,14 +36,14 @@ const ofKeys = [
   Throttled
 ] as const
 export type KeyRefusal = ErrorsOf<typeof ofKeys>
-/** Of checking a member's session, or the operator's token. */
+/** Errors of checking a member's session, or the operator's token. */
 const ofConsole = [Unauthorized, OriginNotAllowed, RoleDenied, ConfigurationUnavailable] as const
 export type ConsoleRefusal = ErrorsOf<typeof ofConsole>
-/** Of a query and of a body: it is too large, or does not match the schema. */
+/** Errors of reading a query and a body: too large, or not matching the schema. */
 const ofReading = [InputInvalid, BodyNotJson, SessionRequired, Throttled] as const
 
 const keyed = [...ofKeys, InputInvalid] as const
-/** Beside those of reading. Under `/console/v1/organizations/{id}` the organization may not exist. */
+/** In addition to those of reading. Under `/console/v1/organizations/{id}` the organization may not exist. */
 const byScope = {
   public: [],
   search: keyed,
@@ -56,7 +56,7 @@ const byScope = {
 type Scope = keyof typeof byScope
 export type CommonRefusal<S extends Scope> = ErrorsOf<(typeof byScope)[S]> | ErrorsOf<typeof ofReading> | InternalError
 
-/** What an operation of the scope may answer, whatever it does; `isReading` if it has a query or a body. */
+/** The errors that any operation of the scope may return; `isReading` if it has a query or a body. */
 export const commonRefusals = (scope: Scope, isReading: boolean) => [
   ...byScope[scope],
   ...(isReading ? ofReading : []),

@@ -1,7 +1,7 @@
 /**
- * Tagged error × plane → status, headers and body. The only place that knows what a failure looks like: shape A
- * `{message, …extras}`, shape B `{defined, code, status, message, data, …extras}`, gateway `{error, …extras}`. A new
- * error needs no entry here unless it has a gateway code or a header of its own.
+ * Tagged error × plane → status, headers and body. Only this file knows the format of a failure: shape A `{message,
+ * …extras}`, shape B `{defined, code, status, message, data, …extras}`, gateway `{error, …extras}`. A new error needs
+ * no entry here unless it has a gateway code or a header of its own.
  */
 import { boundedText } from "@dowser/engine-sdk/host"
 import { type DeclaredError, type ErrorClass, statusOfClass } from "./declared.ts"
@@ -64,7 +64,7 @@ const gatewayByStatus: Record<number, string> = {
   504: "search_timed_out"
 }
 
-/** Facts that steer rendering and are not sent as they are. */
+/** Fields that control rendering and are not sent unchanged. */
 const hidden = new Set(["_tag", "message", "status", "retry_after_s", "kind", "issues", "requestId"])
 
 export const statusOf = (error: DeclaredError): number => {
@@ -74,7 +74,7 @@ export const statusOf = (error: DeclaredError): number => {
   return (ast === undefined ? undefined : statusOfClass({ ast })) ?? 500
 }
 
-/** Whether a fact of an error with this tag appears in the answer under its own name. */
+/** Whether a field of an error with this tag appears in the response under its own name. */
 export const isTold = (tag: string, fact: string): boolean =>
   // A 401's reason only selects the gateway's code; elsewhere it would tell an attacker which part was right.
   !hidden.has(fact) && !(tag === "Unauthorized" && fact === "reason")
@@ -109,7 +109,7 @@ export const render = (error: DeclaredError, plane: Plane): Rendered => {
   const retryAfter_s = facts.retry_after_s
   if (typeof retryAfter_s === "number") headers["retry-after"] = String(Math.max(1, Math.ceil(retryAfter_s)))
   const issues = issuesOf(error)
-  // Caller's text is quoted in part: a body of megabytes is no message.
+  // The caller's text is quoted only in part, because a body of megabytes does not belong in a message.
   const message = boundedText(error.message)
   const extras = extrasOf(error)
   switch (plane) {
@@ -128,7 +128,7 @@ export const render = (error: DeclaredError, plane: Plane): Rendered => {
       }
     }
     case "gateway": {
-      // The quota of the gateway is a payment matter: 402 with resetAt.
+      // For the gateway, an exceeded quota is a payment matter: 402 with resetAt.
       const isQuota = error._tag === "Throttled" && facts.kind === "quota"
       const { resets_at, ...rest } = extras
       const tag = gatewayByTag[error._tag]

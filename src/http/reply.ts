@@ -1,4 +1,4 @@
-/** An answer that is not simply the operation's value as JSON: prepared text, a stream, another status. */
+/** A response other than the operation's value as JSON: prepared text, a stream, another status. */
 import type { Readable } from "node:stream"
 
 export class Reply {

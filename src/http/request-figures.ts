@@ -1,11 +1,11 @@
 /**
- * What the server answers and holds, counted since this process started. A request costs two clock readings and two map
- * look-ups, some 0.2 µs.
+ * What the server has answered since this process started, and what it currently holds. A request costs two clock
+ * readings and two map look-ups, some 0.2 µs.
  */
 import { Context, Layer } from "effect"
 import { Tally, Timings } from "@dowser/log/process/timings"
 
-/** Connections as `connections.ts` counts them. */
+/** Connections as counted by `connections.ts`. */
 export interface ConnectionCounts {
   open: number
   refused: number
@@ -13,13 +13,13 @@ export interface ConnectionCounts {
 export class RequestFigures extends Context.Service<
   RequestFigures,
   {
-    /** From the end of the head to the beginning of the answer, by operation. */ readonly times: Timings
+    /** From the end of the head to the beginning of the response, by operation. */ readonly times: Timings
     /** By operation and status, with a space between them. */ readonly answers: Tally
     readonly connections: ConnectionCounts
-    /** What requests hold now (`request-memory.ts`), of each server. */ readonly memories: Set<{
+    /** The memory that requests hold now (`request-memory.ts`), per server. */ readonly memories: Set<{
       readonly bytes: number
     }>
-    /** Answers that were not read and cut off for what they held. */ cutOff: number
+    /** Unread responses that were cut off because of the memory they held. */ cutOff: number
   }
 >()("dowser/http/RequestFigures") {
   static readonly layer = Layer.sync(RequestFigures, () => ({

@@ -1,23 +1,23 @@
 /**
- * The memory of all requests together: bodies that are arriving or being processed, and answers that nobody reads. Each
- * has a bound of its own; this one is common, and fair between organizations.
+ * The memory of all requests together: bodies that are arriving or being processed, and responses that nobody reads.
+ * Each has a limit of its own; this limit is common, and fair between organizations.
  *
  * The rule is that of buffers in switches (Choudhury and Hahne, "Dynamic queue length thresholds", 1998): a holder may
- * hold as much as is free. Alone it gets half of everything; each of k that want everything gets a (k + 1)th and as
- * much stays free, so a newcomer always finds room, without anybody being known beforehand. O(1) a decision.
+ * hold as much as is free. A single holder gets half of everything; each of k that want everything gets a (k + 1)th and
+ * as much stays free, so a newcomer always finds room, without any prior knowledge of the holders. O(1) per decision.
  *
  * Bytes are counted as they are decoded. The texts and values parsed from them take a few times as much.
  */
 
 /**
- * Per request, not counted: a socket has as much in its buffers. Small requests cost nothing here, and proceed even
- * when nothing is free.
+ * Bytes per request that are not counted: a socket has as much in its buffers. Small requests cost nothing here, and
+ * proceed even when nothing is free.
  */
 export const FREE_BYTES = 65_536
 export const REQUEST_MEMORY_DEFAULT = 256 * 1024 * 1024
 /**
- * The longest wait for room: two requests waiting for each other's memory would wait for ever, and a vanished sender is
- * noticed only by reading on.
+ * The longest wait for room: two requests waiting for each other's memory would wait forever, and a vanished sender
+ * is noticed only by reading on.
  */
 const WAIT_MS = 2_000
 
@@ -25,7 +25,7 @@ const counted = (bytes: number): number => Math.max(0, bytes - FREE_BYTES)
 
 interface Holder {
   bytes: number
-  /** Holders of answers that wait to be read; the longest wait comes first. */ readonly answers: Set<HeldMemory>
+  /** Holders of responses that wait to be read; the longest wait comes first. */ readonly answers: Set<HeldMemory>
 }
 interface Waiter {
   readonly held: HeldMemory
@@ -36,7 +36,7 @@ interface Waiter {
 interface RequestMemoryOptions {
   readonly bytesMax?: number
   readonly wait_ms?: number
-  /** Called for each answer that is cut off. */ readonly onCutOff?: (holder: string) => void
+  /** Called for each response that is cut off. */ readonly onCutOff?: (holder: string) => void
 }
 
 export class RequestMemory {
@@ -58,17 +58,17 @@ export class RequestMemory {
     this.#onCutOff = onCutOff
   }
 
-  /** Counted now. */
+  /** Bytes counted now. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** For one request of the holder; `close` it. `cutOff` ends its answer. */
+  /** Opens memory for one request of the holder, to be closed with `close`. `cutOff` ends its response. */
   open(holder: string, cutOff: () => void = () => {}): HeldMemory {
     return new HeldMemory(this, holder, cutOff)
   }
 
-  /** Called by `HeldMemory` alone. */
+  /** Called only by `HeldMemory`. */
   change(held: HeldMemory, bytes: number, isForced: boolean): boolean {
     let holder = this.#holders.get(held.holder)
     if (bytes > 0 && !isForced && (holder?.bytes ?? 0) + bytes > this.#bytesMax - this.#bytes - bytes) return false
@@ -86,8 +86,8 @@ export class RequestMemory {
   }
 
   /**
-   * An answer was handed over. If its holder now exceeds its share, the answers that have been unread for longest are
-   * cut off, but never this one.
+   * Call after handing over a response. If its holder now exceeds its share, the responses that have been unread for
+   * longest are cut off, but never this one.
    */
   cutOffBehind(held: HeldMemory): void {
     const holder = this.#holders.get(held.holder)
@@ -100,12 +100,12 @@ export class RequestMemory {
     if (held.answerBytes > 0) holder.answers.add(held)
   }
 
-  /** Makes room for an answer in progress by cutting off unread answers of its holder, if that frees enough. */
+  /** Makes room for a response in progress by cutting off unread responses of its holder, if that frees enough. */
   makeRoom(held: HeldMemory, bytes: number): boolean {
     const holder = this.#holders.get(held.holder)
     if (holder === undefined) return false
     const others = [...holder.answers].filter((answer) => answer !== held)
-    // Freed memory counts twice: that much less is held, and that much more is free.
+    // Freed memory counts twice: the holder has that much less, and that much more is free.
     const missing = () => (holder.bytes + bytes - (this.#bytesMax - this.#bytes - bytes)) / 2
     if (others.reduce((sum, { answerBytes }) => sum + counted(answerBytes), 0) < missing()) return false
     for (const oldest of others) {
@@ -143,7 +143,7 @@ export class RequestMemory {
   }
 }
 
-/** The memory of one request: its body, its decoder, its answer while it is made and while it waits to be read. */
+/** The memory of one request: its body, its decoder, its response while it is created and while it waits to be read. */
 export class HeldMemory {
   readonly holder: string
   readonly cutOff: () => void
@@ -165,8 +165,8 @@ export class HeldMemory {
   }
 
   /**
-   * The body holds `bytes` from now on. Returns false and changes nothing if that is too much; less than before is
-   * always granted.
+   * The body holds `bytes` from now on. Returns false and changes nothing if that is too much; a decrease is always
+   * granted.
    */
   reserve(bytes: number): boolean {
     return this.#set(bytes, this.#decoder, this.#writing, this.#answer, bytes <= this.#body)
@@ -175,11 +175,11 @@ export class HeldMemory {
   async reserveOrWait(bytes: number): Promise<boolean> {
     return this.reserve(bytes) || (await this.#memory.wait(this, bytes))
   }
-  /** As `reserve`, for what the decoder keeps of what it has decoded. */
+  /** Like `reserve`, for the decoded data that the decoder keeps. */
   reserveForDecoder(bytes: number): boolean {
     return this.#set(this.#body, bytes, this.#writing, this.#answer, bytes <= this.#decoder)
   }
-  /** Like `reserve`, for an answer being made; unread answers of this holder give way to it. */
+  /** Like `reserve`, for a response in progress; unread responses of this holder make room for it. */
   reserveForAnswer(bytes: number): boolean {
     const isHeld = () => this.#set(this.#body, this.#decoder, bytes, this.#answer, bytes <= this.#writing)
     return (
@@ -188,7 +188,7 @@ export class HeldMemory {
         isHeld())
     )
   }
-  /** A finished answer must go somewhere: `bytes` of it wait to be read. */
+  /** A finished response has to be held in any case: `bytes` of it wait to be read. */
   accountResponse(bytes: number): void {
     this.#set(this.#body, this.#decoder, 0, bytes, true)
     if (bytes > 0) this.#memory.cutOffBehind(this)

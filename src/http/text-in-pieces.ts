@@ -1,16 +1,16 @@
 /**
- * A long text on its way out. Encoded and handed to the socket in one piece, an answer of many megabytes blocks
- * everybody (10 to 20 MB: 30 to 120 ms of the thread); in pieces, others have their turns in between.
+ * Sends a long text in chunks. Encoded and passed to the socket in one call, a response of many megabytes blocks
+ * everybody (10 to 20 MB: 30 to 120 ms of the thread); with chunks, others have their turns in between.
  */
 import { Readable } from "node:stream"
 import { givingWay } from "@dowser/engine-sdk/host"
 
-/** From this many characters on a text goes in pieces: below, it is one write of about a millisecond. */
+/** A text of at least this many characters is sent in chunks; a shorter one is one write of about a millisecond. */
 export const IN_PIECES_CHARS = 262_144
 const PIECE_CHARS = 65_536
 
 const isHighSurrogate = (code: number): boolean => (code & 0xfc00) === 0xd800
-/** The text's bytes in UTF-8, in order. No character is cut in two. */
+/** The text's bytes in UTF-8, in order, without splitting a character. */
 export function* piecesOf(text: string): Generator<Buffer> {
   for (let at = 0; at < text.length;) {
     let end = Math.min(text.length, at + PIECE_CHARS)
@@ -26,5 +26,5 @@ async function* inTurns(text: string): AsyncGenerator<Buffer> {
     await give()
   }
 }
-/** As fast as it is read, one piece at a time. */
+/** Produces one chunk at a time, as fast as the stream is read. */
 export const textInPieces = (text: string): Readable => Readable.from(inTurns(text), { objectMode: false })

@@ -1,4 +1,4 @@
-/** Connections whose request asks for another protocol, kept beside it until its route takes them over. */
+/** Connections whose request asks for a protocol upgrade, stored by request until its route takes them over. */
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 
@@ -10,5 +10,5 @@ const upgrades = new WeakMap<IncomingMessage, Upgrade>()
 export const keepUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
   upgrades.set(request, { socket, head })
 }
-/** undefined of a request that asks for none. */
+/** Undefined if the request asks for no upgrade. */
 export const upgradeOf = (request: IncomingMessage): Upgrade | undefined => upgrades.get(request)

@@ -1,4 +1,4 @@
-/** Decoding of what callers send: a schema failure becomes one `InputInvalid` with an issue per field, never a 422. */
+/** Decodes what callers send: a schema failure becomes one `InputInvalid` with an issue per field, never a 422. */
 import { Effect, Result, Schema, SchemaIssue } from "effect"
 import { InputInvalid } from "./errors.ts"
 
@@ -17,7 +17,7 @@ const pathText = (path: ReadonlyArray<unknown> | undefined): string =>
       ""
     )
 
-/** Compiles once per schema; O(size of input). Unknown keys are refused where the schema says so (`closed`). */
+/** Compiles once per schema; O(size of input). Unknown keys are refused if the schema says so (`closed`). */
 export const decoderOf = <S extends Schema.Codec<unknown, unknown, never, never>>(
   schema: S,
   options: { readonly closed: boolean }

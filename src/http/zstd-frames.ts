@@ -1,7 +1,7 @@
 /**
- * Where the frames of a zstd text end (RFC 8878, part 3.1), from their headers alone, so that input can be split there
- * and a missing end be noticed. Decoders of several runtimes do neither. Constant memory; one step per block of up to
- * 128 KB.
+ * Finds the ends of the frames of a zstd text (RFC 8878, part 3.1), from their headers alone, so that input can be
+ * split there and a missing end is noticed. Decoders of several runtimes do neither. Constant memory; one step per
+ * block of up to 128 KB.
  */
 const MAGIC = 0xfd2fb528,
   SKIPPABLE = 0x184d2a50
@@ -10,9 +10,9 @@ const DICTIONARY_ID_BYTES = [0, 1, 2, 4] as const,
   CONTENT_SIZE_BYTES = [0, 2, 4, 8] as const
 
 interface ZstdFrames {
-  /** Continues at `from`: returns where the open frame ends, or the end of the bytes. Throws if it is not zstd. */
+  /** Continues at `from`: returns the open frame's end, or the end of the bytes. Throws if it is not zstd. */
   readonly next: (bytes: Uint8Array, from: number) => number
-  /** Whether what was seen is one frame or several, each whole. */
+  /** Whether the bytes so far are one or more complete frames. */
   readonly isWhole: () => boolean
 }
 
@@ -20,7 +20,7 @@ export const makeZstdFrames = (): ZstdFrames => {
   let part: keyof typeof HEADER_BYTES = "magic"
   let header = 0,
     headerBytes = 0
-  /** Bytes that follow and are skipped, and whether the frame ends after them. */
+  /** Bytes to skip next, and whether the frame ends after them. */
   let skipped = 0,
     isLast = false
   let hasChecksum = false
@@ -54,7 +54,7 @@ export const makeZstdFrames = (): ZstdFrames => {
         const kind = (header >> 1) & 3
         if (kind === 3) throw new Error("a zstd frame has a block of no known kind")
         isLast = (header & 1) === 1
-        // A repeated byte is stored once.
+        // A block of one repeated byte stores it once.
         skipped = (kind === 1 ? 1 : header >>> 3) + (isLast && hasChecksum ? 4 : 0)
         break
       }

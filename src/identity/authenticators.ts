@@ -1,6 +1,6 @@
 /**
- * How the API finds out whose a request is. The rooms of keys and members provide these; nothing that reads a request
- * knows those rooms.
+ * How the API finds out who sent a request. The rooms of keys and members provide the authenticators, so that request
+ * handling does not depend on those rooms.
  */
 import { Context, type Effect } from "effect"
 import type { ConsoleRefusal, KeyRefusal } from "../http/refusals.ts"
@@ -19,7 +19,7 @@ export class KeyAuthenticator extends Context.Service<
 export class ConsoleAuthenticator extends Context.Service<
   ConsoleAuthenticator,
   {
-    /** The operator by the token, or a member by the session and its role. From memory. */
+    /** Recognizes the operator by the token, or a member by the session and its role. From memory. */
     readonly check: (request: ConsoleRequest) => Effect.Effect<ConsoleCaller, ConsoleRefusal>
   }
 >()("dowser/identity/ConsoleAuthenticator") {}

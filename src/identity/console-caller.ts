@@ -9,7 +9,7 @@ export interface MemberRecord {
   readonly name: string
   readonly role: Role
   readonly password_hash: string
-  /** Unix milliseconds: sessions made until then are over. */ readonly sessions_after: number
+  /** Unix milliseconds: sessions created up to then are over. */ readonly sessions_after: number
   readonly created_at: number
   readonly updated_at: number
 }
@@ -22,7 +22,7 @@ export interface SessionRecord {
   readonly expires_at: number
 }
 
-/** `member` as it was when the request began. */
+/** `member` is the member's state when the request began. */
 export type ConsoleCaller =
   | { readonly type: "operator" }
   | { readonly type: "member"; readonly member: MemberRecord; readonly session: SessionRecord }

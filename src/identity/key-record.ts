@@ -1,9 +1,9 @@
-/** A key as it is stored: never its plaintext. One row, one shape, in memory and in Postgres. */
+/** A key as it is stored, never with its plaintext. The same form in memory and in Postgres. */
 export type KeyScope = "full" | "search" | "connector_write" | "installation"
 
-/** Requests a minute. */
+/** Requests per minute. */
 export const RATE_LIMIT_DEFAULT = 600
-/** The maximum of its column; nothing could reach a higher limit. */
+/** The maximum of its database column; no caller could reach a higher limit. */
 export const RATE_LIMIT_MAX = 2_147_483_647
 
 export interface KeyRecord {
@@ -12,14 +12,14 @@ export interface KeyRecord {
   readonly scope: KeyScope
   readonly description: string
   readonly actions: ReadonlyArray<string>
-  /** Names and patterns that must match a whole name; `*` is every collection. */
+  /** Names, and patterns that must match an entire name; `*` means every collection. */
   readonly collections: ReadonlyArray<string>
-  /** The first four characters of the key: shown in lists, and how a secured key finds its parent. */
+  /** The first four characters of the key: shown in lists, and used to find the parent of a secured key. */
   readonly value_prefix: string
   /** SHA-256 of `dowser look-up` and the SHA-256 of the key, hex. */ readonly lookup_hash: string
   /**
-   * SHA-256 of a search key that was made here, longer than the HMAC block, sealed: enough to check what was signed
-   * with the key.
+   * The sealed SHA-256 of a generated search key longer than the HMAC block: enough to verify what was signed with
+   * the key.
    */
   readonly sealed_digest: string | undefined
   readonly cidrs: ReadonlyArray<string>
@@ -27,13 +27,13 @@ export interface KeyRecord {
   /** Forced filter per collection name, ANDed into every search. */ readonly filter_by: Readonly<
     Record<string, string>
   >
-  /** Fields that may be named and are shown, in every collection; empty means everything. */
+  /** Fields that may be named and are shown, in every collection; empty means all. */
   readonly fields: ReadonlyArray<string>
-  /** False: no search with it uses what a visitor did. */ readonly personalization?: boolean
-  /** 0 = no limit. */ readonly rate_limit_per_minute: number
+  /** False: no search with it uses the visitor's earlier interactions. */ readonly personalization?: boolean
+  /** 0 means no limit. */ readonly rate_limit_per_minute: number
   /** Unix seconds. */ readonly expires_at: number
-  /** Leaves the list of keys within an hour after it expired. */ readonly autodelete: boolean
-  /** The CMS installation that it belongs to; set exactly for the scope `installation`. */ readonly installation_id:
+  /** Removed from the list of keys within an hour after it expires. */ readonly autodelete: boolean
+  /** The CMS installation that it belongs to; set only for the scope `installation`. */ readonly installation_id:
     | string
     | undefined
   /** Unix milliseconds. */ readonly created_at: number

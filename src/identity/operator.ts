@@ -1,6 +1,6 @@
 /**
- * The operator's token: what the command line of the same machine, and later the console, present to `/console/v1`.
- * It lives in the data folder, readable by the owner only.
+ * The operator's token, which the command line on the same machine, and later the console, send to `/console/v1`. It
+ * is in the data folder, readable only by the owner.
  */
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Context, Effect, Layer } from "effect"

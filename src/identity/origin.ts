@@ -1,6 +1,6 @@
 /**
- * The actor of a change: set for a request that may change something, where its caller is known (`src/api/route.ts`),
- * and read where the change is recorded. Without a request the actor is the system.
+ * The actor of a change: set for a request that may change something once its caller is known (`src/api/route.ts`),
+ * and read when the change is recorded. Without a request, the actor is the system.
  */
 import { Context } from "effect"
 
@@ -13,7 +13,7 @@ export type Actor =
 export interface Origin {
   readonly actor: Actor
   readonly requestId: string | undefined
-  /** Id of the API's operation. */ readonly operation: string | undefined
+  /** Id of the API operation. */ readonly operation: string | undefined
 }
 
 export const systemOrigin: Origin = { actor: { type: "system" }, requestId: undefined, operation: undefined }

@@ -1,6 +1,6 @@
 /**
- * The organization itself as a caller: for what the console and jobs do on its behalf, without a key. It reaches
- * everything of the organization.
+ * The organization itself as a caller, for what the console and jobs do on its behalf without a key. It has access to
+ * everything in the organization.
  */
 import type { Caller } from "./caller.ts"
 

@@ -1,17 +1,17 @@
 /**
- * Everything a room keeps of a person is deleted when the person is erased: rooms register here how, and an erasure
- * calls them all, so that rooms need not know each other. Data derived from events has its own way (`streams/erasure`).
+ * When a person is erased, everything that rooms store about the person is deleted: rooms register here how, and an
+ * erasure calls them all, so that rooms do not depend on each other. Derived data: see `streams/erasure`.
  */
 import { Context, Effect, Layer } from "effect"
 
-/** `userId`: as events carry it. */
+/** `userId` is as in events. */
 type Erase = (organizationId: string, userId: string) => Effect.Effect<void>
 
 export class PersonErasures extends Context.Service<
   PersonErasures,
   {
     readonly register: (erase: Erase) => Effect.Effect<void>
-    /** One room after the other, in order of registration. */ readonly erased: Erase
+    /** Calls the rooms one after the other, in order of registration. */ readonly erased: Erase
   }
 >()("dowser/identity/PersonErasures") {
   static readonly layer = Layer.sync(PersonErasures, () => {

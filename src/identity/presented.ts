@@ -1,4 +1,4 @@
-/** What the edge knows of a request before its body: the input of `Access.check`. */
+/** What the edge knows about a request before its body: the input of `Access.check`. */
 import type { Caller } from "./caller.ts"
 import type { KeyRecord } from "./key-record.ts"
 import type { Scope } from "../http/operation.ts"
@@ -9,12 +9,10 @@ export interface Presented {
   readonly address: string
   readonly origin: string | undefined
   readonly collection: string | undefined
-  /** The operation is for keys that reach every collection (`reach.ts`). */ readonly isOfAll?:
-    | boolean
-    | "with a full key"
+  /** The operation requires a key for all collections (`reach.ts`). */ readonly isOfAll?: boolean | "with a full key"
   readonly sessionId: string | undefined
   readonly isRateFree: boolean
-  /** On the search gateway, the one place for scoped tokens. */ readonly isGateway: boolean
-  /** Called as soon as the key is known, and again when it was counted, for the answer's headers, refusal or not. */
+  /** On the search gateway, the only API that accepts scoped tokens. */ readonly isGateway: boolean
+  /** Called as soon as the key is known, and again once counted, for the response's headers, refusal or not. */
   readonly onKey?: (key: Pick<KeyRecord, "origins">, rate: Caller["rate"]) => void
 }

@@ -1,9 +1,9 @@
-/** A key's restrictions as values that the engine package reads while it plans a search. */
+/** A key's restrictions as values that the engine package reads when it plans a search. */
 import type { Restrictions } from "@dowser/engine-sdk/operations"
 import type { Caller } from "./caller.ts"
 import { SessionRequired } from "../http/errors.ts"
 
-/** Cost: one object; everything in it is the key's own. */
+/** Costs one object; everything in it is shared with the key. */
 export const restrictionsOf = ({ embedded, index, key }: Caller): Restrictions => ({
   collections: key.collections,
   only: index,
@@ -17,7 +17,7 @@ const isAiSearch = (parameters: Readonly<Record<string, string>>): boolean =>
   ["nl_query", "conversation"].some((name) => parameters[name] === "true" || parameters[name] === "1") ||
   (parameters.voice_query ?? "") !== ""
 
-/** An AI operation of a search key needs a session; undefined where the search may go on. */
+/** A search key needs a session for an AI operation; undefined if the search may continue. */
 export const sessionRefusal = (
   { scope, sessionId }: Pick<Caller, "scope" | "sessionId">,
   parameters: Readonly<Record<string, string>>

@@ -1,6 +1,6 @@
 /**
- * How the row of each audited kind is read, as it is in the transaction that changes it. Each room declares its own
- * kinds (`room.ts`); a change of an unknown kind is a defect, and nothing of it is stored.
+ * How to read a row of each audited kind, as it is in the transaction that changes it. Each room declares its own
+ * kinds (`room.ts`); a change of an unknown kind is a defect, and is not stored.
  */
 import { Context, type Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -11,7 +11,7 @@ export interface AuditSubject {
   readonly id: string
 }
 
-/** The row as text: `json` columns pass through without being parsed. */
+/** The row as text: `json` columns are passed on without being parsed. */
 export type RowReader = (
   sql: SqlClient.SqlClient,
   subject: AuditSubject

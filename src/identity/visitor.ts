@@ -1,4 +1,4 @@
-/** The visitor's device, language and country: parameters first, then headers. Unknown stays undefined. */
+/** The visitor's device, language and country, from parameters first, then from headers. Undefined if unknown. */
 import type { IncomingHttpHeaders } from "node:http"
 
 type Device = "desktop" | "mobile" | "tablet"
@@ -6,13 +6,13 @@ type Device = "desktop" | "mobile" | "tablet"
 const text = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value.slice(0, 256) : undefined
 
-/** What the connection says about the visitor's device, verbatim. */
+/** Headers of the connection that describe the visitor's device, verbatim. */
 export interface Traits {
   readonly userAgent: string | undefined
-  /** `?1`: the browser calls itself mobile. */
+  /** `?1`: the browser declares itself mobile. */
   readonly mobileHint: string | undefined
   readonly acceptLanguage: string | undefined
-  /** As a proxy in front of this program names it. */
+  /** As given by a proxy in front of this program. */
   readonly country: string | undefined
 }
 export const NO_TRAITS: Traits = {
@@ -22,8 +22,8 @@ export const NO_TRAITS: Traits = {
   country: undefined
 }
 /**
- * `countryHeader`: the header in which a proxy in front states the country; without one only a parameter does. Cost:
- * four look-ups.
+ * `countryHeader` is the header in which a proxy in front sends the country; without it, only a parameter gives the
+ * country. Cost: four look-ups.
  */
 export const traitsOf = (headers: IncomingHttpHeaders, countryHeader?: string): Traits => ({
   userAgent: headers["user-agent"],
@@ -36,7 +36,7 @@ const one = (value: string | ReadonlyArray<string> | undefined): string | undefi
 
 const deviceOf = ({ mobileHint: hint, userAgent: agent = "" }: Traits): Device | undefined => {
   if (hint === "?1") return "mobile"
-  // Looked for from the end: a pattern that looks ahead from every place would cost the square of the header.
+  // Searched from the end, because a pattern with a look-ahead at every position would take quadratic time.
   const android = agent.lastIndexOf("Android")
   if (/iPad|Tablet/.test(agent) || (android >= 0 && !agent.includes("Mobile", android))) return "tablet"
   if (/Mobi|iPhone|iPod/.test(agent)) return "mobile"
@@ -53,7 +53,7 @@ export interface Visitor {
   readonly surface: string | undefined
 }
 
-/** The tag that `Accept-Language` wants most; the first of equals. */
+/** The most preferred tag of `Accept-Language`; the first of equals. */
 const languageOf = (header: string | undefined): string | undefined => {
   if (header === undefined) return undefined
   let best: string | undefined,
@@ -78,7 +78,7 @@ export const visitorOf = (
   user_id: text(parameters.x_user_id),
   anonymous_id: text(parameters.x_anonymous_id),
   device: text(parameters.x_device) ?? deviceOf(traits),
-  // Read where a rule or a cache asks for it.
+  // Computed only when a rule or a cache needs it.
   get language() {
     return text(parameters.x_language) ?? languageOf(traits.acceptLanguage)
   },

@@ -1,4 +1,4 @@
-/** Search by a picture. */
+/** Search by picture. */
 import { Schema } from "effect"
 import { embeddingErrors } from "../embedding/errors.ts"
 import { SearchResponse } from "../engine-plane/search-response.ts"

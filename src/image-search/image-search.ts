@@ -1,7 +1,7 @@
 /**
- * A search by a picture is a search like any other, with the caller's key, profile and rules, whose query is the
- * picture's vector. Nearness reveals something about the pictures behind the vectors, so a key must be able to see
- * them.
+ * A search by picture is a search like any other, with the caller's key, profile and rules, but its query is the
+ * picture's vector. Nearness reveals something about the pictures behind the vectors, so the key must be allowed to
+ * see them.
  */
 import { Context, Effect, Layer } from "effect"
 import type { CollectionInfo } from "@dowser/engine-sdk"
@@ -30,7 +30,7 @@ const NO_FIELD =
   'The collection has no field that embeds pictures: add one, as `{"name": "look", "type": "float[]", "optional": true, "embed": {"from": ["picture"], "model_config": {"model_name": "dowser/look-alike"}}}`, where `picture` is a field of type `image`, or a text that names an image of the media or its address.'
 const RETRY_AFTER_S = 5
 
-/** The vector of what was asked with; a failure gives back what was reserved for it. */
+/** Computes the vector of the picture; a failure releases the reservation. */
 const makeLooked = Effect.gen(function* () {
   const images = yield* ImageEmbedder
   const bytesOf = yield* CurrentPictureBytes
@@ -64,7 +64,7 @@ const make = Effect.gen(function* () {
   const embedder = yield* CurrentEmbedder
   const looked = yield* makeLooked
 
-  /** The first field that the caller sees, with its source. */
+  /** The first field that the caller may see together with its source. */
   const fieldFor = (caller: Caller, { schema }: CollectionInfo): EmbeddingField | undefined => {
     const { fields } = new Reach(contextOf(caller.organizationId), restrictionsOf(caller))
     return embeddingFieldsOf(schema).find(
@@ -88,7 +88,7 @@ const make = Effect.gen(function* () {
           exclude: [],
           joins: []
         })
-      // The picture is processed after the reservation: a caller that cannot pay costs nothing either.
+      // The picture is processed after the reservation, so that a caller who cannot pay causes no cost.
       const searched = Effect.gen(function* () {
         const vector = yield* looked(caller, picture)
         const vector_query = `${field}:([${storedNumbers(vector).join(",")}])`

@@ -1,4 +1,4 @@
-/** Decides for each hit whether it has the very same picture or only a similar one. */
+/** Decides for each hit whether it has the same picture or only a similar one. */
 import { ok, type Result, type SearchEngine } from "@dowser/engine-sdk"
 import { parseJson, stringifyJson } from "@dowser/engine-sdk/documents"
 import { isObject } from "../http/json-fields.ts"
@@ -14,7 +14,7 @@ interface Hit {
   readonly vector_distance?: number
   match?: "same_image" | "look_alike"
 }
-/** For a hit whose id the caller does not see. */
+/** For a hit whose id the caller may not see. */
 const SAME_DISTANCE_MAX = 0.02
 
 const hitsIn = (answer: { readonly hits?: unknown; readonly grouped_hits?: unknown }): ReadonlyArray<Hit> => [
@@ -24,7 +24,7 @@ const hitsIn = (answer: { readonly hits?: unknown; readonly grouped_hits?: unkno
     : [])
 ]
 
-/** The answer with marks; at most 250 hits are read from the engine by their ids. */
+/** The response with marks; reads at most 250 hits from the engine by their ids. */
 export const withMatches = async (
   text: string,
   { field, isSame, stored, vector }: Comparison

@@ -1,23 +1,23 @@
-/** What a request of an image search says: which picture, and the parameters of the search. Pure. */
+/** Parses a request of an image search: which picture, and the parameters of the search. Pure. */
 import type { Issue } from "../http/checks.ts"
 import { InputInvalid } from "../http/errors.ts"
 import { base64Of, isJsonBody, jsonBody } from "../media/image-body.ts"
 import { bodyParameters } from "../search/body-parameters.ts"
 import { formatOf, NO_IMAGE } from "../ports/image-process/format.ts"
 
-/** The bytes, and what of the request they are; or which media to read. */
+/** The bytes, and their path in the request; or which media to read. */
 export type AskedPicture = { readonly bytes: Uint8Array; readonly path: string } | { readonly mediaId: string }
 interface Read {
   readonly issues: ReadonlyArray<Issue>
   readonly values: Readonly<Record<string, string>>
-  /** Present if nothing is wrong. */ readonly picture?: AskedPicture
+  /** Present if the request is valid. */ readonly picture?: AskedPicture
 }
 
 const noWords = (name: string, value: string): string | undefined =>
   name === "q" && !["", "*"].includes(value.trim())
     ? "An image search takes no words: its field is made of pictures"
     : undefined
-/** `x-svc-api-key` and the like may be in a query; they belong to the service. */
+/** `x-svc-api-key` and the like may be in a query, but are not search parameters. */
 const isParameter = ([name]: readonly [string, unknown]): boolean => !name.startsWith("x-")
 const wrong = (path: string, message: string): Read => ({ issues: [{ path, message }], values: {} })
 
@@ -33,7 +33,7 @@ const pictureIn = (mediaId: unknown, image: unknown): AskedPicture | Issue => {
   return formatOf(bytes) === undefined ? { path: "image", message: NO_IMAGE } : { bytes, path: "image" }
 }
 
-/** `search`: the parameters of the query. */
+/** `search` contains the parameters of the query string. */
 export const readImageSearch = (bytes: Buffer, search: Readonly<Record<string, string>>): Read => {
   const query = Object.fromEntries(Object.entries(search).filter(isParameter))
   if (!isJsonBody(bytes)) {

@@ -1,4 +1,4 @@
-/** Search by a picture. */
+/** Search by picture. */
 import { defineRoom } from "../room.ts"
 import { ImageSearch } from "./image-search.ts"
 import { routes } from "./routes.ts"

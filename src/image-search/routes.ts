@@ -1,4 +1,4 @@
-/** Handler of image search: a picture as the body, or JSON around it. */
+/** Handler of image search: the body is a picture, or JSON that refers to one. */
 import { Effect } from "effect"
 import { implement } from "../api/implement.ts"
 import { withoutLimit } from "../engine-plane/time-limit.ts"

@@ -1,4 +1,4 @@
-/** Reindex, ingest jobs and the feeds that are uploaded for them. */
+/** Reindexing, ingest jobs, and the feeds that are uploaded for them. */
 import { Schema } from "effect"
 import { engineErrors } from "../engine-plane/engine-errors.ts"
 import { optionalText, refusing } from "../http/checks.ts"
@@ -53,7 +53,7 @@ const one = {
   ...at,
   params: { jobId: Schema.String.annotate({ description: "The id of an ingest job, `job_…`." }) }
 } as const
-/** What can stand in the way of a job that is about to be queued. */
+/** Reasons why a job cannot be queued. */
 const creationErrors = [
   CollectionMissing,
   ConfigurationUnavailable,
@@ -77,7 +77,7 @@ export const createIngestJob = operation({
     config: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
     schedule_cron: Schema.optionalKey(Schema.String)
   }).annotate({ identifier: "CreateIngestJob" }),
-  // Documents of up to 5 MB, and what stands around them.
+  // Documents of up to 5 MB, plus the JSON around them.
   bodyBytesMax: 5_500_000,
   success: IngestJob,
   status: 202,
@@ -163,9 +163,9 @@ export const createIngestUpload = operation({
 })
 const IngestUpload = Schema.Struct({
   id: Schema.String,
-  /** Bytes that are there. */ offset: Schema.Int,
-  /** Bytes that there will be. */ length: Schema.Int,
-  /** Of one that is complete. */ job_id: Schema.optionalKey(Schema.String),
+  /** Bytes received so far. */ offset: Schema.Int,
+  /** Total bytes of the upload. */ length: Schema.Int,
+  /** Set once the upload is complete. */ job_id: Schema.optionalKey(Schema.String),
   expires_at: Schema.Int
 }).annotate({ identifier: "IngestUpload" })
 export const getIngestUpload = operation({

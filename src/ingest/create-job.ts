@@ -1,6 +1,6 @@
 /**
- * A new ingest job: its config is judged by its source, its collection is there or is made, and it is queued where its
- * organization has a place for one more.
+ * Creates an ingest job: the source validates its config, its collection exists or is created, and the job is queued
+ * if its organization has room for another.
  */
 import type { WriteAction } from "@dowser/engine-sdk"
 import { createCollection } from "@dowser/engine-sdk/operations"
@@ -28,14 +28,14 @@ type Fields = Readonly<Record<string, unknown>>
 export interface AskedJob {
   readonly organizationId: string
   readonly name: string | undefined
-  /** The collection's own name. */ readonly collection: string
+  /** The collection's own name, not an alias. */ readonly collection: string
   readonly source: IngestSource<unknown>
   readonly config: Fields
   readonly schedule_cron?: string | undefined
-  /** Its feed was uploaded before: nothing of it is in the config. */ readonly isKept?: boolean | undefined
-  /** Known before there is a job. */ readonly jobId?: string | undefined
+  /** The feed was uploaded before, so the config does not contain it. */ readonly isKept?: boolean | undefined
+  /** The job's id, if it was chosen before the job exists. */ readonly jobId?: string | undefined
 }
-/** What every source takes beside its own. */
+/** Fields that every source takes in addition to its own. */
 interface Common {
   readonly create_collection: boolean
   readonly confirm_deletes: boolean
@@ -47,7 +47,7 @@ const flag = (config: Fields, name: string) => {
     ? Effect.succeed(value === true)
     : Effect.fail(inputInvalid(`config.${name}`, "true or false"))
 }
-/** The source's own, decoded, and what is of every source. Every wrong field is named. */
+/** The source's own fields, decoded, and the common fields. The error names every wrong field. */
 const readConfig = Effect.fnUntraced(function* (source: IngestSource<unknown>, config: Fields, isKept: boolean) {
   const { confirm_deletes: _confirm, create_collection: _create, ...own } = config
   const common: Common = {
@@ -74,7 +74,7 @@ const makeQueue = Effect.gen(function* () {
   const schedules = yield* makeSchedulesRepository
   const audit = yield* makeAuditRecorder
 
-  /** In the transaction that queues one more. */
+  /** Runs in the transaction that queues another job. */
   const requirePlace = Effect.fnUntraced(function* (organizationId: string, cron: string | undefined) {
     yield* repository.lock(organizationId)
     if ((yield* repository.countUnfinished(organizationId)) >= UNFINISHED_MAX)
@@ -148,7 +148,7 @@ export const makeCreateJob = Effect.gen(function* () {
   const seal = yield* Seal
   const { isThere, makeCollection } = yield* makeCollections
 
-  /** What makes a job impossible before its feed is there. */
+  /** Reasons that make a job impossible, checked before its feed is stored. */
   const check = Effect.fnUntraced(function* (
     source: IngestSource<unknown>,
     organizationId: string,
@@ -190,7 +190,7 @@ export const makeCreateJob = Effect.gen(function* () {
 export const makeReindexJob = Effect.gen(function* () {
   const { live: liveReindex, newJob, queue } = yield* makeQueue
   const { isThere } = yield* makeCollections
-  /** One of a collection at a time. */
+  /** A collection has one reindex at a time. */
   return Effect.fn("Ingest.reindex")(function* (
     source: IngestSource<unknown>,
     organizationId: string,
@@ -211,7 +211,7 @@ export const makeReindexJob = Effect.gen(function* () {
     const queued = yield* Effect.result(queue(made, undefined))
     if (queued._tag === "Success") return job
     if (queued.failure._tag === "IngestJobsExhausted") return yield* queued.failure
-    // The unique index decides between two requests at the same moment.
+    // The unique index decides between two simultaneous requests.
     const winner = yield* live
     return yield* winner === undefined ? Effect.die(queued.failure) : Effect.fail(inProgress(winner))
   })

@@ -1,4 +1,4 @@
-/** Failures of the ingest room. */
+/** Errors of the ingest room. */
 import { Schema } from "effect"
 
 export class JobNotFound extends Schema.TaggedError<JobNotFound>()(
@@ -17,19 +17,19 @@ export class CollectionMissing extends Schema.TaggedError<CollectionMissing>()(
   { message: Schema.String },
   { httpApiStatus: 404 }
 ) {}
-/** The organization has as many jobs, or schedules, as it may have at a time. */
+/** The organization has reached its limit of concurrent jobs or schedules. */
 export class IngestJobsExhausted extends Schema.TaggedError<IngestJobsExhausted>()(
   "IngestJobsExhausted",
   { message: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** Feeds that wait or are read take as much as they may. */
+/** The organization's stored feeds have reached their limit of space. */
 export class FeedSpaceExhausted extends Schema.TaggedError<FeedSpaceExhausted>()(
   "FeedSpaceExhausted",
   { message: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** A raw upload must say how long it is. */
+/** A raw upload must send its length. */
 export class LengthRequired extends Schema.TaggedError<LengthRequired>()(
   "LengthRequired",
   { message: Schema.String },
@@ -45,31 +45,31 @@ export class UploadNotFound extends Schema.TaggedError<UploadNotFound>()(
   { message: Schema.String },
   { httpApiStatus: 404 }
 ) {}
-/** Nobody finished it within its time. */
+/** The upload was not finished in time. */
 export class UploadExpired extends Schema.TaggedError<UploadExpired>()(
   "UploadExpired",
   { message: Schema.String },
   { httpApiStatus: 410 }
 ) {}
-/** What is sent does not begin where the upload stands. */
+/** The sent bytes do not start at the upload's current offset. */
 export class UploadOffsetWrong extends Schema.TaggedError<UploadOffsetWrong>()(
   "UploadOffsetWrong",
   { message: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** The version of the protocol is not 1.0.0. */
+/** The request's protocol version is not 1.0.0. */
 export class TusVersionUnknown extends Schema.TaggedError<TusVersionUnknown>()(
   "TusVersionUnknown",
   { message: Schema.String },
   { httpApiStatus: 412 }
 ) {}
-/** Another request writes it at this moment. */
+/** Another request is writing the feed. */
 export class FeedBusy extends Schema.TaggedError<FeedBusy>()(
   "FeedBusy",
   { message: Schema.String },
   { httpApiStatus: 423 }
 ) {}
-/** The bytes that came are not those of the checksum (tus). */
+/** The received bytes do not match the checksum (tus). */
 export class ChecksumMismatch extends Schema.TaggedError<ChecksumMismatch>()(
   "ChecksumMismatch",
   { message: Schema.String },

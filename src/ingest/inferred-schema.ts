@@ -1,6 +1,6 @@
 /**
- * The collection that a job makes for its documents: fields of a product where its source brings products, and whatever
- * else comes as its values are. Pure.
+ * The collection that a job creates for its documents: product fields if its source yields products, and other fields
+ * with the types of their values. Pure.
  */
 const text = (name: string, more: object = {}) => ({ name, type: "string", optional: true, ...more })
 const PRODUCT_FIELDS = [

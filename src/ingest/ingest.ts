@@ -1,8 +1,8 @@
 /**
- * Ingest jobs: long work that writes the documents of a source into a collection. Who runs them is `running/`, where
- * the documents come from `sources/`. Searches go on meanwhile.
+ * Ingest jobs: long work that writes the documents of a source into a collection. `running/` runs them; `sources/`
+ * provides the documents. Searches continue meanwhile.
  *
- * States: queued → fetching → importing → ready | failed; cancelled from any of the first three by the caller.
+ * States: queued → fetching → importing → ready | failed; the caller can cancel from any of the first three.
  */
 import type { WriteAction } from "@dowser/engine-sdk"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -36,13 +36,13 @@ interface JobsPage {
   readonly status: string | undefined
   readonly cursor: string | undefined
   readonly limit: number
-  /** Patterns of collections as keys list them; all where absent. */
+  /** Patterns of collections as keys list them; all collections if absent. */
   readonly collections?: ReadonlyArray<string> | undefined
 }
-/** By the name of its source, which is known. */
+/** The source is given by a known name. */
 type NamedJob = Omit<AskedJob, "source"> & { readonly source: string }
 interface IngestShape {
-  /** What makes a job impossible before its feed is there. */
+  /** Reasons that make a job impossible, checked before its feed is stored. */
   readonly check: (
     organizationId: string,
     source: string,
@@ -57,11 +57,11 @@ interface IngestShape {
   ) => Effect.Effect<IngestJob, CollectionMissing | IngestJobsExhausted | ReindexInProgress>
   readonly get: (organizationId: string, id: string) => Effect.Effect<IngestJob, JobNotFound>
   readonly list: (organizationId: string, page: JobsPage) => Effect.Effect<ReadonlyArray<IngestJob>>
-  /** The job as it is then, and its schedule is over where it was the latest of one. */
+  /** Returns the job after cancellation. If it was the latest of a schedule, the schedule ends too. */
   readonly cancel: (organizationId: string, id: string) => Effect.Effect<IngestJob, JobNotFound>
 }
 
-/** Where the engine is, jobs are done; a process without one would only fail them. */
+/** Jobs run only in processes with an engine; any other process would only fail them. */
 const atWork = Effect.fnUntraced(function* (sources: Sources) {
   const { next, passed } = yield* makeSchedules
   if (!(yield* OwnsEngine)) return Effect.void

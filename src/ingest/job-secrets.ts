@@ -1,6 +1,6 @@
 /**
- * Secrets in the config of a job: sealed in its row and its schedule's, opened for its source, shown to nobody. In a
- * row one stands as `{"sealed": "…"}`, which no source's own config has.
+ * Secrets in a job's config: sealed in the rows of the job and its schedule, opened for its source, never shown. A
+ * row stores one as `{"sealed": "…"}`, which no source's own config contains.
  */
 import type { Seal } from "../access/seal.ts"
 
@@ -38,6 +38,6 @@ export const openSecrets = (
     : mapped(config as Fields, (value, name) =>
         isSealed(value) && secrets.includes(name) ? seal.open(value.sealed).toString("utf8") : value
       )
-/** As a job is shown. */
+/** The config as a job shows it. */
 export const maskSecrets = (config: Fields): Record<string, unknown> =>
   mapped(config, (value) => (isSealed(value) ? MASK : value))

@@ -21,18 +21,18 @@ interface JobRow {
   readonly updated_at: number
   readonly finished_at: number | null
 }
-/** What the runner is told of a job, beside what its source reads. */
+/** Options of a job for the runner, besides the source's config. */
 export interface JobOptions {
-  /** Deletes what is missing, however much that is. */ readonly confirm_deletes?: boolean
+  /** Deletes missing documents, however many they are. */ readonly confirm_deletes?: boolean
 }
 export interface NewJob {
   readonly organizationId: string
   readonly job: IngestJob
   readonly load: IngestLoad
   readonly options: JobOptions
-  /** Where it is a job of a schedule. */ readonly scheduleId?: string | undefined
+  /** Set if it is a job of a schedule. */ readonly scheduleId?: string | undefined
   readonly pass?: number | undefined
-  /** What the source kept of the pass before. */ readonly state?: Readonly<Record<string, unknown>> | undefined
+  /** What the source stored in the previous pass. */ readonly state?: Readonly<Record<string, unknown>> | undefined
 }
 
 const decodeStats = Schema.decodeUnknownSync(JobStats)
@@ -62,7 +62,7 @@ export const makeJobsRepository = Effect.gen(function* () {
   const time = (at: number) => sql`${String(at)}::text::int8`
   const first = (rows: ReadonlyArray<JobRow>) => (rows[0] === undefined ? undefined : jobOf(rows[0]))
   return {
-    /** One organization's jobs are counted one after the other: of two at the last place one is taken. */
+    /** Counts an organization's jobs one request at a time: of two requests for the last slot, one gets it. */
     lock: (organizationId: string) =>
       sql`SELECT pg_advisory_xact_lock(hashtextextended(${`ingest jobs of ${organizationId}`}, 0))`,
     countUnfinished: (organizationId: string) =>
@@ -76,7 +76,7 @@ export const makeJobsRepository = Effect.gen(function* () {
       sql`INSERT INTO ingest_jobs (id, organization_id, name, collection, source, status, config, stats, load, options, state, pass, schedule_id, schedule_cron, created_at, updated_at)
         VALUES (${job.id}, ${organizationId}, ${job.name}, ${job.collection}, ${job.source}, ${job.status}, ${json(job.config)}, ${json(job.stats)}, ${load}, ${json(options)}, ${json(state)},
           ${String(pass)}::text::int4, ${scheduleId ?? null}, ${job.schedule_cron ?? null}, ${time(job.created_at)}, ${time(job.updated_at)})`,
-    /** The job as it is then; undefined where it was over. */
+    /** Returns the cancelled job; undefined if it was already over. */
     cancel: (organizationId: string, id: string, now: number) =>
       Effect.map(
         sql<JobRow>`UPDATE ingest_jobs SET status = 'cancelled', claimed_until = NULL, updated_at = ${time(now)}, finished_at = ${time(now)}
@@ -93,7 +93,7 @@ export const makeJobsRepository = Effect.gen(function* () {
         sql<JobRow>`SELECT ${columns} FROM ingest_jobs WHERE organization_id = ${organizationId} AND collection = ${collection} AND source = 'reindex' AND finished_at IS NULL`,
         first
       ),
-    /** `collections`: texts as LIKE reads them, of which one must fit the collection; all where absent. */
+    /** `collections` are LIKE patterns, one of which must match the collection; all collections if absent. */
     page: (
       organizationId: string,
       {

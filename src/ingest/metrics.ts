@@ -1,4 +1,4 @@
-/** What operators watch of ingest jobs. */
+/** Metrics of ingest jobs for operators. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Measure, single } from "../metrics/measure.ts"

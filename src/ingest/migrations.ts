@@ -1,4 +1,4 @@
-/** Who does an ingest job, how far it is, and whose turn is next. */
+/** Which process runs an ingest job, its progress, and whose turn is next. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
@@ -18,10 +18,10 @@ export const migrations = {
       ADD COLUMN pass int4 NOT NULL DEFAULT 1,
       ADD COLUMN schedule_id text,
       ADD COLUMN schedule_cron text`
-    // Jobs of before counted from -1 and had their total with what was asked for.
+    // Earlier jobs counted from -1 and had their total in the request.
     yield* sql`UPDATE ingest_jobs SET stats = jsonb_set(stats, '{cursor}', to_jsonb((stats ->> 'cursor')::int8 + 1)) WHERE finished_at IS NULL`
     yield* sql`CREATE INDEX ingest_jobs_unfinished ON ingest_jobs (load, organization_id, created_at) WHERE finished_at IS NULL`
-    // Organizations take turns: who was served least recently is next.
+    // Organizations take turns: the one served least recently is next.
     yield* sql`CREATE SEQUENCE ingest_turn`
     yield* sql`CREATE TABLE ingest_turns (
       organization_id text NOT NULL REFERENCES organizations (id),
@@ -29,7 +29,7 @@ export const migrations = {
       turn bigint NOT NULL,
       PRIMARY KEY (organization_id, load)
     )`
-    // Feeds whose bytes are kept (\`src/ports/feed-store\`): what is still to come, and what a job is to read.
+    // Stored feeds (\`src/ports/feed-store\`): expected bytes, and the job that reads them.
     yield* sql`CREATE TABLE ingest_feeds (
       id text PRIMARY KEY,
       organization_id text NOT NULL REFERENCES organizations (id),
@@ -44,14 +44,14 @@ export const migrations = {
     )`
     yield* sql`CREATE INDEX ingest_feeds_by_organization ON ingest_feeds (organization_id)`
     yield* sql`CREATE INDEX ingest_feeds_by_end ON ingest_feeds (expires_at)`
-    // Only where several processes share it: one alone has files.
+    // Used only if several processes share it: a single process stores files.
     yield* sql`CREATE TABLE ingest_feed_bytes (
       feed_id text NOT NULL,
       position bigint NOT NULL,
       bytes bytea NOT NULL,
       PRIMARY KEY (feed_id, position)
     )`
-    // What is done again: the row of its next job.
+    // Repeated jobs: each row describes the next job.
     yield* sql`CREATE TABLE ingest_schedules (
       id text PRIMARY KEY,
       organization_id text NOT NULL REFERENCES organizations (id),

@@ -1,4 +1,4 @@
-/** Imports that are fetched. */
+/** Imports from sources that the service reads itself. */
 import { Clock, Effect, Layer } from "effect"
 import { Crawler } from "./crawl/crawl.ts"
 import { crawlExpiries } from "./crawl/crawl-repository.ts"
@@ -17,13 +17,13 @@ import { errorSamples } from "./error-samples.ts"
 import { metrics } from "./metrics.ts"
 import { Uploads } from "./uploads.ts"
 
-/** What crawls share, below what reads pages. */
+/** Shared services of crawls, below the page reader. */
 const crawlLayer = Crawler.layer.pipe(
   Layer.provide(VisitPage.layer),
   Layer.provide(Layer.mergeAll(FetchPage.layer, PageReader.layer())),
   Layer.provideMerge(Hosts.layer)
 )
-/** The collection that a body, or a query, names. */
+/** The collection that a body or a query names. */
 const named = (value: unknown): ReadonlyArray<string> => (typeof value === "string" ? [value] : [])
 const inQuery = ({ search }: { readonly search: Readonly<Record<string, string>> }) => named(search.collection)
 

@@ -1,4 +1,4 @@
-/** Handlers of reindex and ingest jobs. */
+/** Handlers of reindexing and ingest jobs. */
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { reachesEverything } from "../identity/reach.ts"
@@ -16,7 +16,7 @@ export const routes = Effect.gen(function* () {
   const ingest = yield* Ingest
   const names = yield* CatalogNames
   const contextOf = yield* makeContexts
-  /** A job of a collection beyond the key's reach does not exist for it. */
+  /** To a key, a job on a collection that it may not access does not exist. */
   const found = (caller: Caller, id: string) =>
     Effect.flatMap(ingest.get(caller.organizationId, id), (job) =>
       reachesOwnName(contextOf(caller.organizationId), caller, job.collection)
@@ -42,7 +42,7 @@ export const routes = Effect.gen(function* () {
         const collection = names.resolve(caller.organizationId, params.collectionName)
         if (collection === undefined) return yield* new CollectionMissing({ message: "Collection not found" })
         yield* writable(contextOf(caller.organizationId), caller, collection)
-        // A reindex without a body is the common call.
+        // A reindex usually has no body.
         const body = (yield* bytes).length === 0 ? {} : yield* payload
         return yield* ingest.reindex(caller.organizationId, collection, body.action ?? "upsert")
       })

@@ -1,6 +1,6 @@
 /**
- * Repeated jobs: at each due minute one process queues the next one, unless the previous one is still running. What a
- * pass keeps (a feed's ETag) is passed on.
+ * Repeated jobs: at each due minute one process queues the next job, unless the previous one is still running. What a
+ * pass stores (a feed's ETag) is passed on.
  */
 import { Identifiers } from "@dowser/log/identifiers"
 import { Clock, Effect } from "effect"
@@ -12,9 +12,9 @@ import { makeJobsRepository, type NewJob } from "./jobs-repository.ts"
 import { makeSchedulesRepository, type Schedule } from "./schedules-repository.ts"
 import { type IngestJob, noStats, UNFINISHED_MAX } from "./schema.ts"
 
-/** How late a job may be queued. */
+/** A job is queued at most this late. */
 const LOOK_EVERY_MS = 5_000
-/** What a pass keeps of its source for the next; all else is of the place where a pass stood. */
+/** State that the next pass reuses. All other state belongs to the position within one pass. */
 const KEPT_STATE = ["etag", "last_modified", "fetched_at"]
 export const stateForNext = (state: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(state).filter(([name]) => KEPT_STATE.includes(name) || name.startsWith("next_")))
@@ -46,7 +46,7 @@ export const makeSchedules = Effect.gen(function* () {
     const nextAt = nextRunAt(cron, now)
     if (nextAt === undefined) return void (yield* schedules.remove(id))
     yield* jobs.lock(organization_id)
-    // An organization that is paused, or has no place for one more, waits for its next time.
+    // If an organization is paused or has no room for another job, its schedule waits for the next time.
     const isLeft =
       schedule.is_busy || schedule.is_paused || (yield* jobs.countUnfinished(organization_id)) >= UNFINISHED_MAX
     if (isLeft) return void (yield* schedules.move(id, last_job_id, nextAt))
@@ -70,7 +70,7 @@ export const makeSchedules = Effect.gen(function* () {
       after: { type: job.type, source: job.source, collection: job.collection, schedule_cron: cron }
     })
   })
-  /** Queues one that is due; false where none was. */
+  /** Queues one due job; false if none was due. */
   const next: Effect.Effect<boolean, SqlError.SqlError> = sql.withTransaction(
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
@@ -83,7 +83,7 @@ export const makeSchedules = Effect.gen(function* () {
   return { next, passed: schedules.passed, end: schedules.end }
 })
 
-/** As long as the scope is open; `wake` where a job was queued. */
+/** Runs while the scope is open, and calls `wake` after a job was queued. */
 export const runSchedules = (next: Effect.Effect<boolean, SqlError.SqlError>, wake: Effect.Effect<void>) => {
   const round = Effect.gen(function* () {
     let found = false

@@ -1,10 +1,10 @@
-/** Rows of jobs that are done again. One function per statement. */
+/** Rows of repeated jobs. One function per statement. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { JobOptions, NewJob } from "./jobs-repository.ts"
 import type { IngestLoad } from "./sources/source.ts"
 
-/** Of an organization. */
+/** The limit per organization. */
 export const SCHEDULES_MAX = 20
 export interface Schedule {
   readonly id: string
@@ -19,8 +19,8 @@ export interface Schedule {
   readonly last_job_id: string
   readonly passes: number
   readonly state: Readonly<Record<string, unknown>>
-  /** Its last job is still at work, or waits. */ readonly is_busy: boolean
-  /** Its organization is. */ readonly is_paused: boolean
+  /** Its last job is running or waiting. */ readonly is_busy: boolean
+  /** Its organization is paused. */ readonly is_paused: boolean
 }
 
 export const makeSchedulesRepository = Effect.gen(function* () {
@@ -35,11 +35,11 @@ export const makeSchedulesRepository = Effect.gen(function* () {
         }>`SELECT count(*)::int4 AS n FROM ingest_schedules WHERE organization_id = ${organizationId}`,
         ([row]) => row!.n
       ),
-    /** Under the id of its first job. */
+    /** The schedule has the id of its first job. */
     insert: ({ job, load, options, organizationId }: NewJob, cron: string, nextAt: number) =>
       sql`INSERT INTO ingest_schedules (id, organization_id, name, collection, source, config, load, options, cron, next_at, last_job_id, created_at)
         VALUES (${job.id}, ${organizationId}, ${job.name}, ${job.collection}, ${job.source}, ${json(job.config)}, ${load}, ${json(options)}, ${cron}, ${time(nextAt)}, ${job.id}, ${time(job.created_at)})`,
-    /** One that is due and that no other process has, locked until the transaction ends. */
+    /** A due schedule that no other process holds, locked until the transaction ends. */
     due: (now: number) =>
       Effect.map(
         sql<Schedule>`SELECT s.id, s.organization_id, s.name, s.collection, s.source, s.config, s.load, s.options, s.cron, s.last_job_id, s.passes, s.state,
@@ -50,11 +50,11 @@ export const makeSchedulesRepository = Effect.gen(function* () {
       ),
     move: (id: string, lastJobId: string, nextAt: number) =>
       sql`UPDATE ingest_schedules SET last_job_id = ${lastJobId}, next_at = ${time(nextAt)} WHERE id = ${id}`,
-    /** After a whole pass: what the source says of it, for the next. */
+    /** Stores the source's state for the next job after a complete pass. */
     passed: (id: string, passes: number, state: Readonly<Record<string, unknown>>) =>
       sql`UPDATE ingest_schedules SET passes = greatest(passes, ${String(passes)}::text::int4), state = ${json(state)} WHERE id = ${id}`,
     remove: (id: string) => sql`DELETE FROM ingest_schedules WHERE id = ${id}`,
-    /** The schedule whose latest job this is ends. */
+    /** Ends the schedule whose latest job this is. */
     end: (organizationId: string, jobId: string) =>
       Effect.map(
         sql`DELETE FROM ingest_schedules WHERE organization_id = ${organizationId} AND last_job_id = ${jobId} RETURNING id`,

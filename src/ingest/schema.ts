@@ -3,14 +3,14 @@ import { Schema } from "effect"
 
 const JobStatus = Schema.Literals(["queued", "fetching", "importing", "ready", "failed", "cancelled"])
 export const JobStats = Schema.Struct({
-  /** Records, rows or pages that were read. */ fetched: Schema.Int,
-  /** Documents that were written. */ imported: Schema.Int,
+  /** Records, rows or pages read. */ fetched: Schema.Int,
+  /** Documents written. */ imported: Schema.Int,
   failed: Schema.Int,
-  /** Records behind which the last batch ended that was written. */ cursor: Schema.Int,
-  /** How often the whole source was read: of a schedule, by all its jobs so far. */ passes: Schema.Int,
-  /** Documents that were deleted, those that were missing in a `full` pass among them. */
+  /** Number of records up to the end of the last written batch. */ cursor: Schema.Int,
+  /** How often the entire source was read; for a schedule, by all its jobs so far. */ passes: Schema.Int,
+  /** Documents deleted, including those missing in a `full` pass. */
   deleted: Schema.optionalKey(Schema.Int),
-  /** Of a source that has several ways to read: which it took. */ source_kind: Schema.optionalKey(Schema.String),
+  /** How the source was read, if there are several ways. */ source_kind: Schema.optionalKey(Schema.String),
   errors: Schema.Array(Schema.Struct({ id: Schema.String, error: Schema.String }))
 })
 export type JobStats = typeof JobStats.Type
@@ -24,9 +24,7 @@ export const IngestJob = Schema.Struct({
   /** 0..1. */ progress: Schema.Number,
   config: Schema.Record(Schema.String, Schema.Unknown),
   stats: JobStats,
-  /** It is done again at these minutes: five fields of cron, in UTC. */ schedule_cron: Schema.optionalKey(
-    Schema.String
-  ),
+  /** When the job is repeated: five cron fields, in UTC. */ schedule_cron: Schema.optionalKey(Schema.String),
   error: Schema.optionalKey(Schema.String),
   created_at: Schema.Int,
   updated_at: Schema.Int,
@@ -34,8 +32,8 @@ export const IngestJob = Schema.Struct({
 }).annotate({ identifier: "IngestJob" })
 export type IngestJob = typeof IngestJob.Type
 
-/** Errors listed in a job; further ones are only counted. */
+/** Limit of errors listed in a job; further ones are only counted. */
 export const JOB_ERRORS_MAX = 100
 export const noStats: JobStats = { fetched: 0, imported: 0, failed: 0, cursor: 0, passes: 0, errors: [] }
-/** Jobs of an organization that wait or are at work. */
+/** Limit of an organization's waiting and running jobs. */
 export const UNFINISHED_MAX = 20

@@ -1,4 +1,4 @@
-/** Bodies that the fuzz starts from (`test/program/fuzz.test.ts`), over the things that it furnishes. */
+/** Bodies that the fuzz test (`test/program/fuzz.test.ts`) starts from; they refer to resources that it creates. */
 import type { Seeds } from "../room.ts"
 
 export const seeds: Seeds = {

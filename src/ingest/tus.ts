@@ -1,6 +1,6 @@
 /**
- * The core of tus 1.0 and its extensions creation, checksum, expiration and termination: what headers of a request say,
- * and what an answer says. Pure.
+ * The core of tus 1.0 and its extensions creation, checksum, expiration and termination: parses request headers and
+ * builds response headers. Pure.
  */
 import { Effect } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
@@ -36,7 +36,7 @@ export const offsetIn = (headers: IncomingHttpHeaders) => {
     ? Effect.fail(inputInvalid("Upload-Offset", "Where the body begins, in bytes"))
     : Effect.succeed(offset)
 }
-/** Kept as it was sent, to be given back. */
+/** Stored as it was sent, to be returned. */
 export const metadataIn = (headers: IncomingHttpHeaders) => {
   const metadata = textOf(headers["upload-metadata"])
   return metadata !== undefined && metadata.length > METADATA_CHARACTERS_MAX

@@ -1,4 +1,4 @@
-/** Handlers of feeds that are uploaded. */
+/** Handlers of feed uploads. */
 import { Effect } from "effect"
 import type { Caller } from "../identity/caller.ts"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
@@ -20,7 +20,7 @@ const configOf = ({ confirm_deletes, create_collection, full, id_field }: Query)
   ...(confirm_deletes === "true" ? { confirm_deletes: true } : {}),
   ...(given(id_field) === undefined ? {} : { id_field: given(id_field)! })
 })
-/** Before a byte of the body is read. */
+/** Checks the length before a byte of the body is read. */
 const contentLength = (text: string | undefined): Effect.Effect<number, LengthRequired | FeedTooLarge> => {
   const length = text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
   if (length === undefined) return Effect.fail(new LengthRequired({ message: "Header `Content-Length` is required." }))
@@ -34,7 +34,7 @@ export const uploadRoutes = Effect.gen(function* () {
   const feeds = yield* KeptFeeds
   const names = yield* CatalogNames
   const contextOf = yield* makeContexts
-  /** What is asked for, where the key may write it. */
+  /** The requested upload, if the key may write to its collection. */
   const asked = Effect.fnUntraced(function* (caller: Caller, query: Query) {
     const { organizationId } = caller
     const context = contextOf(organizationId)
@@ -50,7 +50,7 @@ export const uploadRoutes = Effect.gen(function* () {
     }
     return upload
   })
-  /** An upload into a collection beyond the key's reach does not exist for it. */
+  /** To a key, an upload into a collection that it may not access does not exist. */
   const found = Effect.fnUntraced(function* (caller: Caller, id: string) {
     const collection = (yield* feeds.get(caller.organizationId, id))?.upload?.collection
     if (collection === undefined || !reachesOwnName(contextOf(caller.organizationId), caller, collection))

@@ -1,7 +1,7 @@
 /**
- * Uploaded feeds: raw in one request, or resumable in several (tus 1.0). Either way the bytes go to the store as they
- * arrive, and the complete feed becomes a job. The job's id is known from the beginning, so that an upload finished
- * twice, across a restart, makes one job.
+ * Uploaded feeds: raw in one request, or resumable in several (tus 1.0). Either way the bytes are written to the
+ * store as they arrive, and the complete feed becomes a job. The job's id is known from the beginning, so that an
+ * upload finished twice, across a restart, creates one job.
  */
 import { createHash } from "node:crypto"
 import type { Readable } from "node:stream"
@@ -54,7 +54,7 @@ type FinishFailure = CreateFailure | EngineWriteFailure
 export class Uploads extends Context.Service<
   Uploads,
   {
-    /** All of it in one body, which is `length` bytes long. `isAllowed` is asked once more when it has come. */
+    /** Everything in one body of `length` bytes. Evaluates `isAllowed` once more after the body has arrived. */
     readonly raw: <E>(
       asked: AskedUpload,
       body: { readonly length: number; readonly stream: Readable; readonly isAllowed: Effect.Effect<unknown, E> }
@@ -64,7 +64,7 @@ export class Uploads extends Context.Service<
       length: number,
       metadata: string | undefined
     ) => Effect.Effect<UploadState, FinishFailure | FeedTooLarge>
-    /** Of one that is complete: its job, which is made where it was not. */
+    /** For a complete upload, also its job, which is created if it does not exist yet. */
     readonly state: (
       organizationId: string,
       id: string
@@ -96,10 +96,10 @@ const uploadOf = ({ collection, config, format, name }: AskedUpload, jobId: stri
   job_id: jobId,
   ...(metadata === undefined ? {} : { metadata })
 })
-/** The disk, or the database, is nobody's fault who asks. */
+/** A failing disk or database is not the caller's fault. */
 const asDefect = (error: FeedStoreFailure) => Effect.die(new Error(`A feed could not be kept: ${error.message}`))
 
-/** What goes through, and its digest. */
+/** The bytes that pass through, and their digest. */
 const digested = (stream: Readable, checksum: Checksum | undefined) => {
   const hash = checksum === undefined ? undefined : createHash(checksum.algorithm)
   const pieces = async function* () {
@@ -123,7 +123,7 @@ const makeParts = Effect.gen(function* () {
     const feed = yield* feeds.begin(asked.organizationId, { bytes: length, upload: uploadOf(asked, jobId, metadata) })
     return feed
   })
-  /** Its job; made once. */
+  /** Returns the upload's job, which is created once. */
   const finish = Effect.fnUntraced(function* ({ bytes_expected, id, organization_id, upload }: StoredFeed) {
     const { collection, config, format, job_id, name } = upload!
     const known = yield* Effect.option(ingest.get(organization_id, job_id!))
@@ -160,10 +160,10 @@ const makeParts = Effect.gen(function* () {
     return stateOf(feed, offset)
   })
   const lengthOf = (id: string) => Effect.catch(feeds.length(id), asDefect)
-  /** The upload, and how far it is. One that is whole stays so when its job is over and its bytes are gone. */
+  /** The upload and its offset. A complete one stays complete when its job is over and its bytes are removed. */
   const standing = Effect.fnUntraced(function* (organizationId: string, id: string) {
     const length = yield* lengthOf(id)
-    // After the length: bytes that went away before it was read were those of a whole one.
+    // Read after the length: if the bytes were removed before that, the upload was complete.
     const feed = yield* found(organizationId, id)
     return { feed, at: feed.is_complete ? feed.bytes_expected : length }
   })
@@ -213,7 +213,7 @@ const makeAppend = ({ feeds, lengthOf, settled, standing }: Parts) =>
     const { at: before, feed } = yield* standing(organizationId, id)
     const wrong = (at: number) => new UploadOffsetWrong({ message: `The upload stands at ${at}.` })
     if (before !== offset) return yield* wrong(before)
-    // Nothing is added to what a job may have read.
+    // Nothing is appended to a feed that a job may have read.
     if (feed.is_complete) return yield* settled(feed, before)
     const { isRight, pieces } = digested(stream, checksum)
     const given = { id, offset, pieces, bytesMax: feed.bytes_expected }
@@ -225,7 +225,7 @@ const makeAppend = ({ feeds, lengthOf, settled, standing }: Parts) =>
         if (error.kind === "too large") return Effect.andThen(undone(), Effect.fail(tooLarge()))
         if (error.kind === "offset") return Effect.flatMap(lengthOf(id), (at) => Effect.fail(wrong(at)))
         if (error.kind === "store") return asDefect(error)
-        // Its sender went away: what came is kept, unless it was to be checked.
+        // The sender disconnected: the received bytes are kept, unless they were to be verified.
         return checksum === undefined ? lengthOf(id) : Effect.as(undone(), offset)
       }
     )
@@ -250,7 +250,7 @@ const make = Effect.gen(function* () {
     remove: Effect.fnUntraced(function* (organizationId, id) {
       const feed = yield* feeds.get(organizationId, id)
       if (feed?.upload === undefined) return yield* noUpload(id)
-      // What a job reads is the job's.
+      // A complete feed belongs to its job.
       if (!feed.is_complete) yield* feeds.remove(organizationId, id)
     })
   })

@@ -1,6 +1,4 @@
-/**
- * Voices of before neural networks: Flite in WebAssembly, harder to understand than a person, and the same each time.
- */
+/** Voices that predate neural networks: Flite in WebAssembly. Less clear than a person, and always the same. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,7 +1,7 @@
 /**
- * Voices that most people take for a person's: Kokoro (82 million parameters, Apache-2.0), whose graph one package has
- * in pieces and another the voices of. Some 1.4 seconds of a processor a second of speech. The numbers of its phonemes
- * are part of the model, as a vocabulary is.
+ * Voices that most people take for a person's: Kokoro (82 million parameters, Apache-2.0). One package holds its
+ * graph in parts, another the voices. One second of speech takes some 1.4 seconds of processor time. The numbers of
+ * its phonemes are part of the model, as a vocabulary is.
  */
 import { createReadStream, createWriteStream, existsSync, readFileSync, renameSync } from "node:fs"
 import { join } from "node:path"
@@ -52,7 +52,7 @@ const pinned: Pinned = {
   ]
 }
 
-/** Runs of phonemes whose numbers follow each other, by the first of them. */
+/** Runs of phonemes with consecutive numbers, keyed by the first number. */
 const NUMBERED: ReadonlyArray<readonly [number, string]> = [
   [1, ";:,.!?"],
   [9, '—…"()“”'],
@@ -87,7 +87,7 @@ const NUMBERED: ReadonlyArray<readonly [number, string]> = [
   [177, "ᵻ"]
 ]
 const numbers = new Map(NUMBERED.flatMap(([first, text]) => [...text].map((each, at) => [each, first + at] as const)))
-/** eSpeak writes some sounds otherwise than the model was taught. */
+/** eSpeak writes some sounds differently from the model's training data. */
 const SAID_AS: ReadonlyArray<readonly [RegExp, string]> = [
   [/ʲ/g, "j"],
   [/r/g, "ɹ"],
@@ -97,7 +97,7 @@ const SAID_AS: ReadonlyArray<readonly [RegExp, string]> = [
 const RATE = 24_000
 const STYLE = 256
 const PHONEMES_MAX = 508
-/** In half precision one text in ten comes out as no numbers; a little slower or faster it does not. */
+/** In half precision, one text in ten yields NaNs; a slightly different speed avoids that. */
 const SPEEDS = [1, 0.97, 1.03, 0.94, 1.06, 0.9, 1.1]
 
 const graphIn = async (folder: string): Promise<string> => {

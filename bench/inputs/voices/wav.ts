@@ -1,6 +1,6 @@
-/** What voices answer: numbers as a WAV of 16 bits and one channel. */
+/** Encodes the samples that voices return as a 16-bit mono WAV. */
 
-/** WAV of a text, by one of its voices. */
+/** Returns a text spoken by one of its voices, as a WAV. */
 export type Speaker = (text: string, voice: string) => Promise<Buffer>
 
 export const wavOf = (samples: Float32Array, rate: number): Buffer => {

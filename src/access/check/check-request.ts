@@ -1,6 +1,6 @@
 /**
- * Whether a request may pass (`docs/contract/errors.md#order-of-refusals`): the key, then what it may do
- * (`decision.ts`), and a token of its minute. Waits only where memory may be stale or another process holds the tokens.
+ * Whether a request may pass (`docs/contract/errors.md#order-of-refusals`): the key, what it may do (`decision.ts`),
+ * and a token of its minute. Waits only if memory may be stale or another process holds the tokens.
  */
 import { Clock, Effect } from "effect"
 import type { ConfigurationShape } from "../../configuration/configuration.ts"
@@ -22,21 +22,21 @@ export interface CheckParts {
   readonly serviceDomain: string | undefined
 }
 
-/** What is taken when the tokens cannot be obtained. */
+/** The result when no tokens can be obtained. */
 const none = (): Taken => ({ isAllowed: false, remaining: 0 })
 
-/** The token that one request takes of its key's minute. */
+/** The token that one request takes from its key's minute. */
 class RateToken {
   readonly #budget: Budget | undefined
   readonly #key: KeyRecord
   readonly #now_ms: number
   readonly #onKey: Presented["onKey"]
   readonly #rates: Counter
-  /** The state of the minute, once it has been counted. */
+  /** The state of the minute's budget, once this request was counted. */
   rate: Caller["rate"]
-  /** No token is in hand here, and Postgres has not been asked yet. */
+  /** True if no token is available locally and Postgres has not been queried yet. */
   isUnknown = false
-  /** The answer of Postgres. */
+  /** The result from Postgres. */
   asked: Taken | undefined
 
   constructor(key: KeyRecord, now_ms: number, rates: Counter, { isRateFree, onKey }: Presented) {
@@ -47,7 +47,7 @@ class RateToken {
     this.#rates = rates
   }
 
-  /** The state of the minute for the headers, before anything is taken. */
+  /** Reports the state of the minute's budget for the headers, before anything is taken. */
   show(): void {
     if (this.#onKey === undefined) return
     this.#onKey(
@@ -77,7 +77,7 @@ class RateToken {
   }
 }
 
-/** The first refusal, or the caller. */
+/** Returns the first refusal, or the caller. */
 export const makeCheck = ({ configuration, known, organizationOf, rates, serviceDomain }: CheckParts) =>
   Effect.fnUntraced(function* (presented: Presented) {
     if (!configuration.isCurrent()) yield* configuration.current
@@ -107,8 +107,7 @@ export const makeCheck = ({ configuration, known, organizationOf, rates, service
     }
     let refusal = decide(input)
     if (token.isUnknown) {
-      // Once per minute and key, among several processes: the request that finds no token here waits for a block of
-      // them.
+      // With several processes, once per minute and key: a request that finds no local token waits for a block of them.
       yield* token.ask()
       refusal = decide(input)
     }

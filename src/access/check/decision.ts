@@ -1,7 +1,7 @@
 /**
  * The check of a request as one pure function, in the order of `docs/contract/errors.md#order-of-refusals`: the first
- * refusal that applies is the answer. What comes after it (resource, session, body, plan) needs the resource and
- * belongs to the use case.
+ * refusal that applies is the response. Later checks (resource, session, body, plan) need the resource and belong to
+ * the use case.
  */
 import { isInCidrs } from "../../net/network-address.ts"
 import {
@@ -27,16 +27,16 @@ export interface DecisionInput {
     readonly paused_reason: "payment" | "manual" | undefined
     readonly plan: string
   }
-  /** What of the organization could not be read; undefined if all is well. */ readonly damage?: string | undefined
+  /** What could not be read of the organization; undefined if nothing. */ readonly damage?: string | undefined
   /** The domain whose subdomains a free organization may list. */ readonly serviceDomain: string | undefined
-  /** The one collection that a scoped token reaches. */ readonly index: string | undefined
+  /** The only collection that a scoped token may access. */ readonly index: string | undefined
   readonly isSecured: boolean
   readonly scope: Scope
   readonly address: string
   readonly origin: string | undefined
   /** The collection that the path names, if any. */ readonly collection: string | undefined
-  /** The operation concerns every collection of the organization (`reach.ts`). */ readonly isOfAll: boolean
-  /** Takes one token of the key's minute; false when none is left. Called only when everything before it passed. */
+  /** The operation concerns all collections of the organization (`reach.ts`). */ readonly isOfAll: boolean
+  /** Takes one token of the key's minute; false when none is left. Called only after all earlier checks passed. */
   readonly takeRateToken: () => { readonly isAllowed: boolean; readonly resets_in_s: number }
 }
 
@@ -50,7 +50,7 @@ export type Refusal =
   | CollectionNotAllowed
   | RestrictionNotApplicable
 
-/** A full key reaches everything of the tenant; an installation's only its own runtime, which no other key reaches. */
+/** A full key reaches all of the tenant's data; an installation's only its own runtime, which no other key reaches. */
 const scopeReaches = (key: KeyRecord, scope: Scope): boolean => {
   switch (scope) {
     case "public":
@@ -69,7 +69,7 @@ const scopeReaches = (key: KeyRecord, scope: Scope): boolean => {
   }
 }
 
-/** A plan may have got smaller since the key was made: entries that it does not have count no more. */
+/** The plan may have been reduced since the key was created; entries that it no longer includes are ignored. */
 const countingOrigins = ({ key, organization, serviceDomain }: DecisionInput): ReadonlyArray<string> =>
   organization.plan === "free" ? key.origins.filter((entry) => isOwnSubdomain(entry, serviceDomain)) : key.origins
 
@@ -84,7 +84,7 @@ export const tooFast = (
     limit: rate_limit_per_minute
   })
 
-/** undefined = allowed. */
+/** Undefined: allowed. */
 export const decide = (input: DecisionInput): Refusal | undefined => {
   const { key, organization } = input
   if (organization.status === "paused")
@@ -106,8 +106,8 @@ export const decide = (input: DecisionInput): Refusal | undefined => {
     return new CollectionNotAllowed({
       message: "This key reaches only some collections; the operation concerns every collection of the organization."
     })
-  // Row and field restrictions hold in searches; a full key reads documents in other ways too (new ones cannot have
-  // both).
+  // Row and field restrictions apply in searches only; a full key also reads documents in other ways (new keys cannot
+  // have both).
   if (
     key.scope === "full" &&
     input.scope !== "search" &&

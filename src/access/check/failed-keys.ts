@@ -1,11 +1,11 @@
 /**
  * How many unknown keys a network may present per clock minute before it must wait. A plain key costs one look-up, so
- * plain keys, browser keys and scoped tokens are checked whatever their neighbours do: a shop behind one address with a
- * stranger keeps working. A secured key is checked against every key that may have signed it; a network over its budget
- * does not get that.
+ * plain keys, browser keys and scoped tokens are always checked: a shop that shares its address with an attacker keeps
+ * working. A secured key is checked against every key that may have signed it; a network over its budget is denied
+ * that.
  *
- * Decision: each process counts for itself, in memory: a shared count would cost strangers nothing and us a round trip.
- * Bound: `NETWORKS_MAX` networks, some 10 MB; the network that failed first in the minute is forgotten first.
+ * Decision: each process counts separately, in memory, because a shared count would cost an attacker nothing and us a
+ * round trip. Bound: `NETWORKS_MAX` networks, some 10 MB; the network that failed first in the minute is evicted first.
  */
 import type { Budget } from "../../ports/counter/counter.ts"
 import { makeMemoryCounter } from "../../ports/counter/memory.ts"
@@ -16,15 +16,15 @@ const FAILED_KEYS_MAX = 600
 const NETWORKS_MAX = 100_000
 
 export interface FailedKeys {
-  /** Milliseconds until the network of the address may fail again; 0 when it may now. */
+  /** Milliseconds until the network of the address may fail again; 0 if it may now. */
   readonly wait_ms: (address: string, now_ms: number) => number
-  /** Counts an unknown key; answers as `wait_ms` did before it. */
+  /** Counts an unknown key; returns what `wait_ms` returned before it. */
   readonly count: (address: string, now_ms: number) => number
 }
 
 export const makeFailedKeys = (): FailedKeys => {
   const counter = makeMemoryCounter({ entriesMax: NETWORKS_MAX })
-  /** Minute of the last failure: nearly always there was none in this one, and no address has to be read. */
+  /** Minute of the last failure. Nearly always it is an earlier one, so no address has to be parsed. */
   let failedIn = -1
   const budgetOf = (address: string, now_ms: number): Budget => {
     const started_at = now_ms - (now_ms % MINUTE_MS)

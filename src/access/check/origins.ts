@@ -1,4 +1,4 @@
-/** Which origins a key lists. Pure. */
+/** Matches origins against the list of a key. Pure. */
 
 /** `https://shop.example`, or `*.shop.example` for every subdomain. */
 export const originMatches = (origin: string, allowed: ReadonlyArray<string>): boolean => {

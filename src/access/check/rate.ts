@@ -1,7 +1,7 @@
 /**
- * Per-key rate by clock minute: no smoothing, exact, also over several processes. A process that is alone counts in
- * memory; among several, tokens come in blocks. While Postgres is away each process lets pass what it holds and then at
- * most the limit itself.
+ * Per-key rate limit by clock minute: no smoothing, and exact, also over several processes. A single process counts
+ * in memory; several processes take tokens in blocks. While Postgres is unavailable, each process uses its remaining
+ * tokens and then at most the limit itself.
  */
 import type { Budget, CounterOptions, Taken } from "../../ports/counter/counter.ts"
 import type { Caller } from "../../identity/caller.ts"
@@ -9,7 +9,7 @@ import type { KeyRecord } from "../../identity/key-record.ts"
 
 const MINUTE_MS = 60_000
 
-/** Bound: the keys that are used within one minute. */
+/** Bound: the number of keys used within one minute. */
 export const rateCounter: CounterOptions = {
   kind: "rate",
   isDurable: false,

@@ -1,5 +1,5 @@
 /**
- * Which stored key a presented text resolves to: the key itself, the parent of a secured key, the key behind a scoped
+ * Resolves a presented text to a stored key: the key itself, the parent of a secured key, or the key behind a scoped
  * token or a browser key. Reads only memory, so it is a plain function of the text, the time and the stored keys.
  */
 import { Throttled, Unauthorized } from "../../http/errors.ts"
@@ -17,7 +17,7 @@ import type { Presented } from "../../identity/presented.ts"
 interface Resolved {
   readonly key: KeyRecord
   readonly embedded: Record<string, unknown> | undefined
-  /** The one collection that a scoped token reaches. */ readonly index?: string
+  /** The only collection that a scoped token may access. */ readonly index?: string
   /** The profile that a browser key is bound to. */ readonly profile?: ProfilePin
 }
 /** Why a text resolves to no key: the key is no longer valid, is unknown, or was not looked up. */
@@ -28,7 +28,7 @@ export interface KnownKeys {
   readonly keys: Pick<KeyStore, "byHash" | "byId" | "signer">
   readonly signingKeyOf: (organizationId: string) => Uint8Array | undefined
   readonly failedKeys: FailedKeys
-  /** Whether the profile that a browser key is bound to is still there. */
+  /** Whether the profile that a browser key is bound to still exists. */
   readonly hasProfile: (organizationId: string, pin: ProfilePin) => boolean
 }
 
@@ -40,7 +40,7 @@ const badToken = new Unauthorized({ message: "The scoped token is invalid or exp
 const isLive = (key: KeyRecord, now_ms: number): boolean =>
   key.revoked_at === undefined && key.expires_at * 1000 > now_ms
 
-/** The stored parent of another key: it exists, is not expired, and has the required organization and scope. */
+/** The stored parent of another key, if it has not expired and has the required organization and scope. */
 const originOf = (
   { keys }: KnownKeys,
   id: string,
@@ -96,14 +96,14 @@ const resolveSecuredKey = (
     : "refused"
 }
 
-/** The key that a text resolves to. O(1) for plain keys and tokens; for secured keys at most 64 signatures. */
+/** The key that a text resolves to. O(1) for plain keys and tokens; at most 64 signatures for secured keys. */
 export const resolveKey = (
   known: KnownKeys,
   text: string,
   now_ms: number,
   { address, isGateway, scope }: Pick<Presented, "address" | "isGateway" | "scope">
 ): Resolved | Unresolved => {
-  // One signature check against a key that the text names: forged or expired, it costs no more than a plain key.
+  // One signature check against the key that the text names: even a forged token costs no more than a plain key.
   if (isGateway && text.startsWith(scopedTokenPrefix)) return resolveScopedToken(known, text, now_ms) ?? "refused"
   const plain = known.keys.byHash(lookupHash(digestOf(text)))
   // Installation keys open the runtime of CMS modules, which accepts no other keys.
@@ -116,7 +116,7 @@ export const resolveKey = (
   return resolveSecuredKey(known, text, address, now_ms)
 }
 
-/** The answer to a text that resolves to no key; unknown ones count against their network. */
+/** The response for a text that resolves to no key; unknown texts count against their network. */
 export const unresolvedRefusal = (
   { failedKeys }: Pick<KnownKeys, "failedKeys">,
   why: Unresolved,

@@ -23,20 +23,20 @@ export interface NewKey {
   readonly description: string
   readonly actions: ReadonlyArray<string>
   readonly collections: ReadonlyArray<string>
-  /** Chosen by the caller, else made. */ readonly value?: string
+  /** Chosen by the caller, otherwise generated. */ readonly value?: string
   readonly isGateway: boolean
   readonly cidrs: ReadonlyArray<string>
   readonly origins: ReadonlyArray<string>
   readonly filter_by: Readonly<Record<string, string>>
   readonly fields?: ReadonlyArray<string>
   readonly autodelete?: boolean
-  /** False: no search with it is personalized. */ readonly personalization?: boolean
+  /** False: no search with this key is personalized. */ readonly personalization?: boolean
   /** Only with the scope `installation`. */ readonly installation_id?: string
   readonly rate_limit_per_minute: number
   /** Unix seconds. */ readonly expires_at: number
 }
 
-/** What creating and revoking keys needs. */
+/** Services for creating and revoking keys. */
 export interface KeyParts {
   readonly configuration: ConfigurationShape
   readonly identifiers: Identifiers["Service"]
@@ -49,8 +49,8 @@ export interface KeyParts {
 }
 
 /**
- * No more keys than this may share a new key's first characters: half of what is tried, so that several processes
- * creating keys at once stay within the limit. Four of 62 characters leave room for 470 million keys.
+ * No more keys than this may share a new key's first characters: half of the number tried, so that several processes
+ * creating keys simultaneously stay within the limit. Four of 62 characters suffice for 470 million keys.
  */
 const SIGNERS_BESIDE_MAX = SIGNERS_PER_PREFIX_MAX / 2
 const VALUES_TRIED_MAX = 1_000
@@ -59,13 +59,13 @@ const prefixOf = ({ isGateway, scope }: NewKey): string =>
   scope === "connector_write" ? "ss_connector_" : scope === "installation" ? "cmsk_" : isGateway ? "ss_search_" : ""
 
 /**
- * Whether stock clients may sign with it. Chosen values can be made to begin alike, and each would be tried for a
- * secured key that begins so.
+ * Whether stock clients may sign with it. Chosen values can be given the same first characters, and a secured key
+ * with that prefix would be tried against each of them.
  */
 const mayBeParent = (request: NewKey): boolean =>
   request.scope === "search" && request.value === undefined && prefixOf(request) === ""
 
-/** A value that shares its beginning with few keys, whose signatures are tried where a secured key begins so. */
+/** A value whose first characters few keys share: a secured key is tried against all keys with its prefix. */
 const uncrowdedValue = Effect.fnUntraced(function* ({ identifiers, keys }: KeyParts) {
   for (let tries = 0; tries < VALUES_TRIED_MAX; tries++) {
     const value = yield* identifiers.secret(PARENT_LENGTH_MIN + 4)
@@ -112,7 +112,7 @@ const recordOf = Effect.fnUntraced(function* ({ identifiers, seal }: KeyParts, r
   return key
 })
 
-/** The row, its outbound event, and the plan's cap: all in one transaction or nothing. */
+/** Stores the row and its outbound event within the plan's cap, in one transaction. */
 const insert = Effect.fnUntraced(function* ({ outbox, repository }: KeyParts, key: KeyRecord, cap: Cap | undefined) {
   if (
     cap !== undefined &&
@@ -120,7 +120,7 @@ const insert = Effect.fnUntraced(function* ({ outbox, repository }: KeyParts, ke
     (yield* repository.lockListed(key.organization_id, cap.max)) >= cap.max
   )
     return yield* cap.refusal
-  // Key values are unique for ever, across organizations and processes.
+  // Key values are unique forever, across organizations and processes.
   yield* Effect.catchTag(
     repository.insertKey(key),
     "SqlError",

@@ -1,11 +1,11 @@
-/** Keys that were made with `autodelete` disappear from the lists within an hour of expiring. */
+/** Removes keys with `autodelete` from the lists within an hour after they expire. */
 import { Effect, Layer } from "effect"
 import { Access } from "../access.ts"
 import { counted } from "../../metrics/background.ts"
 
 const EVERY_MS = 3_600_000
 
-/** Every hour while the layer lives; a failure is logged and retried at the next run. */
+/** Runs every hour while the layer lives; a failure is logged and retried at the next run. */
 export const layerKeyExpiry: Layer.Layer<never, never, Access> = Layer.effectDiscard(
   Effect.gen(function* () {
     const access = yield* Access

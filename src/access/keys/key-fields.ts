@@ -1,4 +1,4 @@
-/** What each field of a key request may be, as part of its schema, so that every mistake is reported at once. */
+/** The valid values of each field of a key request, as its schema, so that all mistakes are reported together. */
 import { Schema } from "effect"
 import { parseCidr } from "../../net/network-address.ts"
 import { refusing } from "../../http/checks.ts"
@@ -6,7 +6,7 @@ import { browserKeyPrefix } from "../tokens/browser-key.ts"
 import { RATE_LIMIT_MAX } from "../../identity/key-record.ts"
 import { isOriginPattern } from "../check/origins.ts"
 
-/** Entries of each list; every request of the key is compared with them. */
+/** Limit of entries in each list; every request with the key is compared with them. */
 const LIST_MAX = 250
 const FILTER_LENGTH_MAX = 4_000
 const DESCRIPTION_LENGTH_MAX = 1_000
@@ -14,7 +14,7 @@ const madeHere = [browserKeyPrefix, "ss_scoped_", "cmsk_"]
 
 const between = (min: number, max: number) =>
   refusing((value: number) => (value >= min && value <= max ? undefined : `${min} to ${max}`))
-/** A list whose length, and whose entries, are bounded. */
+/** A list with limits on its length and on its entries. */
 const listOf = (entry: (text: string) => string | undefined, length: (entries: number) => string | undefined) =>
   Schema.Array(Schema.String.check(refusing(entry))).check(
     refusing((entries: ReadonlyArray<string>) => length(entries.length))
@@ -24,7 +24,7 @@ const atMost =
   (entries: number): string | undefined =>
     entries > LIST_MAX ? `At most ${LIST_MAX} ${what}` : undefined
 
-/** Names, `*`, and `.*` inside a name: what `collectionMatches` can decide in linear time. */
+/** Names, `*`, and `.*` inside a name: the patterns that `collectionMatches` can decide in linear time. */
 const isPattern = (text: string): boolean =>
   text === "*" || (text.length <= 256 && /^(?:[^\\^$+?()[\]{}|*]|\.\*)+$/.test(text))
 const shown = (text: string): string => `\`${text.slice(0, 80)}\``

@@ -1,16 +1,16 @@
 /**
- * A key's own part as bytes: about 70, and 60 more if it signs. Written straight into the memory where it stays and
- * read by position: a million of them are written at start, and creating an object for each would be most of the work.
+ * A key's own part as bytes: about 70, and 60 more if it signs. Written directly into its final memory and read by
+ * position: a million of them are written at start, and creating an object for each would be most of the work.
  *
  * Hash (16) · kinds (1) · organization (4) · shape (2) · created (8) · prefix · id · description · revoked (8) · seal
- * (60) · shape as JSON. Numbers are little-endian; texts have their length in bytes before them, but for an id that is
- * a ULID (16); what stands from `revoked` on is there if its kind says so.
+ * (60) · shape as JSON. Numbers are little-endian. Texts are preceded by their length in bytes, except an id that is
+ * a ULID (16). The parts from `revoked` on are present if the key's kinds say so.
  */
 import type { KeyRecord } from "../../identity/key-record.ts"
 
 /** Bytes of the look-up hash: 128 bits identify a key. */
 export const HASH_BYTES = 16
-/** A digest as it is sealed: nonce, tag, digest. */
+/** Bytes of a sealed digest: nonce, tag, digest. */
 export const SEAL_BYTES = 60
 const ULID_BYTES = 16,
   ULID_CHARACTERS = 26,
@@ -25,8 +25,8 @@ const KINDS_AT = HASH_BYTES,
   CREATED_AT = SHAPE_AT + 2,
   PREFIX_AT = CREATED_AT + 8
 /**
- * Distinct shapes that get a number of two bytes; a key with another shape stores it in its own row, which is cheaper
- * than keeping the shape in memory.
+ * Number of distinct shapes that get a two-byte number. A key with another shape stores it in its own row, which is
+ * cheaper than keeping the shape in memory.
  */
 export const SHAPES_MAX = 20_000
 
@@ -40,12 +40,12 @@ type OwnName =
   | "sealed_digest"
   | "value_prefix"
 export type OwnPart = Pick<KeyRecord, OwnName>
-/** What many keys share. */
+/** The part that many keys share. */
 export type Shared = Omit<KeyRecord, OwnName>
 
 const encoder = new TextEncoder(),
   decoder = new TextDecoder()
-/** Values of characters by their code; 255 where the alphabet does not have them. */
+/** The value of each character by its code; 255 if it is not in the alphabet. */
 const valuesOf = (alphabet: string): Uint8Array => {
   const values = new Uint8Array(128).fill(255)
   for (let i = 0; i < alphabet.length; i++) values[alphabet.charCodeAt(i)] = i
@@ -60,7 +60,7 @@ const valueAt = (values: Uint8Array, text: string, at: number): number => {
   return code < 128 ? values[code]! : 255
 }
 
-/** Murmur's last step: every bit of the code depends on every bit given. */
+/** Murmur's last step: every output bit depends on every input bit. */
 const mixed = (word: number): number => {
   let code = Math.imul(word ^ (word >>> 16), 0x85ebca6b)
   code = Math.imul(code ^ (code >>> 13), 0xc2b2ae35)
@@ -72,7 +72,7 @@ const codeOfBytes = (bytes: Uint8Array, from = 0, to = bytes.length): number => 
   for (let i = from; i < to; i++) code = Math.imul(code ^ bytes[i]!, 0x01000193)
   return mixed(code)
 }
-/** The first four bytes of a hash are as good as any code. */
+/** The first four bytes of a hash are already well distributed. */
 export const codeOfHash = (bytes: Uint8Array, from = 0): number =>
   (bytes[from]! | (bytes[from + 1]! << 8) | (bytes[from + 2]! << 16) | (bytes[from + 3]! << 24)) >>> 0
 
@@ -85,7 +85,7 @@ const ulidBytes = (id: string): Uint8Array | undefined => {
     valueAt(crockfordValues, id, ULID_PREFIX.length) > 7
   )
     return undefined
-  // 26 characters are two bits more than 16 bytes, which the first one does not use.
+  // 26 characters have two bits more than 16 bytes; the first character does not use them.
   let bits = 0,
     held = -2
   for (let i = 0, to = 0; i < ULID_CHARACTERS; i++) {
@@ -109,7 +109,7 @@ const idOfUlid = (bytes: Uint8Array, from: number): string => {
   return text
 }
 
-/** The bytes by which a row is found by id. Valid until the next call. */
+/** The bytes that identify a row's id. Valid until the next call. */
 interface IdForm {
   readonly bytes: Uint8Array
   readonly isUlid: boolean
@@ -121,7 +121,7 @@ export const idForm = (id: string): IdForm => {
   return { bytes, isUlid: ulid !== undefined, code: codeOfBytes(bytes) }
 }
 
-/** The most bytes that the row of this part takes. */
+/** The maximum number of bytes that the row of this part takes. */
 export const rowBytesMax = ({ description, id, value_prefix }: OwnPart, ownShape: string | undefined): number =>
   PREFIX_AT +
   3 * (description.length + id.length + value_prefix.length + (ownShape?.length ?? 0)) +
@@ -129,7 +129,7 @@ export const rowBytesMax = ({ description, id, value_prefix }: OwnPart, ownShape
   8 +
   SEAL_BYTES
 
-/** Current position of reading or writing: rows are processed one after the other, so one position is enough. */
+/** Current position of reading or writing. Rows are processed one after the other, so one position is enough. */
 let at = 0
 const putLength = (to: Uint8Array, length: number): void => {
   let rest = length
@@ -192,10 +192,10 @@ const getFloat = (from: Uint8Array, place: number): number => {
 
 interface RowNumbers {
   readonly organization: number
-  /** Its number, or itself as JSON. */ readonly shape: number | string
+  /** The shape's number, or the shape itself as JSON. */ readonly shape: number | string
   readonly seal: Uint8Array | undefined
 }
-/** Writes the row at `place`, where `rowBytesMax` bytes are free, and answers where it ends. */
+/** Writes the row at `place`, where `rowBytesMax` bytes are free, and returns its end. */
 export const writeRow = (
   to: Uint8Array,
   place: number,
@@ -263,7 +263,7 @@ export const hasId = (from: Uint8Array, place: number, { bytes, isUlid }: IdForm
 }
 export const canSign = (from: Uint8Array, place: number): boolean => (from[place + KINDS_AT]! & HAS_SEAL) !== 0
 
-/** The row at `place`, and where it ends. */
+/** The row at `place`, and its end. */
 interface Row {
   readonly own: Omit<OwnPart, "organization_id" | "sealed_digest">
   readonly numbers: RowNumbers

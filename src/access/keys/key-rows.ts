@@ -21,7 +21,7 @@ export class KeyRows {
     return readRow(this.chunkAt(row), this.#placeOf[row]!)
   }
 
-  /** Reserves positions for this many rows in all. */
+  /** Reserves positions for this total number of rows. */
   reserve(rows: number): void {
     if (rows <= this.#chunkOf.length) return
     this.#chunkOf = grown(this.#chunkOf, new Uint16Array(rows))
@@ -29,8 +29,8 @@ export class KeyRows {
   }
 
   /**
-   * Appends a key; `known` is its existing row, -1 for a new key. Returns the row, or -1 if the same bytes are there
-   * already, which are not written again.
+   * Appends a key; `known` is its existing row, or -1 for a new key. Returns the row, or -1 if the existing bytes are
+   * the same and nothing is written.
    */
   write(
     known: number,
@@ -46,7 +46,7 @@ export class KeyRows {
     const chunk = this.#chunks.at(-1)!
     const place = this.#end
     const end = writeRow(chunk, place, own, form, numbers)
-    // Everything is re-read now and then; unchanged keys must take no space.
+    // Everything is re-read from time to time, and unchanged keys must take no space.
     if (known >= 0 && this.#isRow(known, chunk.subarray(place, end))) return -1
     this.#end = end
     const row = known >= 0 ? known : this.#count++
@@ -56,7 +56,7 @@ export class KeyRows {
     return row
   }
 
-  /** The bytes of a chunk from one position to another are exactly the row. */
+  /** Whether the bytes of a chunk between two positions are exactly the row. */
   #isRow(row: number, bytes: Uint8Array): boolean {
     const chunk = this.chunkAt(row)
     const place = this.#placeOf[row]!

@@ -1,13 +1,13 @@
 /**
- * Keys in memory, packed (`key-row.ts`): an installation has a hundred for each organization, and nearly all are idle.
- * A key takes some 100 bytes and its part of the tables; as an object it would take a kilobyte. What many keys share
- * (scope, restrictions, rate) is kept once. Keys in use stay unpacked, up to `UNPACKED_MAX`.
+ * Keys in memory, packed (`key-row.ts`): an installation has a hundred per organization, and nearly all are idle. A
+ * packed key takes some 100 bytes plus its share of the tables; an object would take a kilobyte. The part that many
+ * keys share (scope, restrictions, rate) is stored once. Keys in use stay unpacked, up to `UNPACKED_MAX`.
  *
- * Signing material stays sealed until something signed with it is checked: opening a million seals would take many
+ * Signing material stays sealed until a signature with it is checked, because opening a million seals would take many
  * seconds at start. The `UNPACKED_MAX` most recent are kept open.
  *
- * Rows are appended; a changed one is written anew. Keys change once, when they are revoked, so that at most half is
- * waste.
+ * Rows are appended, and a changed row is written again. Keys change only once, when they are revoked, so at most
+ * half of the memory is wasted.
  */
 import { timingSafeEqual } from "node:crypto"
 import type { KeyRecord } from "../../identity/key-record.ts"
@@ -35,30 +35,30 @@ interface Signer {
 }
 
 export interface KeyStore {
-  /** New or changed. */
+  /** Adds or replaces a key. */
   readonly put: (key: KeyRecord) => void
-  /** The same in two parts, for bulk loading: a part given as the same object is not examined again. */
+  /** The same in two parts, for bulk loading: a part passed as the same object is not examined again. */
   readonly putParts: (own: OwnPart, shared: Shared) => void
-  /** Announces roughly how many keys will come: memory is reserved once, and no more than that. */
+  /** Announces about how many keys will follow, so that memory is reserved once, and no more than needed. */
   readonly reserve: (keys: number) => void
   /**
-   * By the look-up hash, in constant time, including revoked keys. Of a key in memory only the first half of the hash
-   * is stored.
+   * By the look-up hash, in constant time, including revoked keys. For a key in memory, only the first half of the
+   * hash is stored.
    */
   readonly byHash: (hash: Buffer) => KeyRecord | undefined
   readonly byId: (id: string) => KeyRecord | undefined
-  /** Revoked ones too, the newest first. O(keys of the organization). */
+  /** Includes revoked keys, the newest first. O(keys of the organization). */
   readonly ofOrganization: (organizationId: string) => ReadonlyArray<KeyRecord>
   /** How many unrevoked signing keys begin with these characters, counted up to `SIGNERS_PER_PREFIX_MAX`. */
   readonly signersOf: (prefix: string) => number
   /**
-   * An unrevoked signing key that begins with these characters and matches; at most `SIGNERS_PER_PREFIX_MAX` are tried
-   * (`signer-rows.ts` says which).
+   * The unrevoked signing key that begins with these characters and fits; at most `SIGNERS_PER_PREFIX_MAX` are tried
+   * (`signer-rows.ts` chooses them).
    */
   readonly signer: (prefix: string, fits: (signer: Signer) => boolean) => KeyRecord | undefined
 }
 
-/** Opens the digest inside a seal; undefined where it does not open. */
+/** Opens the digest inside a seal; undefined if that fails. */
 type OpenSeal = (sealed: string, keyId: string) => Uint8Array | undefined
 
 class PackedKeyStore implements KeyStore {
@@ -197,7 +197,7 @@ class PackedKeyStore implements KeyStore {
     if (sealed_digest === undefined) return undefined
     const seal = Buffer.from(sealed_digest, "base64")
     if (seal.length === SEAL_BYTES) return seal
-    // With another length it was not sealed here: opening it logs that, and it signs nothing.
+    // With another length it was not sealed here: opening it logs that, and it cannot verify signatures.
     this.#open(sealed_digest, id)
     return undefined
   }
@@ -215,5 +215,5 @@ class PackedKeyStore implements KeyStore {
   }
 }
 
-/** `open` is called at the first use of a key's signature, and again when it was forgotten. */
+/** `open` is called when a key's signature is first used, and again after the opened digest was evicted. */
 export const makeKeyStore = (open: OpenSeal): KeyStore => new PackedKeyStore(open)

@@ -1,11 +1,11 @@
-/** Rows of keys, which `Access` keeps in memory: a request never waits for a look-up. */
+/** Rows of keys, which `Access` caches in memory, so that a request never waits for a look-up. */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { Subject } from "../../configuration/change.ts"
 import type { KeyRecord } from "../../identity/key-record.ts"
 import { type KeyParts, type KeyRow, keysOfRows, PartsReader, type PartsRow } from "./stored-keys.ts"
 
-/** At most this many keys with ids after this one. */
+/** At most `rowsMax` keys with ids greater than `after`. */
 interface KeysPage {
   readonly after: string
   readonly rowsMax: number
@@ -19,7 +19,7 @@ export const makeKeysRepository = Effect.gen(function* () {
   const reader = new PartsReader()
   return {
     /**
-     * A page of all keys in byte order of their ids, which is this program's order too, whatever the database's
+     * A page of all keys in byte order of their ids, which matches this program's order whatever the database's
      * collation.
      */
     keysPage: ({ after, rowsMax }: KeysPage): Effect.Effect<ReadonlyArray<KeyParts>, SqlError.SqlError> =>
@@ -63,14 +63,14 @@ export const makeKeysRepository = Effect.gen(function* () {
           ([row]) => row!.n
         )
       ),
-    /** Keys that were to go with their time, which has come (Unix seconds). */
+    /** Keys with `autodelete` whose expiry has passed (Unix seconds). */
     expired: (now_s: number) =>
       Effect.flatMap(
         sql<KeyRow>`SELECT id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute,
         expires_at::float8 AS expires_at, created_at::float8 AS created_at, revoked_at::float8 AS revoked_at, autodelete, installation_id FROM api_keys WHERE autodelete AND revoked_at IS NULL AND expires_at <= ${String(now_s)}::text::int8 ORDER BY id LIMIT 1000`,
         keysOfRows
       ),
-    /** False when it was revoked already. */
+    /** False if it was already revoked. */
     revokeKey: (id: string, at: number) =>
       Effect.map(
         sql`UPDATE api_keys SET revoked_at = ${at} WHERE id = ${id} AND revoked_at IS NULL RETURNING id`,

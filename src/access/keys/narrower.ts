@@ -1,6 +1,6 @@
 /**
- * Whether a new key is no wider than its creator: somebody who steals a key that works from one address, for an hour,
- * for one collection, must not create one that works from everywhere and for good. Pure.
+ * Whether a new key is no wider than its creator: someone who steals a key that works from one address, for an hour,
+ * for one collection, must not be able to create one that works from everywhere and forever. Pure.
  */
 import { covers } from "@dowser/engine-sdk/query"
 import { isInRange, parseCidr } from "../../net/network-address.ts"
@@ -23,7 +23,7 @@ export const withinCollections = (asked: ReadonlyArray<string>, own: ReadonlyArr
       own.includes(pattern) || (pattern !== "*" && !pattern.includes(".*") && collectionMatches(pattern, own))
   )
 
-/** Every range within one of the others. An empty list is every address. */
+/** Whether every range lies within one of the others. An empty list means every address. */
 export const withinCidrs = (asked: ReadonlyArray<string>, own: ReadonlyArray<string>): boolean =>
   own.length === 0 ||
   (asked.length > 0 &&
@@ -47,19 +47,19 @@ const originWithin = (asked: string, own: string): boolean => {
   if (entry === "*") return false
   const inner = suffixOf(entry),
     suffix = suffixOf(outer)
-  // All subdomains of a domain, by every scheme: within those of the same domain, or of one above it.
+  // All subdomains of a domain, with any scheme: within the subdomains of the same domain or of a parent domain.
   if (inner !== undefined) return suffix !== undefined && inner.endsWith(suffix)
   if (entry.includes("://")) return originMatches(entry, [outer])
-  // A bare host stands for every scheme and port.
+  // A bare host means every scheme and port.
   return suffix !== undefined && entry.endsWith(suffix)
 }
-/** Every entry lets in only what one of the others lets in. An empty list is every origin, and none. */
+/** Whether every entry admits only what one of the others admits. An empty list means every origin, or none. */
 export const withinOrigins = (asked: ReadonlyArray<string>, own: ReadonlyArray<string>): boolean =>
   own.length === 0 || (asked.length > 0 && asked.every((entry) => own.some((other) => originWithin(entry, other))))
 
-/** 0 is no limit, the widest of all. */
+/** 0 means no limit, the widest rate. */
 const withinRate = (asked: number, own: number): boolean => own === 0 || (asked !== 0 && asked <= own)
-/** The creator's filters apply as they are; more may be added. */
+/** The creator's filters apply unchanged; more may be added. */
 const withinFilters = (asked: KeyRecord["filter_by"], own: KeyRecord["filter_by"]): boolean =>
   Object.entries(own).every(([name, filter]) => Object.hasOwn(asked, name) && asked[name] === filter)
 const withinFields = (asked: ReadonlyArray<string>, own: ReadonlyArray<string>): boolean =>

@@ -1,4 +1,4 @@
-/** Rules of a key request beyond its single fields (`key-fields.ts`), and its defaults. */
+/** Validates a key request beyond its single fields (`key-fields.ts`), and applies defaults. */
 import { Effect } from "effect"
 import { issuesIn, refused } from "../../http/checks.ts"
 import { NEVER_EXPIRES } from "../access.ts"
@@ -8,10 +8,10 @@ import { type KeyRecord, type KeyScope, RATE_LIMIT_DEFAULT } from "../../identit
 import type { NewKey } from "./create-key.ts"
 import { rateWithin, type Width, widerFields } from "./narrower.ts"
 
-/** Bound of all its restrictions together: each request is checked against them, and every process keeps them. */
+/** Limit of all its restrictions together: each request is checked against them, and every process caches them. */
 const RESTRICTIONS_BYTES_MAX = 65_536
 
-/** The engine's `actions` must name a scope exactly, so that no key silently becomes a full key. */
+/** The engine's `actions` must correspond exactly to a scope, so that no key silently becomes a full key. */
 const scopeOf = (request: typeof CreateKey.Type): Exclude<KeyScope, "installation"> | undefined => {
   if (request.scope !== undefined) return request.scope
   const actions = request.actions ?? []
@@ -20,7 +20,7 @@ const scopeOf = (request: typeof CreateKey.Type): Exclude<KeyScope, "installatio
   return undefined
 }
 
-/** Everything that is wider, so that one answer says what to change. */
+/** Reports everything that is wider, so that one response says what to change. */
 export const checkWidth = (asked: Width, creator: Width | undefined): Effect.Effect<void, KeyTooWide> => {
   const fields = creator === undefined ? [] : widerFields(asked, creator)
   return fields.length === 0
@@ -38,7 +38,7 @@ interface Restrictions {
   readonly filter_by?: Readonly<Record<string, string>>
   readonly origins?: ReadonlyArray<string>
 }
-/** The restrictions that stored keys and browser keys share; absent ones are the creator's. */
+/** The restrictions that stored keys and browser keys have in common; absent ones are copied from the creator. */
 export const restrictionsOf = (
   request: Restrictions,
   creator: Pick<KeyRecord, "collections" | "filter_by" | "origins"> | undefined
@@ -48,7 +48,7 @@ export const restrictionsOf = (
   origins: request.origins ?? creator?.origins ?? []
 })
 
-/** `creator` is the key that asks, whose restrictions apply where the request has none; undefined for the operator. */
+/** `creator` is the requesting key, whose restrictions apply if the request has none; undefined for the operator. */
 export const newKeyOf = Effect.fnUntraced(function* (
   organizationId: string,
   request: typeof CreateKey.Type,
@@ -66,7 +66,7 @@ export const newKeyOf = Effect.fnUntraced(function* (
           ? 'Only ["*"] and ["documents:search"] are actions here; set `scope` to `full`, `search` or `connector_write` instead'
           : undefined
       ],
-      // Row and field restrictions apply to searches; they cannot restrict reading and writing documents, or making
+      // Row and field restrictions apply to searches; they cannot restrict reading and writing documents, or creating
       // another key.
       ...(["filter_by", "fields"] as const).map(
         (name) =>
@@ -89,7 +89,7 @@ export const newKeyOf = Effect.fnUntraced(function* (
       ]
     ])
   )
-  // Refused above.
+  // Unreachable: refused above.
   if (scope === undefined) return yield* Effect.die(new Error("a key without a scope"))
   const key: NewKey = {
     organization_id: organizationId,

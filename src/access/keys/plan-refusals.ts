@@ -1,4 +1,4 @@
-/** Key features and restrictions that a plan lacks. Pure. */
+/** Key features and restrictions that a plan does not include. Pure. */
 import { FeatureNotInPlan } from "../../metering/errors.ts"
 import { isOwnSubdomain } from "../check/origins.ts"
 

@@ -1,4 +1,4 @@
-/** Revokes keys: one by name, that of a CMS installation, and expired ones. */
+/** Revokes keys: a single one by id, that of a CMS installation, or all expired ones. */
 import { Clock, Effect } from "effect"
 import { stored } from "../../configuration/stored.ts"
 import type { KeyRecord } from "../../identity/key-record.ts"
@@ -7,7 +7,7 @@ import type { KeyParts } from "./create-key.ts"
 
 export const keyNotFound = () => new KeyNotFound({ message: "Not found." })
 
-/** The row and its outbound event in one transaction. KeyNotFound where another process was quicker. */
+/** The row and its outbound event in one transaction. Fails with KeyNotFound if another process was faster. */
 export const revoke = Effect.fnUntraced(function* ({ configuration, outbox, repository }: KeyParts, key: KeyRecord) {
   const { id, organization_id: organizationId } = key
   const at = yield* Clock.currentTimeMillis
@@ -20,7 +20,7 @@ export const revoke = Effect.fnUntraced(function* ({ configuration, outbox, repo
   return revoked
 })
 
-/** Revokes the keys that said `autodelete` and have expired; answers how many this process revoked. */
+/** Revokes expired keys with `autodelete`; returns how many this process revoked. */
 export const makeDeleteExpired = (parts: KeyParts) =>
   Effect.fn("Access.deleteExpired")(function* () {
     yield* parts.configuration.current

@@ -1,17 +1,17 @@
 /**
- * Tables over numbered rows that hold nothing but numbers, because there are a million rows: which row has a code, and
- * which row precedes another in a chain.
+ * Tables over numbered rows that contain only numbers, because there are a million rows: the row with a given code,
+ * and the row before another in a chain.
  */
 
 import { freeSlot, slotOf } from "@dowser/engine-sdk/host"
 
-/** The same numbers in a longer array. */
+/** Copies the numbers into a longer array. */
 export const grown = <A extends Uint16Array | Uint32Array>(old: A, made: A): A => {
   made.set(old)
   return made
 }
 
-/** Open addressing: rows by their code; none is removed. Four bytes a slot, at most three quarters full. */
+/** Open addressing: rows by their code, without removal. Four bytes per slot, at most three quarters full. */
 export class RowTable {
   readonly #codeAt: (row: number) => number
   #slots = new Uint32Array(1_024)
@@ -38,7 +38,7 @@ export class RowTable {
     return this.#slots[slot]! - 1
   }
 
-  /** Takes the place of the first row; both have the same code. */
+  /** Replaces the first row by another with the same code. */
   replace(code: number, row: number, by: number): void {
     this.#slots[slotOf(this.#slots, code, (value) => value === row + 1)] = by + 1
   }
@@ -54,7 +54,7 @@ export class RowTable {
   }
 }
 
-/** For each row the previous one; -1 if there is none. Four bytes a row. */
+/** For each row, the previous one; -1 if there is none. Four bytes per row. */
 export class RowChain {
   #before: Uint32Array = new Uint32Array(1_024)
 

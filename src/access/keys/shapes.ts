@@ -1,4 +1,4 @@
-/** What many keys share (scope, restrictions, rate), stored once under a number. */
+/** The parts that many keys share (scope, restrictions, rate), each stored once under a number. */
 import { type Shared, SHAPES_MAX } from "./key-row.ts"
 
 export class Shapes {
@@ -6,7 +6,7 @@ export class Shapes {
   readonly #numbers = new Map<string, number>()
   readonly #given = new WeakMap<Shared, number>()
 
-  /** Its number, or JSON if there are too many distinct ones, in which case the key stores the shape in its own row. */
+  /** Its number, or its JSON if there are too many distinct ones; the key then stores it in its own row. */
   of(shared: Shared): number | string {
     const given = this.#given.get(shared)
     if (given !== undefined) return given

@@ -1,18 +1,18 @@
 /**
- * Which keys may have signed a secured key: signing keys that begin with the same characters. If more begin so than are
- * tried, each organization's oldest is tried before any second one: keys created here hardly ever collide, so an
- * organization that crowds a prefix with chosen values only displaces its own keys.
+ * Finds the keys that may have signed a secured key: signing keys with the same first characters. If there are more
+ * than are tried, each organization's oldest key is tried before any second one: generated keys hardly ever collide,
+ * so an organization that crowds a prefix with chosen values only displaces its own keys.
  */
 import { prefixCodeAt, prefixCodeOf } from "./key-row.ts"
 import type { KeyRows } from "./key-rows.ts"
 import { RowChain, RowTable } from "./row-table.ts"
 
-/** Signatures that are tried for one presented key. */
+/** Limit of signatures tried for one presented key. */
 export const SIGNERS_PER_PREFIX_MAX = 64
-/** Prefixes for which the choice is remembered because more keys share them; they come from old, chosen values. */
+/** Number of prefixes with too many keys for which the choice is cached; they result from old, chosen values. */
 const CROWDED_MAX = 1_000
 
-/** The first rows in rotation over their groups: every group's first, every group's second, and so on. O(rows). */
+/** The first rows, round-robin over their groups: every group's first, every group's second, and so on. O(rows). */
 const fairly = (rows: ReadonlyArray<number>, groupOf: (row: number) => number, max: number): ReadonlyArray<number> => {
   const taken = new Map<number, number>()
   const turns: Array<Array<number>> = []
@@ -27,7 +27,7 @@ const fairly = (rows: ReadonlyArray<number>, groupOf: (row: number) => number, m
 
 export class SignerRows {
   readonly #rows: KeyRows
-  /** Many may begin alike: the newest of each beginning, and of each row the one before it. */
+  /** Many may share a prefix: the newest row of each, and for each row the one before it. */
   readonly #newest: RowTable
   readonly #chain = new RowChain()
   readonly #crowded = new Map<string, ReadonlyArray<number>>()
@@ -48,12 +48,12 @@ export class SignerRows {
     this.#newest.replace(code, newest, row)
   }
 
-  /** A key that begins so was added or changed. */
+  /** Call when a key with this prefix was added or changed. */
   changed(prefix: string): void {
     this.#crowded.delete(prefix)
   }
 
-  /** Rows that may have signed what begins so, at most `SIGNERS_PER_PREFIX_MAX`; revoked ones left out. */
+  /** Rows that may have signed a key with this prefix, without revoked ones, at most `SIGNERS_PER_PREFIX_MAX`. */
   of(prefix: string): ReadonlyArray<number> {
     const known = this.#crowded.get(prefix)
     if (known !== undefined) return known

@@ -1,6 +1,6 @@
 /**
- * Keys as their rows have them: whole, or in two parts when all are loaded. An unreadable row is treated as a key that
- * nobody has, and stops none of the others.
+ * Keys as their rows contain them: complete, or in two parts when all are loaded. An unreadable row is treated as a
+ * key that nobody has, and does not affect the others.
  */
 import { Effect, Schema } from "effect"
 import type { KeyRecord } from "../../identity/key-record.ts"
@@ -10,7 +10,7 @@ const Restrictions = Schema.Struct({
   cidrs: Schema.Array(Schema.String),
   origins: Schema.Array(Schema.String),
   filter_by: Schema.Record(Schema.String, Schema.String),
-  // Rows of before these restrictions do not have them.
+  // Rows from before these restrictions do not have them.
   fields: Schema.optionalKey(Schema.Array(Schema.String)),
   personalization: Schema.optionalKey(Schema.Boolean)
 })
@@ -56,8 +56,8 @@ const keyOfRow = (row: KeyRow): KeyRecord => ({
 })
 
 /**
- * An unreadable row is logged and treated as a revoked key, so that memory forgets what it was. The others go on;
- * stopping them all would shut out every organization.
+ * An unreadable row is logged and treated as a revoked key, so that memory drops its previous state. The other keys
+ * stay valid: stopping them all would shut out every organization.
  */
 export const keysOfRows = (rows: ReadonlyArray<KeyRow>) =>
   Effect.forEach(rows, (row) =>
@@ -76,7 +76,7 @@ export const keysOfRows = (rows: ReadonlyArray<KeyRow>) =>
     )
   )
 
-/** A key in two parts: its own, and what many share, as one object for all that share it. */
+/** A key in two parts: its own part, and the shared part as one object for all keys that share it. */
 export interface KeyParts {
   readonly own: OwnPart
   readonly shared: Shared
@@ -104,7 +104,7 @@ type SharedRow = readonly [
   autodelete: boolean,
   installation_id: string | null
 ]
-/** Different ones that are remembered while pages are read; the key store keeps as many. */
+/** Limit of distinct shared parts cached while pages are read; the key store keeps as many. */
 const SHARED_MAX = 20_000
 /** The fields of a key whose row cannot be read. */
 const unreadableShared = { actions: [], collections: [], restrictions: { cidrs: [], origins: [], filter_by: {} } }
@@ -143,7 +143,7 @@ const sharedOf = (text: string): Shared => {
   return shared
 }
 
-/** Reads the rows of all keys, page by page; the parts that many share are decoded once. */
+/** Reads the rows of all keys, page by page; shared parts are decoded once. */
 export class PartsReader {
   readonly #known = new Map<string, Shared>()
 
@@ -156,7 +156,7 @@ export class PartsReader {
     return shared
   }
 
-  /** The key at once if the row can be read, else an effect that logs. */
+  /** The key directly if the row can be read, otherwise an effect that logs. */
   partsOf(row: PartsRow): Effect.Effect<KeyParts> | KeyParts {
     const own: OwnPart = {
       id: row.id,
@@ -178,13 +178,13 @@ export class PartsReader {
     }
   }
 
-  /** After the last page. */
+  /** Call after the last page. */
   forget(): void {
     this.#known.clear()
   }
 }
 
-/** The shared part of a key whose restrictions cannot be read: it reaches nothing. */
+/** The shared part of a key whose restrictions cannot be read: it grants no access. */
 const unreadablePart = (text: string): Shared => {
   const [scope, , , , rate_limit_per_minute, expires_at, autodelete, installation_id] = JSON.parse(text) as SharedRow
   const { actions, collections, restrictions } = unreadableShared

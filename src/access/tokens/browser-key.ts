@@ -1,7 +1,7 @@
 /**
- * Browser keys: short-lived search keys that a tenant's server mints, perhaps one per visitor, so they are not stored:
- * each carries its restrictions, signed with a key derived from the organization's. A browser key ends with its time,
- * with the full key that minted it, with the profile that it is bound to, and when its organization is paused.
+ * Browser keys: short-lived search keys that a tenant's server mints, perhaps one per visitor, so they are not
+ * stored: each contains its restrictions, signed with a key derived from the organization's. A browser key ends when
+ * it expires, when the full key that minted it or its profile is gone, and while its organization is paused.
  */
 import { createHmac } from "node:crypto"
 import { Option, Schema } from "effect"
@@ -13,7 +13,7 @@ export const browserKeyPrefix = "brk_"
 export const browserKeyTtl_s = { min: 60, max: 86_400, default: 3_600 } as const
 
 const BrowserKey = Schema.Struct({
-  /** Its own, for the rate: `key_` + ULID. */ id: Schema.String,
+  /** Its own id, for rate limits: `key_` + ULID. */ id: Schema.String,
   organization_id: Schema.String,
   /** The full key that minted it. */ minted_by: Schema.String,
   collections: Schema.Array(Schema.String),
@@ -28,14 +28,14 @@ const BrowserKey = Schema.Struct({
 export type BrowserKey = typeof BrowserKey.Type
 const decode = Schema.decodeUnknownOption(BrowserKey)
 
-/** So that a browser key can never pass for a scoped token, nor the other way round. */
+/** Derives a separate key, so that a browser key can never pass for a scoped token or vice versa. */
 const derived = (signingKey: Uint8Array): Buffer =>
   createHmac("sha256", signingKey).update("dowser browser key 1").digest()
 
 export const signBrowserKey = (key: BrowserKey, signingKey: Uint8Array): string =>
   signText(browserKeyPrefix, key, derived(signingKey))
 
-/** undefined for a forged, malformed or expired one. */
+/** Undefined for a forged, malformed or expired key. */
 export const verifyBrowserKey = (
   text: string,
   now_ms: number,
@@ -54,8 +54,8 @@ export const verifyBrowserKey = (
 }
 
 /**
- * As every request sees it: a search key that no row holds, and that is bound to its minter's addresses, fields and
- * rate.
+ * The browser key as a key record for requests: a search key without a row, bound to its minter's addresses, fields
+ * and rate.
  */
 export const recordOfBrowserKey = (
   { minted_by: _by, profile: _profile, ...key }: BrowserKey,

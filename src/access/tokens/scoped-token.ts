@@ -1,7 +1,7 @@
 /**
- * Scoped tokens of the search gateway: a search key narrowed to one index and a filter for a short time, by HMAC under
- * the organization's signing key. Nothing is stored; a token dies with its time, with the key that it narrows, and with
- * its organization's pause.
+ * Scoped tokens of the search gateway: a search key narrowed to one index and a filter for a short time, by HMAC with
+ * the organization's signing key. Nothing is stored; a token becomes invalid when it expires, when the key that it
+ * narrows is gone, and while its organization is paused.
  */
 import { Option, Schema } from "effect"
 import { isSigned, parseSignedText, signText } from "./signed-text.ts"
@@ -10,7 +10,7 @@ export const scopedTokenPrefix = "ss_scoped_"
 
 const ScopedToken = Schema.Struct({
   organization_id: Schema.String,
-  /** The search key that is narrowed. */ key_id: Schema.String,
+  /** The search key that the token narrows. */ key_id: Schema.String,
   index: Schema.String,
   scopedFilter: Schema.String,
   /** Unix seconds. */ expires_at: Schema.Int
@@ -21,7 +21,7 @@ const decode = Schema.decodeUnknownOption(ScopedToken)
 export const signScopedToken = (token: ScopedToken, signingKey: Uint8Array): string =>
   signText(scopedTokenPrefix, token, signingKey)
 
-/** undefined for a forged, malformed or expired one. */
+/** Undefined for a forged, malformed or expired token. */
 export const verifyScopedToken = (
   text: string,
   now_ms: number,

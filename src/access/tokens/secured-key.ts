@@ -1,8 +1,7 @@
 /**
  * Keys that a caller derives offline from a search key: base64(base64(HMAC-SHA256(parent, params)) + first four
- * characters of the parent + params JSON). Stock client libraries make them. HMAC under a key longer than the hash's
- * block equals HMAC under the key's SHA-256 (RFC 2104), which is why the stored digest suffices and no plaintext is
- * kept.
+ * characters of the parent + params JSON). Stock client libraries create them. HMAC with a key longer than the hash's
+ * block equals HMAC with the key's SHA-256 (RFC 2104), so the stored digest suffices and no plaintext is kept.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 
@@ -15,10 +14,10 @@ interface SecuredKey {
 
 /** Longest secured key accepted, in characters. */
 export const SECURED_KEY_LENGTH_MAX = 16_384
-/** A SHA-256 block: only longer keys are hashed by HMAC first. */
+/** Longer than a SHA-256 block: HMAC hashes only longer keys first. */
 export const PARENT_LENGTH_MIN = 72
 
-/** undefined when the text has not the shape of a secured key. */
+/** Undefined if the text does not have the form of a secured key. */
 export const parseSecuredKey = (text: string): SecuredKey | undefined => {
   if (text.length < 64 || text.length > SECURED_KEY_LENGTH_MAX || !/^[A-Za-z0-9+/=_-]+$/.test(text)) return undefined
   const plain = Buffer.from(text, "base64").toString("utf8")
@@ -40,7 +39,7 @@ export const parseSecuredKey = (text: string): SecuredKey | undefined => {
   }
 }
 
-/** `digest` = SHA-256 of the parent key. Constant time in the signature. */
+/** `digest` is the SHA-256 of the parent key. Compares signatures in constant time. */
 export const isSignedBy = (key: SecuredKey, digest: Uint8Array): boolean => {
   const expected = Buffer.from(createHmac("sha256", digest).update(key.parametersJson).digest("base64"))
   const given = Buffer.from(key.signature)

@@ -1,10 +1,10 @@
 /**
- * Keys that carry what they may do and are stored nowhere: prefix + base64url(payload JSON) + `.` +
- * base64url(HMAC-SHA256(payload JSON, signing key)). Pure; microseconds.
+ * Keys that contain their permissions and are not stored: prefix + base64url(payload JSON) + `.` +
+ * base64url(HMAC-SHA256(payload JSON, signing key)). Pure; takes microseconds.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 
-/** Longest accepted or made, in characters; less than a header may hold. */
+/** Longest text accepted or created, in characters; less than a header may contain. */
 export const SIGNED_TEXT_LENGTH_MAX = 16_384
 
 const signatureOf = (payload: string, signingKey: Uint8Array): Buffer =>
@@ -15,7 +15,7 @@ export const signText = (prefix: string, payload: object, signingKey: Uint8Array
   return `${prefix}${Buffer.from(json).toString("base64url")}.${signatureOf(json, signingKey).toString("base64url")}`
 }
 
-/** What a text says before anybody knows whether it is true. undefined where it has not the shape. */
+/** The contents of a text before its signature is verified. Undefined if the text does not have the form. */
 interface SignedText {
   readonly json: string
   readonly signature: Buffer
@@ -26,7 +26,7 @@ export const parseSignedText = (prefix: string, text: string): SignedText | unde
   const parts = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/.exec(text.slice(prefix.length))
   if (parts === null) return undefined
   const bytes = Buffer.from(parts[1]!, "base64url")
-  // One payload has one text.
+  // Each payload has exactly one valid encoding.
   if (bytes.toString("base64url") !== parts[1]) return undefined
   try {
     const json = bytes.toString("utf8")
@@ -39,7 +39,7 @@ export const parseSignedText = (prefix: string, text: string): SignedText | unde
   }
 }
 
-/** Constant time in the signature. */
+/** Compares in constant time. */
 export const isSigned = ({ json, signature }: SignedText, signingKey: Uint8Array): boolean => {
   const expected = signatureOf(json, signingKey)
   return expected.length === signature.length && timingSafeEqual(expected, signature)

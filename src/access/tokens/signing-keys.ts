@@ -1,6 +1,6 @@
 /**
- * The key of each organization that its scoped tokens and browser keys are signed with. Made by the first who asks,
- * never changed, stored sealed, in memory with the organization.
+ * Each organization's key for signing scoped tokens and browser keys. Created on first use, never changed, stored
+ * sealed, and cached in memory with the organization.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -10,7 +10,7 @@ import { stored } from "../../configuration/stored.ts"
 import { Identifiers } from "@dowser/log/identifiers"
 import { Seal } from "../seal.ts"
 
-/** Characters: more than the 256 bits of an HMAC. */
+/** In characters: more than the 256 bits of an HMAC. */
 const SIGNING_KEY_LENGTH = 48
 
 const makeStatements = (sql: SqlClient.SqlClient) => ({
@@ -19,12 +19,12 @@ const makeStatements = (sql: SqlClient.SqlClient) => ({
       readonly organization_id: string
       readonly sealed_key: string
     }>`SELECT organization_id, sealed_key FROM organization_signing_keys WHERE ${subjects === "all" ? sql`true` : sql`organization_id = ANY(${subjects.map(({ id }) => id)}::text[])`}`,
-  /** The first one stays. */
+  /** Keeps an existing key. */
   insert: (organizationId: string, sealed: string, at: number) =>
     sql`INSERT INTO organization_signing_keys (organization_id, sealed_key, created_at) VALUES (${organizationId}, ${sealed}, ${at}) ON CONFLICT (organization_id) DO NOTHING`
 })
 
-/** Keeps the signing keys of all organizations from here on. */
+/** Keeps the signing keys of all organizations in memory from here on. */
 export const makeSigningKeys = Effect.gen(function* () {
   const configuration = yield* Configuration
   const identifiers = yield* Identifiers
@@ -32,7 +32,7 @@ export const makeSigningKeys = Effect.gen(function* () {
   const statements = makeStatements(yield* SqlClient.SqlClient)
   const signingKeys = new Map<string, Uint8Array>()
 
-  /** A seal that does not open is noted as damage of its organization. */
+  /** A seal that cannot be opened is recorded as damage to its organization. */
   const open = Effect.fnUntraced(function* (organizationId: string, sealed: string) {
     try {
       signingKeys.set(organizationId, seal.open(sealed))
@@ -53,15 +53,15 @@ export const makeSigningKeys = Effect.gen(function* () {
     Effect.fnUntraced(function* (subjects) {
       const rows = yield* statements.signingKeys(subjects)
       configuration.damages.forget("organization", subjects)
-      // Made once, never changed.
+      // A key is created once and never changed.
       for (const { organization_id, sealed_key } of rows)
         if (!signingKeys.has(organization_id)) yield* open(organization_id, sealed_key)
     })
   )
 
-  /** In memory; undefined where nobody asked for one yet, or where its seal does not open. O(1). */
+  /** From memory; undefined if no key has been created yet, or if its seal cannot be opened. O(1). */
   const find = (organizationId: string): Uint8Array | undefined => signingKeys.get(organizationId)
-  /** The organization's, made by the first who asks; everybody has it before this answers. */
+  /** The organization's key, created on first use; every process has it before this returns. */
   const get = Effect.fn("Access.signingKey")(function* (organizationId: string) {
     yield* configuration.current
     const known = find(organizationId)

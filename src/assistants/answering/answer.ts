@@ -1,4 +1,4 @@
-/** What an answer is, and the two kinds that need no model: sentences of documents, and a refusal. Pure. */
+/** The parts of an answer, and the two kinds that need no model: sentences from documents, and a refusal. Pure. */
 import type { Deferred, Effect } from "effect"
 import type { AiOperation } from "../../metering/ai-prices.ts"
 import type { SearchRequest } from "../../search/request.ts"
@@ -17,7 +17,7 @@ export interface AnswerAsked {
   readonly messages: ReadonlyArray<Message>
   /** Oldest first. */ readonly remembered: ReadonlyArray<Turn>
   readonly filters: Readonly<Record<string, string>> | undefined
-  /** Completed when the reader is gone. */ readonly gone: Deferred.Deferred<void>
+  /** Completed when the reader disconnects. */ readonly gone: Deferred.Deferred<void>
 }
 /** Receives an answer while it is produced. */
 export interface Listener {
@@ -41,15 +41,15 @@ export interface Answer {
   readonly search_query: string
   readonly question: string
   readonly usage: { readonly input_tokens: number; readonly output_tokens: number }
-  /** Title of the first document that is cited. */ readonly citedTitle: string | undefined
-  /** The operation that it is charged as. */ readonly operation: AiOperation
+  /** Title of the first cited document. */ readonly citedTitle: string | undefined
+  /** The operation as which it is charged. */ readonly operation: AiOperation
 }
 
 const NEAREST = 3
 const CHARACTERS_A_TOKEN = 4
 export const tokensOf = (text: string): number => Math.ceil(text.length / CHARACTERS_A_TOKEN)
 
-/** Addresses lead only where a source leads. */
+/** Removes links except those to addresses that a source contains. */
 const linked = (text: string, allowed: ReadonlySet<string>): string => {
   const filter = new LinkFilter(allowed)
   return filter.push(text) + filter.end()
@@ -63,14 +63,14 @@ export interface Asking {
   readonly asked: AnswerAsked
   readonly question: Question
   readonly searchQuery: string
-  /** The question as it was sent. */ readonly whole: string
+  /** The complete question, as it was sent. */ readonly whole: string
   readonly history: ReadonlyArray<Turn>
   readonly instructions: string
   readonly documents: ReadonlyArray<FoundDocument>
   readonly sources: ReadonlyArray<Source>
 }
 
-/** The whole of an answer around its text. */
+/** Everything in an answer besides its text. */
 export const answerOf = (
   { documents, question, searchQuery, sources }: Asking,
   model: string,
@@ -91,7 +91,7 @@ export const answerOf = (
   }
 }
 
-/** For the embedded model, whose answer is complete at once. */
+/** For the embedded model, which returns the complete answer in one step. */
 export const extracted = (asking: Asking, found: Found, model: string): Answer => {
   const { asked, question } = asking
   const allowed = addressesOf(found.documents)
@@ -106,7 +106,7 @@ export const extracted = (asking: Asking, found: Found, model: string): Answer =
   })
 }
 
-/** Nothing is supported, and no model was asked. */
+/** A refusal because nothing is supported; no model was called. */
 export const refusedBy = (asking: Asking, model: string): Answer => {
   const { asked, question } = asking
   const content = phrasesOf(question.terms.language).nothing(asked.assistant.collections.join(", "))

@@ -1,6 +1,6 @@
 /**
- * Answers a question: what it is about, the documents that the caller may see, and one to three of their sentences, or
- * what an organization's own model makes of them. If nothing is supported, it refuses before a model is asked.
+ * Answers a question: determines what it is about, finds the documents that the caller may see, and returns one to
+ * three of their sentences, or the text of an organization's own model. Unsupported questions are refused first.
  */
 import { Effect } from "effect"
 import { AiProviders } from "../../ai-providers/ai-providers.ts"
@@ -27,7 +27,7 @@ import { makeRetrieval } from "./retrieval.ts"
 import { makeWriting } from "./writing.ts"
 
 const SNIPPET_CHARACTERS = 300
-/** The part of a question by which documents are found and sentences chosen. */
+/** The part of a question that is used to find documents and choose sentences. */
 const QUESTION_CHARACTERS_MAX = 2_000
 
 const shown = (
@@ -47,7 +47,7 @@ const makeReading = Effect.gen(function* () {
     const { assistant, filters, messages, remembered, request } = asked
     const { caller } = request
     const { history, instructions, question: whole } = askedOf(messages, remembered, caller.scope === "full")
-    // A model reads all of it; only its beginning is used to look for words.
+    // A model reads the entire text; only its beginning is used for finding words.
     const text = whole.slice(0, QUESTION_CHARACTERS_MAX).toWellFormed()
     const told = yield* Effect.promise(async () => languageOf(text, words(text)))
     const language = assistant.language ?? told ?? likelyLanguage(text)
@@ -75,7 +75,7 @@ const makeReading = Effect.gen(function* () {
     )
     const searchQuery = searchQueryOf(text, before, terms, weightOf)
     const { found, isNearest } = yield* retrieval.found({ ...retrieving, q: searchQuery }, there)
-    // A question without words of its own is about what it refers to.
+    // A question without content words is about what it refers to.
     const own = terms.asked(text).length > 0 ? text : searchQuery
     const question: Question = { text: own, terms, weightOf, threshold: assistant.refusal_threshold }
     const asking: Asking = {
@@ -92,7 +92,7 @@ const makeReading = Effect.gen(function* () {
   })
 })
 
-/** Knows nothing of money or memory. Fails with `GenerationFailed` if an organization's own model fails. */
+/** Does not handle credits or memory. Fails with `GenerationFailed` if an organization's own model fails. */
 export const makeAnswering = Effect.gen(function* () {
   const providers = yield* AiProviders
   const reading = yield* makeReading
@@ -103,7 +103,7 @@ export const makeAnswering = Effect.gen(function* () {
     if (own === undefined || assistant.model === EXTRACTIVE) return undefined
     return assistant.model === undefined ? own : { ...own, model: assistant.model }
   }
-  /** Whether there is anything that a model could answer from. */
+  /** Whether the documents contain anything from which a model could answer. */
   const isSupported = ({ asked, question }: Asking, found: Found, isNearest: boolean): boolean =>
     !asked.assistant.refuse_without_sources ||
     (!isNearest &&

@@ -1,5 +1,5 @@
 /**
- * The answer of the embedded model: sentences as they appear in documents, or documents that fit the request, each
+ * The answer of the embedded model: sentences exactly as in documents, or documents that match the request, each
  * cited; or a refusal. Pure.
  */
 import { coverageOf, extract, type Extract, type Passage } from "../extractive/extract.ts"
@@ -11,7 +11,7 @@ import { phrasesOf } from "./phrases.ts"
 export interface Citation {
   /** Offset into the content, in UTF-16 code units. */ readonly start: number
   readonly end: number
-  /** Place in the sources. */ readonly source: number
+  /** Index into the sources. */ readonly source: number
 }
 export interface Written {
   readonly content: string
@@ -29,8 +29,8 @@ export interface Found {
   readonly documents: ReadonlyArray<FoundDocument>
   /** Matching documents, over all collections. */ readonly count: number
   /**
-   * What the question requires of documents: a number or an order (`measure`), or values of fields; undefined if it
-   * requires nothing of the kind.
+   * What the question requires of documents: a number or an order (`measure`), or values of fields; undefined if
+   * neither.
    */
   readonly constraint: "measure" | "value" | undefined
   /** The remaining words of such a question. */ readonly rest: string
@@ -49,7 +49,7 @@ const passageOf = ({ score, text, title }: FoundDocument): Passage => ({
   ...(title === undefined ? {} : { title })
 })
 
-/** The sentences that answer; without those that address a model. */
+/** The sentences that answer, without those that address a model. */
 export const supported = (
   { terms, text, threshold, weightOf }: Question,
   documents: ReadonlyArray<FoundDocument>
@@ -65,7 +65,7 @@ export const supported = (
     documents.map(passageOf)
   )
 
-/** The caller decides what a text may link to (`prompt/links.ts`). */
+/** Filters links in a text; the caller decides which are allowed (`prompt/links.ts`). */
 type Linked = (text: string) => string
 
 const quoted = ({ sentences }: Extract, linked: Linked): Written => {
@@ -108,7 +108,7 @@ const refused = (language: string, collections: string): Written => ({
   isRefused: true
 })
 
-/** Words that only say that something is looked for. */
+/** Words that only express that someone is looking for something. */
 const looking = new Set(
   (
     "sell offer carry show find need want looking search recommend list got get give buy " +
@@ -117,10 +117,10 @@ const looking = new Set(
     "cherche avez vendez montre veux acheter"
   ).split(" ")
 )
-/** Terms of a question that are no constraint. */
+/** Terms of a question that are not constraints. */
 const leftOf = ({ terms }: Question, rest: string): ReadonlySet<string> =>
   new Set([...terms.askedWords(rest)].filter(([, word]) => !looking.has(word.toLowerCase())).map(([term]) => term))
-/** The constraint holds for every document; the document must contain the remaining words. */
+/** The constraint holds for every document; this one must also contain the remaining words. */
 const isCovered = (
   { terms, text: asked, threshold, weightOf }: Question,
   left: ReadonlySet<string>,

@@ -5,16 +5,16 @@ import { plainText } from "../extractive/hostile.ts"
 
 export interface FoundDocument {
   readonly collection: string
-  /** As the key may see it, without its vectors. */ readonly document: Readonly<Record<string, unknown>>
-  /** 0 to 1, the best of its collection 1. */ readonly score: number
+  /** As the key may see it, without vectors. */ readonly document: Readonly<Record<string, unknown>>
+  /** From 0 to 1; the best in its collection has 1. */ readonly score: number
   /** Its title; undefined if no field is short enough. */ readonly title: string | undefined
-  /** What it says beside its title, as a reader sees it. */ readonly text: string
-  /** Values by which it is counted: words about it, not sentences. */ readonly labels: string
-  /** Fields that the question names, with what they hold. */ readonly facts: ReadonlyArray<readonly [string, string]>
+  /** Its text besides the title, as a reader sees it. */ readonly text: string
+  /** Values of its facet fields: words about the document, not sentences. */ readonly labels: string
+  /** Fields that the question names, with their values. */ readonly facts: ReadonlyArray<readonly [string, string]>
 }
 
 const TITLE_CHARACTERS_MAX = 200
-/** The most text of a document that is read. */
+/** Limit of the text read from one document. */
 const TEXT_CHARACTERS_MAX = 20_000
 const LABEL_CHARACTERS_MAX = 2_000
 const VALUES_MAX = 50
@@ -47,7 +47,7 @@ const shownValue = (value: unknown): string | undefined =>
       : undefined
 
 const PLACEHOLDER = /\{\{\s*([^{}\s]{1,200})\s*\}\}/g
-/** A template with what the document has in place of `{{field}}`; all values together have the bound of a text. */
+/** Fills `{{field}}` in a template with the document's values, whose total length is limited like a text's. */
 const filled = (template: string, document: Readonly<Record<string, unknown>>): string => {
   let left = TEXT_CHARACTERS_MAX
   return template.replace(PLACEHOLDER, (_, name: string) => {
@@ -58,7 +58,7 @@ const filled = (template: string, document: Readonly<Record<string, unknown>>): 
 }
 
 const CLAUSE = /([\p{L}\p{N}_][\p{L}\p{M}\p{N}_.-]*)\s*:(?!:)/gu
-/** Fields that a filter or an order of this program's own parser names, in their order. */
+/** Fields in a filter or an order that this program's own parser wrote, in order. */
 export const namedFields = (...texts: ReadonlyArray<string>): ReadonlyArray<string> => [
   // Values are in backticks and may contain anything.
   ...new Set(texts.flatMap((text) => [...text.replace(/`[^`]*`/g, "").matchAll(CLAUSE)].map((match) => match[1]!)))
@@ -66,8 +66,8 @@ export const namedFields = (...texts: ReadonlyArray<string>): ReadonlyArray<stri
 
 interface Reading {
   readonly collection: string
-  /** Fields of text, the one that names the document first. */ readonly sources: ReadonlyArray<string>
-  /** Fields that are counted. */ readonly labels: ReadonlyArray<string>
+  /** Text fields, starting with the one that names the document. */ readonly sources: ReadonlyArray<string>
+  /** Facet fields. */ readonly labels: ReadonlyArray<string>
   readonly template: string | undefined
   /** Fields that the question names. */ readonly named: ReadonlyArray<string>
 }
@@ -98,6 +98,6 @@ export const foundDocument = (
   }
 }
 
-/** Vector fields say nothing to a reader; those that this program keeps beside a schema are never shown. */
+/** Vector fields are meaningless to a reader; those that this program adds to a schema are never shown. */
 export const vectorFields = ({ fields }: CollectionSchema): ReadonlyArray<string> =>
   fields.filter(({ name, num_dim }) => num_dim > 0 && name !== OWN_VECTORS).map(({ name }) => name)

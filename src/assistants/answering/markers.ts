@@ -1,9 +1,9 @@
 /**
- * Markers `[1]` and `[1, 3]` in a model's text: those without a source are removed, even when they arrive in pieces.
- * Pure.
+ * Removes markers such as `[1]` and `[1, 3]` from a model's text if they have no source, even when a marker is split
+ * between deltas. Pure.
  */
 
-/** `[12, 13]`; a longer beginning is none. */
+/** Longest marker, such as `[12, 13]`; a longer text is not a marker. */
 const MARKER_CHARACTERS_MAX = 24
 const MARKER = /\[\s*(\d{1,3}(?:\s*,\s*\d{1,3})*)\s*\]/g
 const OPEN = /^\[[\s\d,]*$/
@@ -11,11 +11,11 @@ const OPEN = /^\[[\s\d,]*$/
 export class MarkerFilter {
   readonly #sources: number
   #held = ""
-  /** Markers that named no source. */ removed = 0
+  /** Number of removed markers without a source. */ removed = 0
   constructor(sources: number) {
     this.#sources = sources
   }
-  /** What may be shown so far. */
+  /** Returns the text that may be shown so far. */
   push(delta: string): string {
     const text = this.#held + delta
     const at = text.lastIndexOf("[")
@@ -38,7 +38,7 @@ export class MarkerFilter {
   }
 }
 
-/** Sources that a text names, from 0, in order, each once. */
+/** The sources that a text cites, from 0, in order, each once. */
 export const markedIn = (text: string): ReadonlyArray<number> => [
   ...new Set([...text.matchAll(MARKER)].flatMap((match) => match[1]!.split(",").map((number) => Number(number) - 1)))
 ]

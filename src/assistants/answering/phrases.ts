@@ -1,4 +1,4 @@
-/** The few sentences of answers that do not come from documents. */
+/** The few sentences in answers that do not come from documents. */
 
 interface Phrases {
   readonly nothing: (collections: string) => string
@@ -69,5 +69,5 @@ const phrases: ReadonlyMap<string, Phrases> = new Map([
     }
   ]
 ])
-/** English where there are none in a language. */
+/** English if there are none in the language. */
 export const phrasesOf = (language: string): Phrases => phrases.get(language) ?? en

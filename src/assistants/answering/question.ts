@@ -1,11 +1,11 @@
-/** The question: the last message, and what it means after the ones before it. Pure. */
+/** The question: the last message, interpreted in the context of the earlier ones. Pure. */
 import type { Terms } from "../extractive/terms.ts"
 
 export interface Message {
   readonly role: string
   readonly content: string
 }
-/** A question and its answer, as they are remembered. */
+/** A question and its answer, as remembered. */
 export interface Turn {
   readonly question: string
   readonly answer: string
@@ -13,11 +13,11 @@ export interface Turn {
 }
 interface Asked {
   readonly question: string
-  /** Instructions from those who may give them, joined. */ readonly instructions: string
+  /** Instructions from everyone who may give them, joined. */ readonly instructions: string
   /** Oldest first. */ readonly history: ReadonlyArray<Turn>
 }
 
-/** The conversation that a request itself holds, without the question. */
+/** The conversation contained in the request, without the question. */
 const turnsOf = (messages: ReadonlyArray<Message>): ReadonlyArray<Turn> => {
   const turns: Array<Turn> = []
   let question: string | undefined
@@ -30,7 +30,7 @@ const turnsOf = (messages: ReadonlyArray<Message>): ReadonlyArray<Turn> => {
   return turns
 }
 
-/** `remembered` is the conversation that the request continues; it takes precedence over messages that are sent. */
+/** `remembered` is the stored conversation that the request continues; it overrides the messages in the request. */
 export const askedOf = (
   messages: ReadonlyArray<Message>,
   remembered: ReadonlyArray<Turn>,
@@ -46,7 +46,7 @@ export const askedOf = (
   history: remembered.length > 0 ? remembered : turnsOf(messages.slice(0, -1))
 })
 
-/** Words that point at what was said before. */
+/** Words that refer to earlier messages. */
 const pointing = new Set(
   (
     "it its they them their this that these those he him his she her one ones and also " +
@@ -55,12 +55,12 @@ const pointing = new Set(
     "il elle ils elles ça ce cela cette celui celle son sa ses leur et aussi"
   ).split(" ")
 )
-/** A question with fewer words cannot stand alone. */
+/** A question with fewer content words cannot stand alone. */
 const CONTENT_TERMS_MIN = 2
 const BEGINNING = /[\p{L}\p{N}]+/gu
 const TERMS_ADDED = 3
 
-/** Whether the question is about what was said before it. */
+/** Whether the question refers to earlier messages. */
 const pointsBack = (question: string, terms: Terms): boolean => {
   if (terms.asked(question).length < CONTENT_TERMS_MIN) return true
   const [first] = question.toLowerCase().match(BEGINNING) ?? []
@@ -68,7 +68,7 @@ const pointsBack = (question: string, terms: Terms): boolean => {
 }
 
 /**
- * What is searched for: the question and, if it refers back, the three rarest words of the previous question and the
+ * The search query: the question and, if it refers back, the three rarest words of the previous question and the
  * subject of its answer.
  */
 export const searchQueryOf = (

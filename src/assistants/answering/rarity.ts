@@ -1,6 +1,6 @@
 /**
- * How rare words are in the collections of a question: counted by searches of one word each, over what the caller may
- * see, so that a word that only hidden documents contain weighs like one that does not occur.
+ * How rare words are in the collections of a question, counted by one-word searches over what the caller may see, so
+ * that a word that only hidden documents contain has the weight of one that does not occur.
  */
 import { Effect } from "effect"
 import { nextTurn } from "@dowser/log/process/next-turn"
@@ -11,9 +11,9 @@ import { sourcesOf } from "../../embedding/own-field.ts"
 import type { Caller } from "../../identity/caller.ts"
 import { restrictionsOf } from "../../identity/restrictions.ts"
 
-/** Per question; words after them weigh like words that do not occur. */
+/** Limit per question; further words get the weight of words that do not occur. */
 const WORDS_MAX = 16
-/** A word in a collection: the most counts per question. */
+/** Limit of counts per question; each is of one word in one collection. */
 const COUNTS_MAX = 64
 const COUNTS_AT_ONCE = 4
 
@@ -42,7 +42,7 @@ const countOf = async (context: OperationContext, reach: Reach, { schema }: Coll
   return found.ok ? found.value.answer.found : 0
 }
 
-/** By term; `words` are terms with the words that they stand for. One count per word and collection; none fails. */
+/** Weights by term; `words` maps terms to the words in the question. One count per word and collection; none fails. */
 export const rarityOf = (
   context: OperationContext,
   caller: Caller,
@@ -50,7 +50,7 @@ export const rarityOf = (
   words: ReadonlyMap<string, string>
 ): Effect.Effect<WeightOf> =>
   Effect.gen(function* (): Effect.fn.Return<WeightOf> {
-    // For a key bound to a profile, whose filter is not part of the key: counts must not reveal what it hides.
+    // For a key bound to a profile, whose filter the key does not contain: counts must not reveal what it hides.
     if (caller.profile !== undefined) return () => 1
     const documents = collections.reduce((sum, { num_documents }) => sum + num_documents, 0)
     const reach = new Reach(context, restrictionsOf(caller))
@@ -61,7 +61,7 @@ export const rarityOf = (
       for (const collection of collections) {
         if (--left < 0) break
         count += yield* Effect.promise(() => countOf(context, reach, collection, word))
-        // A common word takes a millisecond in a million documents: others get their turn.
+        // Counting a common word in a million documents takes a millisecond, so this yields to other requests.
         if (left % COUNTS_AT_ONCE === 0) yield* nextTurn
       }
       weights.set(term, weight(documents, Math.min(count, documents)))

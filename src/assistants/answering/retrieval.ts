@@ -1,6 +1,6 @@
 /**
- * Documents for a question: each collection is searched exactly as the key itself may search it, with its profile,
- * rules, forced filter and field list, and by meaning if it has vectors. There is no other way to a document here.
+ * Finds documents for a question: each collection is searched exactly as the key itself may search it, with its
+ * profile, rules, forced filter and fields, and by meaning if it has vectors. There is no other access to documents.
  */
 import { Effect } from "effect"
 import type { CollectionInfo } from "@dowser/engine-sdk"
@@ -21,9 +21,9 @@ interface RetrievalAsked {
   readonly request: SearchRequest
   readonly collections: ReadonlyArray<string>
   readonly q: string
-  /** Search parameters of the assistant. */ readonly searchParams: Readonly<Record<string, string>>
+  /** The assistant's search parameters. */ readonly searchParams: Readonly<Record<string, string>>
   readonly templates: Readonly<Record<string, string>> | undefined
-  /** Filters of the caller, by collection. */ readonly filters: Readonly<Record<string, string>> | undefined
+  /** The caller's filters, by collection. */ readonly filters: Readonly<Record<string, string>> | undefined
   readonly documentsMax: number
 }
 interface RetrievedDocuments {
@@ -33,13 +33,13 @@ interface RetrievedDocuments {
   readonly rest: string
 }
 const NOTHING: RetrievedDocuments = { count: 0, documents: [], constraint: undefined, rest: "" }
-/** A comparison, a range or a number, outside of values. */
+/** A comparison, a range or a number in a filter, outside of quoted values. */
 const MEASURE = /:\s*!?=?\s*\[?\s*(?:[<>]|-?\d)/
 const constraintOf = (filter_by: string, sort_by: string): Found["constraint"] =>
   sort_by !== "" || MEASURE.test(filter_by.replace(/`[^`]*`/g, "")) ? "measure" : filter_by === "" ? undefined : "value"
 
 const AT_ONCE = 4
-/** Beside what is shown: the three nearest if nothing answers. */
+/** In addition to what is shown: the three nearest, if nothing answers. */
 const DOCUMENTS_MIN = 3
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
@@ -53,7 +53,7 @@ const strengthOf = (hit: Readonly<Record<string, unknown>>): number => {
   return isObject(fused) ? numberOf(fused.rank_fusion_score) : numberOf(hit.text_match)
 }
 
-/** What a search answered, as documents; best first. */
+/** The hits of a search as documents, best first. */
 const documentsOf = (
   answer: unknown,
   { schema }: CollectionInfo,
@@ -90,7 +90,7 @@ const documentsOf = (
   }
 }
 
-/** Over all collections, best first; if one was searched by numbers or values, those that were not do not answer. */
+/** Merges all collections, best first. If one was searched by numbers or values, the others do not count as answers. */
 const together = (answers: ReadonlyArray<RetrievedDocuments>, documentsMax: number): Found => {
   const constrained = answers.filter(({ constraint, documents }) => constraint !== undefined && documents.length > 0)
   const own = constrained.length > 0 ? constrained : answers
@@ -130,7 +130,7 @@ const makeOne = Effect.gen(function* () {
     const { query_by, ...others } = searchParams
     const shared: Record<string, string> = {
       ...others,
-      // Quotation marks and a minus are a text's own here, and no syntax of queries.
+      // Quotation marks and a minus are part of the text here, not query syntax.
       q: q.replace(/["“”„]|(?<=\s|^)-/g, " "),
       page: "1",
       per_page: String(Math.max(DOCUMENTS_MIN, documentsMax)),
@@ -151,7 +151,7 @@ export const makeRetrieval = Effect.gen(function* () {
   const one = yield* makeOne
   const contextOf = yield* makeContexts
 
-  /** The collections that exist; whether the caller reaches them is decided by the search itself. */
+  /** The collections that exist; the search itself decides whether the caller may access them. */
   const present = ({ collections, request: { caller } }: RetrievalAsked) => {
     const context = contextOf(caller.organizationId)
     return collections.flatMap((name) => {
@@ -159,7 +159,7 @@ export const makeRetrieval = Effect.gen(function* () {
       return collection === undefined ? [] : [{ name, collection }]
     })
   }
-  /** A collection that was deleted meanwhile yields nothing; a wrong filter is the caller's mistake. */
+  /** A collection deleted in the meantime yields nothing; a wrong filter is the caller's mistake. */
   const orRefused = (name: string, isFiltered: boolean) => (error: EngineRefusal) =>
     error.status === 404
       ? Effect.succeed(NOTHING)
@@ -185,10 +185,10 @@ export const makeRetrieval = Effect.gen(function* () {
 
   return {
     present,
-    /** Searches as the words say; if that finds nothing, the nearest documents, which do not answer. */
+    /** Searches with the question's constraints; if that finds nothing, the nearest documents, which do not answer. */
     found: Effect.fnUntraced(function* (asked: RetrievalAsked, there: ReadonlyArray<There>) {
       const { found, isConstrained } = yield* all(asked, there, true)
-      // Without a constraint the same would be searched for again.
+      // Without a constraint, the second search would be the same.
       if (found.documents.length > 0 || !isConstrained) return { found, isNearest: false }
       const { found: nearest } = yield* all(asked, there, false)
       return { found: { ...nearest, constraint: undefined }, isNearest: nearest.documents.length > 0 }

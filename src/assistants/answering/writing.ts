@@ -1,4 +1,4 @@
-/** An answer that an organization's own model writes, shown as it is written. */
+/** An answer written by an organization's own model, shown while it is written. */
 import { Identifiers } from "@dowser/log/identifiers"
 import { Deferred, Effect, Stream } from "effect"
 import { Generator, type GeneratorMessage, type GeneratorModel } from "../../ports/generator/generator.ts"
@@ -10,15 +10,15 @@ import { addressesOf, type Answer, answerOf, type Asking, type Listener, tokensO
 import { groundingOf } from "./grounding.ts"
 import { MarkerFilter } from "./markers.ts"
 
-/** The most of one document that a model gets. */
+/** Limit of what a model receives of one document. */
 const EXCERPT_CHARACTERS = 1_600
 const TOKENS_MAX = 1_000
 const TIMEOUT_MS = 60_000
-/** The most memory of an answer: a longer one is cut. */
+/** Limit of an answer in memory; a longer one is cut. */
 const ANSWER_CHARACTERS_MAX = 16_000
 const MARK_CHARACTERS = 24
 
-/** The prompt, and what it contains of each document. */
+/** The prompt, and the excerpt of each document that it contains. */
 const promptOf = ({ asked, documents, history, instructions, question, whole }: Asking, mark: string) => {
   const { terms, text, weightOf } = question
   const texts = documents.map((each) => ({
@@ -41,7 +41,7 @@ const promptOf = ({ asked, documents, history, instructions, question, whole }: 
   return { messages, texts }
 }
 
-/** What may be shown of a model's text, in the pieces in which it arrives. */
+/** Decides what may be shown of a model's text, delta by delta. */
 class Shown {
   readonly #links: LinkFilter
   readonly #markers: MarkerFilter

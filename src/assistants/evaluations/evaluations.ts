@@ -1,5 +1,5 @@
 /**
- * Evaluates an assistant with cases, as a job: each question is asked as its owner could ask it, and not remembered.
+ * Evaluates an assistant with test cases, as a job: each question is asked with its owner's access, and not remembered.
  */
 import { Deferred, Effect } from "effect"
 import type { Caller } from "../../identity/caller.ts"
@@ -23,10 +23,10 @@ interface EvaluationConfig extends Readonly<Record<string, unknown>> {
   readonly reservation?: JobReservation
 }
 const SILENT: Listener = { delta: () => Effect.void, sources: () => Effect.void }
-/** The most of an answer. */
+/** Limit of the bytes of an answer. */
 const ANSWER_BYTES_MAX = 16_000_000
 
-/** A search in the background. */
+/** A search request for background work. */
 const requestOf = (caller: Caller): SearchRequest => {
   let left = ANSWER_BYTES_MAX
   return {
@@ -90,7 +90,7 @@ const makeRun = Effect.gen(function* () {
   })
 })
 
-/** Starts one; done where the engine is. */
+/** Starts an evaluation, which runs in a process with an engine. */
 export const makeEvaluations = Effect.gen(function* () {
   const paid = yield* makePaidJobStarter
   const { isOfModel } = yield* makePaidFor

@@ -1,4 +1,4 @@
-/** The quality of answers, judged by what their owner says about each question. Pure. */
+/** Scores answers against what their owner expects for each question. Pure. */
 import type { Answer } from "../answering/answer.ts"
 import type { EvaluationCase } from "../schema.ts"
 
@@ -6,12 +6,12 @@ export interface CaseResult {
   readonly question: string
   readonly refused: boolean
   readonly passed: boolean
-  /** Ids of the documents that were cited, and of the first three that were found. */
+  /** Ids of the cited documents, and of the first three found. */
   readonly cited: ReadonlyArray<string>
   readonly found: ReadonlyArray<string>
   /** The parts of `must_contain` that are missing. */ readonly missing: ReadonlyArray<string>
 }
-/** null: no case says anything about it. */
+/** Null if no case covers it. */
 interface Scores {
   readonly cases: number
   readonly passed: number
@@ -42,7 +42,7 @@ const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, n
 const overlap = (some: ReadonlyArray<string>, others: ReadonlyArray<string>): number =>
   some.filter((each) => others.includes(each)).length
 
-/** Over cases and their results, in one order. Micro-averages: every citation counts once. */
+/** Takes cases and their results in the same order. Micro-averages: every citation counts once. */
 export const scoresOf = (cases: ReadonlyArray<EvaluationCase>, results: ReadonlyArray<CaseResult>): Scores => {
   const both = cases.slice(0, results.length).map((each, place) => ({ each, result: results[place]! }))
   const citing = both.flatMap(({ each: { must_cite = [], must_refuse }, result }) =>

@@ -9,7 +9,7 @@ import type { Terms } from "./terms.ts"
 export interface Passage {
   readonly text: string
   /** Its subject, which its sentences do not repeat. */ readonly title?: string
-  /** Score of the search that found it, on any scale; passages come best first. */ readonly score: number
+  /** Score of the search that found it, on any scale. Passages are sorted, best first. */ readonly score: number
 }
 interface Sentence {
   readonly text: string
@@ -23,26 +23,26 @@ export interface Extract {
 interface Candidate extends Sentence {
   readonly coverage: number
   readonly score: number
-  /** The shares of the question that the passage's title contains, and that the sentence contains beside it. */
+  /** The shares of the question that the passage's title contains, and that the sentence adds. */
   readonly titled: number
   readonly more: number
 }
 
 /**
- * The answer itself never occurs in the question, and counts as this share of one of its words. Of XQuAD's questions
- * without their paragraph, 87 % are refused in English at 0, 93 % at .65, 95 % at 1; of the others 80, 72 and 68 % are
- * answered.
+ * The answer itself never occurs in the question, so the missing part counts as this share of one word. For XQuAD's
+ * questions without their paragraph, 87 % are refused in English at 0, 93 % at .65, 95 % at 1; of the others, 80, 72
+ * and 68 % are answered.
  */
 const UNSAID = 0.65
 const PASSAGES_MAX = 3
 const SENTENCES_MAX = 400
-/** Words of the previous sentence, which a pronoun may stand for; they rank a sentence but support nothing. */
+/** Weight of the previous sentence's words, to which a pronoun may refer: they affect ranking, not support. */
 const BEFORE = 0.3
 const PASSAGE = 0.15
 /** A further sentence is included if it has at least this share of the best score. */
 const ALSO = 0.5
 
-/** Longer texts are not sentences that anybody reads. */
+/** Longer texts are not readable sentences. */
 const SENTENCE_CHARACTERS_MAX = 1_000
 /** Sentences that give a model instructions are never quoted. */
 const isQuotable = (sentence: string): boolean => sentence.length <= SENTENCE_CHARACTERS_MAX && !isInstruction(sentence)
@@ -58,9 +58,9 @@ const segmenterOf = (language: string): Intl.Segmenter => {
 /** A full stop that ends no sentence: `Dr. King`, `No. 5`, `J. Smith`, `z. B.`. A letter after a number is a unit. */
 const ABBREVIATED =
   /(?:^|[\s(])(?:(?<!\d\s)\p{L}|Dr|Mr|Ms|Mrs|St|Jr|Sr|Nos?|Sra?|Dra?|bzw|ca|Nr|vgl|Prof|Gen|Gov|Sen|vs)\.\s*$/u
-/** Characters that are looked at for it: a text of abbreviations alone is read once. */
+/** Number of characters examined for that, so that a text of only abbreviations is read once. */
 const END = 12
-/** With their positions, trimmed. */
+/** Sentences with their positions, trimmed. */
 export const sentencesOf = (text: string, language: string): ReadonlyArray<{ text: string; start: number }> => {
   const found: Array<{ text: string; start: number }> = []
   let open: { text: string; start: number } | undefined
@@ -86,14 +86,14 @@ interface Question {
   readonly text: string
   readonly terms: Terms
   /** The rarer a word is among the documents, the higher its weight. */ readonly weightOf: (term: string) => number
-  /** The question is refused if no sentence covers this share of it. */ readonly threshold: number
-  /** 1 to 3. */ readonly sentences_max: number
+  /** The question is refused if no sentence covers at least this share of it. */ readonly threshold: number
+  /** From 1 to 3. */ readonly sentences_max: number
 }
 
 /**
- * Sentences do not repeat what the title says: its words count for each sentence that contains as great a share of the
- * other words by itself. So "the noise of the Polar" is answered from a document called Polar by the sentence about
- * noise, and by no other.
+ * Sentences do not repeat their title, so the title's words count for each sentence that contains an equally large
+ * share of the other words by itself. So "the noise of the Polar" is answered from a document called Polar by the
+ * sentence about noise, and by no other.
  */
 const besideTitle = (weights: ReadonlyMap<string, number>, title: ReadonlySet<string>) => {
   let titled = 0,
@@ -108,7 +108,7 @@ const besideTitle = (weights: ReadonlyMap<string, number>, title: ReadonlySet<st
   return { titled, total: count === 0 ? Infinity : others * (1 + UNSAID / count) }
 }
 
-/** The share of a question's words that a text holds anywhere, the rare ones counting more. O(text). */
+/** The share of a question's words that a text contains anywhere, weighted by rarity. O(text). */
 export const coverageOf = (
   { terms, text: asked, weightOf }: Pick<Question, "terms" | "text" | "weightOf">,
   text: string
@@ -161,14 +161,14 @@ export const extract = (question: Question, passages: ReadonlyArray<Passage>): E
   const [first] = ranked
   const worth = ALSO * first!.score
   const others = first!.titled > 0 ? ALSO * first!.more : 0
-  // A sentence that two documents contain is quoted once.
+  // A sentence in two documents is quoted once.
   const said = new Set<string>()
   const distinct = ranked.filter(({ text }) => !said.has(text) && said.add(text))
   return {
     coverage,
     sentences: distinct
       .slice(0, question.sentences_max)
-      // If the question names the subject of the best passage, nothing is said about others, or about anything else.
+      // If the question names the subject of the best passage, other subjects and other topics are not quoted.
       .filter(({ more, score, titled }) => score >= worth && titled >= first!.titled && more >= others)
       .map(({ passage, start, text }) => ({ text, passage, start }))
   }

@@ -1,17 +1,17 @@
 /**
- * Text of documents, which anybody may have written: invisible characters are removed, and sentences that address a
- * model instead of a reader are left out. This is not what keeps secrets; what does is that an answer is made only of
+ * Sanitizes document text, which anybody may have written: removes invisible characters, and omits sentences that
+ * address a model instead of a reader. This does not protect secrets; they are safe because an answer is made only of
  * what the key may see. Pure.
  */
 
-/** Comments, elements that are not shown, and tags. */
+/** Comments, elements that are not displayed, and tags. */
 const MARKUP =
   /<!--[\s\S]*?(?:-->|$)|<(script|style|template|noscript)\b[\s\S]*?(?:<\/\1\s*>|$)|<\/?[a-z][^<>]{0,1000}>/gi
-/** Characters without a shape: joiners between letters of some scripts are among them, and stay. */
+/** Invisible characters, except the joiners that some scripts need between letters. */
 const UNSEEN = /(?![\u200c\u200d])[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
 const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g
 
-/** As a reader sees it. O(text). */
+/** The text as a reader sees it. O(text). */
 export const plainText = (text: string): string =>
   text.toWellFormed().replace(MARKUP, " ").replace(UNSEEN, "").replace(CONTROL, " ")
 
@@ -30,7 +30,7 @@ const INSTRUCTIONS: ReadonlyArray<RegExp> = [
   /\b(?:assistant|chatbot|language model|llm|ai)s?\s+(?:must|should|shall|has to|have to|is to|will now)\b/i,
   /<\|[a-z_]{2,20}\|>|\[\/?INST\]|<<\/?SYS>>/i
 ]
-/** The most of a sentence that is examined. */
+/** Limit of the characters examined per sentence. */
 const CHARACTERS_MAX = 2_000
 /** Whether a sentence instructs a model. */
 export const isInstruction = (sentence: string): boolean => {

@@ -1,6 +1,6 @@
 /**
  * The words of a question and of sentences in comparable form: folded, without accents, stemmed if the language has a
- * stemmer. Words that only make a sentence a question are left out, because texts do not repeat them.
+ * stemmer. Words that only make a sentence a question are omitted, because texts do not repeat them.
  */
 import { createAnalyzer, hasStemmer, stemmerOf } from "@dowser/engine-sdk/analysis"
 
@@ -27,18 +27,18 @@ const lists: ReadonlyMap<string, string> = new Map([
     "что кто какой какая какое какие когда где почему зачем как сколько чей это в на с по из у и или не за для от к"
   ]
 ])
-/** Pairs and single characters: sequences of Chinese are cut differently each time. */
+/** Chinese question words, as pairs and single characters, because the segmentation of Chinese varies. */
 const zhAsks = /什么|哪些|哪个|哪里|哪|谁|多少|几|怎么|怎样|如何|为什么|何时|是否|是|的|了|在|吗|有|被/gu
 
 const marks = /\p{M}+/gu
 const folded = (word: string): string => word.toLowerCase().normalize("NFKD").replace(marks, "").normalize("NFC")
 
-/** Analyses of a language; made once for each language. */
+/** Text analysis for one language, created once. */
 export interface Terms {
   readonly language: string
   /** In order, with repetitions. */ readonly all: (text: string) => ReadonlyArray<string>
   /** Words of a question: each once, in order. */ readonly asked: (question: string) => ReadonlyArray<string>
-  /** The same, each with its surface form, as indexes know it. */
+  /** The same, each mapped to its surface form as in indexes. */
   readonly askedWords: (question: string) => ReadonlyMap<string, string>
 }
 
@@ -65,18 +65,18 @@ const make = (language: string): Terms => {
   return { language, all, askedWords, asked: (question) => [...askedWords(question).keys()] }
 }
 
-/** The default tokenizer without a stemmer for languages that have none here. */
+/** Languages without a stemmer here use the default tokenizer. */
 export const termsOf = (language: string): Terms => {
   const known = made.get(language)
   if (known !== undefined) return known
   const terms = make(language)
-  // Languages that have a stemmer or words of their own: no text of a request makes this grow.
+  // Caches only languages with a stemmer or word list, so that requests cannot make the cache grow.
   if (lists.has(language) || /^(?:zh|ja|th)$/.test(language) || (language !== "" && hasStemmer(language)))
     made.set(language, terms)
   return terms
 }
 
-/** Scripts that one of the languages above is written in, in this order. */
+/** Scripts of the languages above, in order of precedence. */
 const scripts: ReadonlyArray<readonly [RegExp, string]> = [
   [/[\p{sc=Hiragana}\p{sc=Katakana}]/u, "ja"],
   [/\p{sc=Han}/u, "zh"],
@@ -88,7 +88,7 @@ const WORD = /[\p{L}\p{M}]+/gu
 const common: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   [...lists].map(([language, list]) => [language, new Set(list.split(" "))])
 )
-/** For a question too short for anything better: by its script, or by typical question words. */
+/** Guesses the language of a very short question by its script, or by typical question words. */
 export const likelyLanguage = (question: string): string => {
   const script = scripts.find(([pattern]) => pattern.test(question))
   if (script !== undefined) return script[1]

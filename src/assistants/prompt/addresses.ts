@@ -1,6 +1,6 @@
 /**
- * Addresses in texts: where one begins and ends in the eyes of Markdown renderers, and which are equal. Pure. Where
- * renderers differ, the longer address counts: its author may have hidden something in its tail.
+ * Addresses in texts: where one begins and ends according to Markdown renderers, and which are equal. Pure. If
+ * renderers differ, the longer address counts, because its author may have hidden something in its tail.
  */
 const ADDRESS =
   /(?:[a-z][a-z0-9+.-]{0,20}:\/\/|www\.(?=[^\s.])|(?:mailto|javascript|vbscript|xmpp):(?=\S)|data:(?=[\w.+-]{0,80}[/;,])|(?<![a-z0-9:/])\/\/(?=[^\s/]))[^\s<>"`]*|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+/gi
@@ -8,14 +8,14 @@ const EMAIL = /^[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+$/
 const PUNCTUATION = /[?!.,:;*_~'’)\]}|\\]$/
 const TRIMMED_MAX = 8
 const PASSES_MAX = 8
-/** What may follow an address that stays: renderers that take it as part of the address learn nothing. */
+/** Characters that may follow an allowed address: a renderer that includes them in the address reveals nothing. */
 const BEHIND = /^[.,;:!?)*_'"”’»]{0,3}(?:\s|$)/
-/** Letters of scripts that put no space behind an address, and their punctuation. */
+/** Letters and punctuation of scripts that put no space after an address. */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\u3001-\u3003\u3008-\u3011\uff01-\uff5e]/u
 const ENCLOSED = /[)\]}'|\\]/
 const ADDRESS_MAX = 2_000
 
-/** Equal if two addresses lead to the same place; undefined for one that an answer may not contain. */
+/** A normal form, equal for equal destinations; undefined for an address that an answer may not contain. */
 export const placeOf = (address: string): string | undefined => {
   const bare = address.trim()
   if (bare.length > ADDRESS_MAX) return undefined
@@ -33,7 +33,7 @@ export const placeOf = (address: string): string | undefined => {
   return `${host}${pathname}${search}${hash}`
 }
 
-/** The address, and it without the punctuation behind it. */
+/** The address with and without its trailing punctuation. */
 const endings = (address: string): ReadonlyArray<string> => {
   const all = [address]
   while (all.length <= TRIMMED_MAX && PUNCTUATION.test(all.at(-1)!)) all.push(all.at(-1)!.slice(0, -1))
@@ -44,7 +44,7 @@ const before = (text: string, end: RegExp): string | undefined => {
   return at < 0 ? undefined : text.slice(0, at)
 }
 
-/** Every address in a text, in each of the ways in which it may be meant to end. */
+/** Every address in a text, in each way in which it may end. */
 export const addressesIn = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(ADDRESS)].flatMap(([found]) => {
     const cuts = [before(found, UNSPACED), before(found, ENCLOSED)]
@@ -52,7 +52,7 @@ export const addressesIn = (text: string): ReadonlyArray<string> =>
   })
 
 /**
- * A word without its forbidden addresses. Removing one may form another from what surrounds it, so the result is
+ * A word without its forbidden addresses. Removing one may form another from the surrounding text, so the result is
  * examined again, and a word that never settles is dropped.
  */
 export const withoutAddresses = (word: string, isAllowed: (address: string) => boolean): string => {
@@ -64,7 +64,7 @@ export const withoutAddresses = (word: string, isAllowed: (address: string) => b
   }
   return ""
 }
-/** An address that stays is followed by a space or punctuation. */
+/** One pass. A space or punctuation must follow an allowed address. */
 const onePass = (word: string, isAllowed: (address: string) => boolean): string => {
   let out = "",
     at = 0
@@ -81,7 +81,7 @@ const onePass = (word: string, isAllowed: (address: string) => boolean): string 
     const end = head ?? address
     at = found.index + (kept ?? endings(end).at(-1)!).length
     if (kept !== undefined) out += BEHIND.test(word.slice(at)) ? kept : `${kept} `
-    // Letters that were the tail of what is left out may look like one again.
+    // The tail of a removed address may form another one.
     if (kept === undefined && at === found.index) at += end.length
   }
 }

@@ -1,4 +1,4 @@
-/** The part of a long text that is about a question, for a model's prompt. Pure. */
+/** Selects the part of a long text that relates to a question, for a model's prompt. Pure. */
 import { sentencesOf } from "../extractive/extract.ts"
 import type { Terms } from "../extractive/terms.ts"
 import { isInstruction } from "../extractive/hostile.ts"
@@ -6,8 +6,8 @@ import { isInstruction } from "../extractive/hostile.ts"
 const GAP = " … "
 
 /**
- * At most this many characters: the first sentence, and those most relevant to the question, in their order; sentences
- * that instruct a model are left out. O(text).
+ * At most this many characters: the first sentence and those most relevant to the question, in their original order,
+ * without sentences that instruct a model. O(text).
  */
 export const excerptOf = (
   text: string,

@@ -1,8 +1,8 @@
 /**
- * What an answer may link to: addresses from its sources, and nothing else. A manipulated model writes what it knows
- * into an address, and a renderer fetches an image without a click. Three steps over a text while it is written: its
- * entities (`unescaped.ts`), its markup (`markup.ts`), then the rest word by word (`addresses.ts`). Pure apart from the
- * state of one answer.
+ * Restricts the links in an answer to addresses from its sources. A manipulated model writes what it knows into an
+ * address, and a renderer fetches an image without a click. The text passes three steps while it is written: its
+ * entities (`unescaped.ts`), its markup (`markup.ts`), then the rest word by word (`addresses.ts`). Pure apart from
+ * the state of one answer.
  */
 import { addressesIn, placeOf, withoutAddresses } from "./addresses.ts"
 import { Markup } from "./markup.ts"
@@ -12,13 +12,13 @@ import { Unescaped } from "./unescaped.ts"
 export const allowedAddresses = (texts: ReadonlyArray<string>): ReadonlySet<string> =>
   new Set(texts.flatMap(addressesIn).filter((address) => placeOf(address) !== undefined))
 
-/** Longer words are no words; an address in one is none that is allowed. */
+/** Longer texts are not words; an address in one is never allowed. */
 const WORD_MAX = 4_000
 /** Ends a word that cannot be an address so far, in scripts that have no spaces. */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\u3001-\u3003\uff01-\uff5e]/u
 const ADDRESS_SIGN = /[:/.@]/
 
-/** One per answer. The result is the same however the text was split into deltas. */
+/** One per answer. The result does not depend on how the text was split into deltas. */
 export class LinkFilter {
   readonly #places: ReadonlySet<string>
   readonly #unescaped = new Unescaped()
@@ -36,11 +36,11 @@ export class LinkFilter {
     })
   }
 
-  /** The certain part of the answer: a word that might become an address is held back. */
+  /** Returns the text that is certain: a word that might become an address is held back. */
   push(delta: string): string {
     return this.#read(delta, false)
   }
-  /** The rest, at the end. */
+  /** Returns the rest, at the end. */
   end(): string {
     return this.#read("", true) + this.#wordEnd()
   }
@@ -56,7 +56,7 @@ export class LinkFilter {
       if (!isKept) out += this.#words(text)
       else {
         const before = this.#wordEnd()
-        // Renderers take adjacent characters as part of an address.
+        // A renderer may include adjacent characters in an address, so a space is inserted.
         out += before + (ADDRESS_SIGN.test(before) && !/[\s(]$/.test(before) ? " " : "") + text
       }
     }

@@ -1,19 +1,19 @@
 /**
- * Markdown and HTML in an answer while it is written: links, images, reference definitions, autolinks and tags,
- * wherever a delta splits them. A link to a forbidden place becomes its words; tags and comments are removed. The state
- * is the text that may still become one of these, at most `HELD_MAX` characters, and the last character given out.
+ * Parses Markdown and HTML in an answer while it is written: links, images, reference definitions, autolinks and tags,
+ * wherever a delta splits them. A link to a forbidden address becomes its words; tags and comments are removed. The
+ * state is the text that may still become one of these, at most `HELD_MAX` characters, and the last character returned.
  */
 interface Piece {
   readonly text: string
-  /** A link that stays, to be left as it is. */ readonly isKept: boolean
+  /** A link that is allowed and stays unchanged. */ readonly isKept: boolean
 }
 interface Step {
-  /** Characters of the held text. */ readonly taken: number
+  /** Number of characters taken from the held text. */ readonly taken: number
   readonly piece?: Piece
 }
 interface Parts {
   readonly isAllowed: (address: string) => boolean
-  /** For a complete text. */ readonly wordsOf: (markdown: string) => string
+  /** The words of a complete Markdown text. */ readonly wordsOf: (markdown: string) => string
 }
 
 const HELD_MAX = 1_000
@@ -51,13 +51,13 @@ export class Markup {
   readonly #parts: Parts
   #held = ""
   #last = ""
-  /** The part of the line that was given out; a longer one may be anything. */ #line = ""
+  /** The part of the line returned so far; a longer line may be anything. */ #line = ""
 
   constructor(parts: Parts) {
     this.#parts = parts
   }
 
-  /** Everything that is certain; with `isEnd`, everything. */
+  /** Returns everything that is certain; with `isEnd`, everything. */
   read(delta: string, isEnd: boolean): ReadonlyArray<Piece> {
     this.#held += delta
     const pieces: Piece[] = []
@@ -91,13 +91,13 @@ export class Markup {
   get #isLineStart(): boolean {
     return LINE_START.test(this.#line.replace(ADDRESS_LIKE, ""))
   }
-  /** Whether a bracket that opened first on the line may close here. */
+  /** Whether the first bracket opened on the line may close here. */
   get #isLabel(): boolean {
     const [before = "", inside] = this.#line.split("[", 2)
     return inside !== undefined && LINE_START.test(before.replace(ADDRESS_LIKE, ""))
   }
 
-  /** undefined if the construct is incomplete. */
+  /** Undefined if the construct is incomplete. */
   #step(text: string, isEnd: boolean): Step | undefined {
     switch (text[0]) {
       case "<":
@@ -114,7 +114,7 @@ export class Markup {
     }
   }
 
-  /** A space, if nothing separates the text before the removed part from the text after it. */
+  /** A space, if nothing else separates the text before the removed part from the text after it. */
   #gap(): Piece {
     return plain(this.#last === "" || SPACED.test(this.#last) ? "" : " ")
   }
@@ -148,7 +148,7 @@ export class Markup {
     if (this.#parts.isAllowed(address))
       return { taken, piece: { text: `${image}[${words}](${address})`, isKept: true } }
     if (words === "") return { taken, piece: this.#gap() }
-    // A trailing symbol could turn what follows into markup.
+    // A trailing symbol could turn the following text into markup.
     return { taken, piece: { text: /[\p{L}\p{N}]$/u.test(words) ? words : `${words} `, isKept: words.includes("](") } }
   }
 
@@ -168,7 +168,7 @@ export class Markup {
     return { taken: colon + 1 + found[0].length, piece: { text: `[${label}]: ${address}`, isKept: true } }
   }
 
-  /** `](…)` without a beginning that we see: a renderer may see one. */
+  /** `](…)` without a visible opening bracket: a renderer may find one. */
   #orphan(text: string, isEnd: boolean): Step | undefined {
     if (text.length === 1 && !isEnd) return undefined
     if (text[1] === ":" && this.#isLabel) return { taken: 1, piece: plain("] ") }

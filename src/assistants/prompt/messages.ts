@@ -1,4 +1,4 @@
-/** What a model is sent: the rules, the sources between fences, the earlier conversation, the question. Pure. */
+/** The messages to a model: the rules, the sources between fences, the earlier conversation, and the question. Pure. */
 import type { GeneratorMessage } from "../../ports/generator/generator.ts"
 import type { Turn } from "../answering/question.ts"
 import { fenced, fenceRules, type Source } from "./fence.ts"
@@ -14,14 +14,14 @@ interface Prompt {
   readonly mark: string
 }
 
-/** Bytes of UTF-8 in all; instructions and history have a share, sources get the rest. */
+/** Total bytes of UTF-8: instructions and history have a limited share, and sources get the rest. */
 const PROMPT_BYTES_MAX = 24_000
 const INSTRUCTIONS_BYTES_MAX = 2_000
 const HISTORY_BYTES_MAX = 6_000
 const TURN_BYTES_MAX = 2_000
 
 const bytesOf = (text: string): number => Buffer.byteLength(text)
-/** At most this many bytes, of whole characters. */
+/** Cuts a text to at most this many bytes, at a character boundary. */
 const cutTo = (text: string, bytesMax: number): string => {
   if (bytesOf(text) <= bytesMax) return text
   const cut = Buffer.from(text).subarray(0, bytesMax).toString("utf8")
@@ -38,7 +38,7 @@ const rules = (mark: string, language: string, mustCite: boolean): string =>
     fenceRules(mark)
   ].join("\n")
 
-/** The newest that fit, oldest first. Retrieved text is never among them. */
+/** The newest turns that fit, oldest first. Retrieved text is never among them. */
 const remembered = (history: ReadonlyArray<Turn>): ReadonlyArray<GeneratorMessage> => {
   const kept: Array<GeneratorMessage> = []
   let left = HISTORY_BYTES_MAX

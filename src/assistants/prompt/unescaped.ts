@@ -1,12 +1,12 @@
 /**
- * A text while it is written, as renderers of HTML and Markdown read it before anything else: entities become their
- * characters where these form markup or addresses, and invisible characters are removed. The state is the beginning of
- * a possible entity.
+ * Decodes a text while it is written, as HTML and Markdown renderers do first: entities become their characters if
+ * these form markup or addresses, and invisible characters are removed. The state is the beginning of a possible
+ * entity.
  */
 const SIGN = /[&\u00ad\u200b\u2060\ufeff\udb40]/g
 const OPEN = /^&[#\w]{0,32}$/
 const ENTITY = /^&(?:#(\d{1,7})(?!\d)|#x([\da-f]{1,6})(?![\da-f])|([a-z]{2,31})(?=;));?/i
-/** Only entities that form markup and addresses; the others stay as they are. */
+/** Only entities that form markup and addresses; the others stay unchanged. */
 const NAMED: ReadonlyMap<string, string> = new Map(
   Object.entries({
     amp: "&",
@@ -32,14 +32,14 @@ const NAMED: ReadonlyMap<string, string> = new Map(
 )
 
 interface Read {
-  /** Characters of the text. */ readonly taken: number
-  /** What to read in its place, or the text itself. */ readonly again?: string
+  /** Number of characters taken from the text. */ readonly taken: number
+  /** Decoded text, which is read again in its place. */ readonly again?: string
   readonly text?: string
 }
-/** undefined if the entity is incomplete. */
+/** Undefined if the entity is incomplete. */
 const readSign = (text: string, isEnd: boolean): Read | undefined => {
   if (text[0] === "\udb40") {
-    // Half of an invisible twin of ASCII.
+    // The first half of the surrogate pair of an invisible twin of ASCII.
     if (text.length === 1 && !isEnd) return undefined
     return { taken: text.length === 1 ? 1 : 2 }
   }
@@ -51,12 +51,12 @@ const readSign = (text: string, isEnd: boolean): Read | undefined => {
   const again = name === undefined ? ascii : NAMED.get(name.toLowerCase())
   return again === undefined ? { taken: 1, text: "&" } : { taken: whole.length, again }
 }
-/** As long as the longest entity. */
+/** The length of the longest entity. */
 const LOOKED_AT = 64
 
 export class Unescaped {
   #held = ""
-  /** Everything that is certain; with `isEnd`, everything. */
+  /** Returns everything that is certain; with `isEnd`, everything. */
   read(delta: string, isEnd: boolean): string {
     let left = this.#held + delta
     let out = ""

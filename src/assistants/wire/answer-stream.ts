@@ -4,7 +4,7 @@ import { Effect } from "effect"
 
 /** Promised to callers. */
 const PING_MS = 15_000
-/** A reader that reads nothing for this long is gone. */
+/** A reader that reads nothing for this long is considered disconnected. */
 const UNREAD_MS = 30_000
 const HELD_BYTES = 65_536
 
@@ -13,7 +13,7 @@ export class AnswerStream extends Readable {
   readonly #pinging: ReturnType<typeof setInterval>
   #drained: (() => void) | undefined
 
-  /** `onLeft` is called when the reader is gone. */
+  /** `onLeft` is called when the reader disconnects. */
   constructor(onLeft: () => void) {
     super({ highWaterMark: HELD_BYTES })
     this.#onLeft = onLeft
@@ -23,7 +23,7 @@ export class AnswerStream extends Readable {
     this.#pinging.unref()
   }
 
-  /** Settles when there is room for more, at once if the reader is gone. */
+  /** Resolves when there is room for more, or immediately if the reader has disconnected. */
   write(text: string): Effect.Effect<void> {
     return Effect.promise(async () => {
       if (text === "" || this.destroyed || this.readableEnded || this.push(text)) return

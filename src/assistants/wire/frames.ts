@@ -1,6 +1,6 @@
 /**
- * An answer as server-sent events, in three ways: this program's own, chunks of the OpenAI API, and the UI messages of
- * the AI SDK (`docs/assistants.md`). Pure.
+ * An answer as server-sent events, in three formats: this program's own, chunks of the OpenAI API, and the UI
+ * messages of the AI SDK (`docs/assistants.md`). Pure.
  */
 import { stringifyJson } from "@dowser/engine-sdk/documents"
 import type { Source } from "../answering/answer.ts"
@@ -14,7 +14,7 @@ export interface Frames {
   readonly sources: (sources: ReadonlyArray<Source>, model: string) => string
   readonly delta: (text: string) => string
   readonly done: (answer: Whole) => string
-  /** `body`: as another operation would answer it (shape B). */ readonly error: (
+  /** `body` is the error body that another operation would return (shape B). */ readonly error: (
     body: Readonly<Record<string, unknown>>
   ) => string
 }
@@ -79,7 +79,7 @@ const openai = ({ created_at, id }: TurnHead, includesUsage: boolean): Frames =>
 const textIn = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value.slice(0, 200) : undefined
 const ADDRESS = /^https?:\/\/\S{1,2000}$/
-/** A source as a message part: by its address if its document has one. */
+/** A source as a message part, with its document's address if there is one. */
 const sourcePart = ({ collection, document, snippet }: Source, place: number) => {
   const sourceId = `${collection}/${String(document.id ?? place)}`
   const title = textIn(document.title) ?? textIn(document.name) ?? textIn(snippet) ?? sourceId

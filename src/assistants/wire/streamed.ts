@@ -1,4 +1,4 @@
-/** An answer as a stream: refused like any other request until its first frame is ready, and by a frame afterwards. */
+/** An answer as a stream: refusals are normal error responses until the first frame is ready, then frames. */
 import { Cause, Deferred, Effect, Result } from "effect"
 import { InternalError } from "../../http/errors.ts"
 import type { DeclaredError } from "../../http/declared.ts"

@@ -11,8 +11,8 @@ import { bodyOf, type Handling, type In } from "./handling.ts"
 type OfAlias = In<{ readonly aliasName: string }>
 
 /**
- * An alias under a name that a key reaches would open what the key does not reach; an alias that leads elsewhere is not
- * the key's to move.
+ * A new alias with an allowed name could open a collection that the key may not access, and a key must not move an
+ * alias whose target it may not access.
  */
 const isAliasAllowed = (context: engine.OperationContext, caller: Caller, name: string, target?: unknown): boolean => {
   if (reachesEverything(caller)) return true

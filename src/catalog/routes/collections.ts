@@ -15,7 +15,7 @@ export const collectionRoutes = Effect.fnUntraced(function* ({ contextOf, own, p
   const owned = yield* makeOwnedConfiguration
   const told = yield* makeToldChange
   const audited = auditedCollection(yield* makeAuditRecorder, contextOf)
-  /** The source of a clone: its schema becomes another collection's, with its references. */
+  /** For the source of a clone: its schema, including references, becomes another collection's. */
   const cloning = (input: AnyInput) =>
     input.search.src_name === undefined ? Effect.void : writable(own(input), input.caller, input.search.src_name)
   return [

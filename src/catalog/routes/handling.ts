@@ -12,10 +12,10 @@ import { restrictionsOf } from "../../identity/restrictions.ts"
 
 export type AnyInput = Input<unknown, unknown>
 export type In<P> = Input<unknown, unknown, P>
-/** Of operations on one collection. */
+/** Input of operations on one collection. */
 export type InCollection = In<{ readonly collectionName: string }>
 
-/** Only an escape can write what Postgres does not store: NUL, or half a surrogate pair. */
+/** Only an escape can express what Postgres does not store: NUL, or half a surrogate pair. */
 const mayBeUnstorable = (text: string): boolean => /\\u(?:0000|d[89a-f])/i.test(text)
 const storable = <A>(value: A, parsed: unknown): Effect.Effect<A, InputInvalid> => {
   const path = unstorablePath(parsed)
@@ -23,7 +23,7 @@ const storable = <A>(value: A, parsed: unknown): Effect.Effect<A, InputInvalid> 
     ? Effect.succeed(value)
     : Effect.fail(inputInvalid(path === "" ? "body" : path, "No NUL character and no half surrogate pair"))
 }
-/** A body is parsed once, here; if it does not parse, the operation refuses it in the engine's words. */
+/** A body is parsed once, here; if it does not parse, the operation refuses it with the engine's message. */
 export const bodyOf = (input: AnyInput): Effect.Effect<engine.ParsedBody, InputInvalid | SessionRequired | Throttled> =>
   Effect.flatMap(input.bytes, (bytes) => {
     const text = textOf(bytes)
@@ -31,7 +31,7 @@ export const bodyOf = (input: AnyInput): Effect.Effect<engine.ParsedBody, InputI
     const body = new engine.ParsedBody(result)
     return result.ok && mayBeUnstorable(text) ? storable(body, result.value) : Effect.succeed(body)
   })
-/** Documents, which the writer parses, and the lines of a dictionary. */
+/** Text bodies: documents, which the writer parses, and the lines of a dictionary. */
 const textIn = (input: AnyInput): Effect.Effect<string, InputInvalid | SessionRequired | Throttled> =>
   Effect.flatMap(input.bytes, (bytes) => {
     const text = textOf(bytes)
@@ -48,7 +48,7 @@ const textIn = (input: AnyInput): Effect.Effect<string, InputInvalid | SessionRe
     )
   })
 
-/** undefined where the key reaches every collection. */
+/** Undefined if the key may access every collection. */
 export const reachedBy = (context: engine.OperationContext, caller: AnyInput["caller"]) =>
   reachesEverything(caller) ? undefined : (name: string) => reachesOwnName(context, caller, name)
 
@@ -65,7 +65,7 @@ export const makeHandling = Effect.gen(function* () {
       Effect.flatMap(CurrentOrigin, (origin) =>
         answering(() => run(contextOf(input.caller.organizationId, origin), input))
       )
-  /** Operations that take a body, read as `read` does. */
+  /** Operations with a body, which `read` reads. */
   const taking =
     <B>(read: (input: AnyInput) => Effect.Effect<B, InputInvalid | SessionRequired | Throttled>) =>
     <P>(run: (context: engine.OperationContext, input: In<P>, body: B) => Awaitable<engine.OperationResult>) =>
@@ -77,7 +77,7 @@ export const makeHandling = Effect.gen(function* () {
       )
   const withBody = taking(bodyOf)
   const withText = taking(textIn)
-  /** The same, after the collection was found: a missing one answers before a bad body. */
+  /** The same, after the collection was found: a missing collection is reported before an invalid body. */
   const inCollection =
     <P extends { readonly collectionName: string }>(
       run: (context: engine.OperationContext, input: In<P>, text: string) => Awaitable<engine.OperationResult>
@@ -90,8 +90,7 @@ export const makeHandling = Effect.gen(function* () {
       )
 
   /**
-   * An operation whose filter or selection may name other collections; it is refused if the key does not reach one of
-   * them.
+   * An operation whose filter or selection may name other collections; refused if the key may not access one of them.
    */
   const within = <A, E>(
     input: AnyInput,

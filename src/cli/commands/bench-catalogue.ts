@@ -1,4 +1,4 @@
-/** Benches of catalogues coming in, of meaning, and of answers. */
+/** Benches of catalogue imports, of search by meaning, and of answers. */
 import { Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import {

@@ -1,4 +1,4 @@
-/** Benches of the engine and of what surrounds a search. */
+/** Benches of the engine and of the layers around a search. */
 import { Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import {

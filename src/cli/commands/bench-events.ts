@@ -1,4 +1,4 @@
-/** Benches of events, figures and what is learned from them. */
+/** Benches of events, figures, and what is learned from them. */
 import { Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import {

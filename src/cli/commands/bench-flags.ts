@@ -1,4 +1,4 @@
-/** Flags that several benches share, and how they become options. */
+/** Flags that several benches share, and their conversion to options. */
 import { Option } from "effect"
 import { Flag } from "effect/cli"
 

@@ -1,4 +1,4 @@
-/** Flags that several commands share, and how they become options. */
+/** Flags that several commands share, and their conversion to options. */
 import { Config, Option } from "effect"
 import { Flag } from "effect/cli"
 import { fileURLToPath } from "node:url"
@@ -33,7 +33,7 @@ export const weights = Flag.String("weights").pipe(
   Flag.withDefault("")
 )
 
-/** The first two are required only in distributed mode, which reports their absence. */
+/** The first two are required only in distributed mode, which reports missing ones. */
 export const meeting = {
   brokers: Flag.String("kafka-brokers").pipe(
     Flag.withDescription("Kafka brokers, host:port, separated by commas"),

@@ -1,4 +1,4 @@
-/** Commands about this machine: its checks, the program's state, and the brokers, search nodes and models on it. */
+/** Commands about this machine: checks, the program's state, and the brokers, search nodes and models on it. */
 import { dataDir, dataDirDefault, json, modelsDir, target, targetOf } from "./flags.ts"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"

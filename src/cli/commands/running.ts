@@ -1,4 +1,4 @@
-/** Commands that run the program: the whole of it, or stream processors alone. */
+/** Commands that run the program: all of it, or only stream processors. */
 import { dataDir, json, modelsDir, weights, meeting, meetingOf, admin } from "./flags.ts"
 import { Config, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"

@@ -1,6 +1,6 @@
 /**
- * Reads changes into memory, one reading at a time, and wakes those who wait for a reading that began after they came.
- * A failed reading is retried until it succeeds.
+ * Reads changes into memory, one read at a time, and resumes waiters once a read that began after their arrival is
+ * complete. A failed read is retried until it succeeds.
  */
 import { Cause, Deferred, Effect, Queue, Semaphore } from "effect"
 import type { ConfigurationKind } from "../change.ts"
@@ -8,7 +8,7 @@ import type { makeLeasesRepository } from "../leases-repository.ts"
 import type { Load, makeRooms } from "../rooms.ts"
 import type { OwnStatements } from "./own-statements.ts"
 
-/** Between attempts to read, doubling. */
+/** Pause between attempts to read, doubling. */
 const AGAIN_MS = 50
 const AGAIN_MAX_MS = 400
 
@@ -28,7 +28,7 @@ export class ChangeReader {
   readonly #parts: ReaderParts
   readonly #wanted: Queue.Queue<void>
   readonly #reading: Semaphore.Semaphore
-  /** Requests and writes that wait for a reading; each leaves after its time. */
+  /** Requests and writes that wait for a read; each gives up after its time limit. */
   readonly #waiting = new Set<ReadWaiter>()
   #applied: number
   #readAt: number
@@ -51,7 +51,7 @@ export class ChangeReader {
   get readAt(): number {
     return this.#readAt
   }
-  /** Since when something is unread. */
+  /** Since when a change has been unread. */
   get behindSince(): number | undefined {
     return this.#behindSince
   }
@@ -59,17 +59,17 @@ export class ChangeReader {
   want(): void {
     Queue.offerUnsafe(this.#wanted, undefined)
   }
-  /** Something changed at that moment, or earlier. */
+  /** Records that something changed at that moment, or earlier. */
   fellBehind(at: number): void {
     this.#behindSince ??= at
     this.want()
   }
 
-  /** A room reads its rows, and again whenever they change. */
+  /** Registers how a room reads its rows, now and whenever they change. */
   readonly keep = (kind: ConfigurationKind, load: Load): Effect.Effect<void> =>
     this.#reading.withPermits(1)(Effect.orDie(this.#parts.rooms.keep(kind, load)))
 
-  /** Settles once a reading that began after the call is done. */
+  /** Resolves once a read that began after the call is complete. */
   readonly freshly: Effect.Effect<void> = Effect.suspend(() => {
     const one: ReadWaiter = { arrivedAt: this.#parts.now(), done: Deferred.makeUnsafe() }
     this.#waiting.add(one)
@@ -82,7 +82,7 @@ export class ChangeReader {
     )
   })
 
-  /** Reads whenever that is wanted. */
+  /** Reads whenever requested. */
   readonly loop: Effect.Effect<never> = Effect.suspend(() =>
     Effect.forever(
       Effect.andThen(
@@ -118,7 +118,7 @@ export class ChangeReader {
     if (isNews) yield* onNews(version)
   })
 
-  /** Waiters that came before a reading began are served by it. */
+  /** A read serves the waiters that arrived before it began. */
   #settle(startedAt: number): void {
     for (const one of this.#waiting) {
       if (one.arrivedAt > startedAt) continue

@@ -1,4 +1,4 @@
-/** Notifications of Postgres: something changed, or another process has every change up to a version. */
+/** Notifications from Postgres: something changed, or another process has every change up to a version. */
 import type { PgClient } from "@effect/sql-pg"
 import { Cause, Effect, Queue } from "effect"
 import { channel } from "../leases-repository.ts"
@@ -6,7 +6,7 @@ import { channel } from "../leases-repository.ts"
 const LISTEN_AGAIN_MS = 200
 
 interface Listener {
-  /** Listening began: earlier notifications are unknown. */ readonly onListening: () => void
+  /** Listening began, and earlier notifications may have been missed. */ readonly onListening: () => void
   readonly onChange: () => void
   /** Infinity for a process that left. */ readonly onConfirmed: (process: string, version: number) => void
 }
@@ -17,7 +17,7 @@ const hear = ({ onChange, onConfirmed }: Listener, payload: string): void => {
   onConfirmed(process, version === "gone" ? Infinity : Number(version))
 }
 
-/** Listens for ever; a lost connection is logged once and made again. */
+/** Listens forever; a lost connection is logged once and re-established. */
 export const listening = (own: PgClient.PgClient, listener: Listener): Effect.Effect<never> => {
   let isDeaf = false
   const deaf = (cause: Cause.Cause<unknown>) =>

@@ -1,10 +1,10 @@
-/** The leases of the other processes, as they were last seen and heard of: whom a write has to wait for. */
+/** The leases of the other processes, as last read and notified: a write has to wait for these processes. */
 import { Deferred, Effect } from "effect"
 import { ended, type LeaseRow, type Observed, observe, unconfirmed } from "../leases.ts"
 import type { makeLeasesRepository } from "../leases-repository.ts"
 import type { OwnStatements } from "./own-statements.ts"
 
-/** How often rows are re-read while confirmations are awaited: for notifications lost with a connection. */
+/** How often rows are read again while waiting for confirmations, in case notifications were lost with a connection. */
 const LOOK_AGAIN_MS = 100
 
 interface OthersParts {
@@ -18,22 +18,22 @@ interface OthersParts {
 export class OtherLeases {
   readonly #parts: OthersParts
   #observed: ReadonlyMap<string, Observed> = new Map()
-  /** Newest versions that other processes announced, at most one per lease. */
+  /** Newest versions announced by other processes, at most one per lease. */
   readonly #heard = new Map<string, number>()
-  /** Completed when one of them announces something. */
+  /** Completed when a process announces something. */
   #told = Deferred.makeUnsafe<void>()
 
   constructor(parts: OthersParts) {
     this.#parts = parts
   }
 
-  /** All leases, read with a renewal. */
+  /** Takes all leases, which a renewal returns. */
   see(leases: ReadonlyArray<LeaseRow>): void {
     this.#observed = observe(this.#observed, leases, this.#parts.now())
     for (const process of this.#heard.keys()) if (!this.#observed.has(process)) this.#heard.delete(process)
   }
 
-  /** A process has every change up to a version; Infinity for one that left. */
+  /** Records that a process has every change up to a version; Infinity for one that left. */
   hear(process: string, version: number): void {
     if (this.#parts.isOwn(process)) return
     this.#heard.set(process, Math.max(this.#heard.get(process) ?? 0, version))
@@ -42,7 +42,7 @@ export class OtherLeases {
     Deferred.doneUnsafe(before, Effect.void)
   }
 
-  /** Ends the leases of processes that fell silent. */
+  /** Ends the leases of processes that stopped renewing. */
   readonly endSilent = Effect.suspend(() => {
     const { isOwn, lease_ms, now, repository, statements } = this.#parts
     return Effect.forEach(
@@ -52,13 +52,13 @@ export class OtherLeases {
     )
   })
 
-  /** Settles when every lease has the version or has ended. */
+  /** Resolves when every lease has the version or has ended. */
   readonly confirmed = Effect.fnUntraced({ self: this }, function* (version: number) {
     const { isOwn, lease_ms, now } = this.#parts
-    // Kept here: a renewal that was sent earlier may answer later, with leases of before the commit.
+    // Kept in a local variable: an earlier renewal may return later, with leases from before the commit.
     let after = yield* this.#look()
     for (;;) {
-      // Taken before looking, so that announcements meanwhile are not missed.
+      // Taken before checking, so that announcements in the meantime are not missed.
       const next = this.#told
       const missing = unconfirmed(after, this.#heard, version).filter(({ process }) => !isOwn(process))
       if (missing.length === 0) return

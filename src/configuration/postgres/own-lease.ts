@@ -1,6 +1,6 @@
 /**
- * The lease of this process: while it holds, every write waits for this process, so memory may answer. Renewed three
- * times in its length; a lost lease is taken again under another name.
+ * The lease of this process: while it is valid, every write waits for this process, so memory may be used. Renewed
+ * three times per duration; a lost lease is taken again under another name.
  */
 import { Cause, Effect } from "effect"
 import { leaseEnd, mayRenew } from "../leases.ts"
@@ -9,7 +9,7 @@ import type { ChangeReader } from "./change-reader.ts"
 import type { OtherLeases } from "./other-leases.ts"
 import type { OwnStatements } from "./own-statements.ts"
 
-/** Per lease: two renewals may fail. */
+/** Renewals per lease duration, so that two may fail. */
 const RENEWALS = 3
 
 interface LeaseParts {
@@ -32,11 +32,11 @@ export class OwnLease {
     this.#parts = parts
   }
 
-  /** The name it is held under. */
+  /** The name of the current lease. */
   get holding(): string | undefined {
     return this.#holding
   }
-  /** Until when memory may answer, in milliseconds of the monotonic clock. */
+  /** Until when memory may be used, in milliseconds of the monotonic clock. */
   get validUntil(): number {
     return this.#validUntil
   }
@@ -46,7 +46,7 @@ export class OwnLease {
     this.#validUntil = -Infinity
   }
 
-  /** Renews for ever. Failures were logged where they happened; the next renewal tries again. */
+  /** Renews forever. Failures were already logged; the next renewal tries again. */
   readonly loop: Effect.Effect<never> = Effect.suspend(() =>
     Effect.forever(
       Effect.andThen(
@@ -69,7 +69,7 @@ export class OwnLease {
     const sentAt = now()
     yield* statements.run(repository.join(process, reader.applied))
     this.#holding = process
-    // Writes that were answered before the row was there did not wait for it.
+    // Writes acknowledged before the row existed did not wait for it.
     yield* reader.freshly
     this.#validUntil = leaseEnd(sentAt, lease_ms)
   })

@@ -1,29 +1,29 @@
-/** Our own statements, which also show whether Postgres is reachable. */
+/** This module's own statements, which also show whether Postgres is reachable. */
 import { Cause, Effect } from "effect"
 import type { SqlError } from "effect/sql"
 
-/** They are point reads; one that takes longer is on a dead connection that has not noticed. */
+/** The statements are point reads; one that takes longer is on a dead connection. */
 const STATEMENT_MAX_MS = 3_000
 
 export class OwnStatements {
   readonly #now: () => number
   #answeredAt: number
-  /** First and newest failure of Postgres since it answered. */
+  /** First and latest failure of Postgres since its last response. */
   #awaySince: number | undefined
   #failedAt = -Infinity
 
-  /** `now`: milliseconds of the monotonic clock. */
+  /** `now` returns milliseconds of the monotonic clock. */
   constructor(now: () => number) {
     this.#now = now
     this.#answeredAt = now()
   }
 
-  /** Whether Postgres answered anything since then. */
+  /** Whether Postgres has responded to anything since then. */
   hasAnsweredSince(at: number): boolean {
     return this.#answeredAt >= at
   }
 
-  /** Whether failures lasted for so long; a single one that a frozen process remembers does not count. */
+  /** Whether failures lasted for so long; a single one from before this process froze does not count. */
   hasFailedFor(ms: number): boolean {
     return this.#awaySince !== undefined && this.#failedAt - this.#awaySince >= ms
   }

@@ -1,11 +1,11 @@
 /**
- * Makes documents of pushes, in every process that has an engine. Three loops as long as the process has its claims:
+ * Turns pushes into documents, in every process that has an engine. Three loops run while the process holds its claims:
  *
- *   claims    renewed, and partitions taken that nobody has
- *   reading   the log ahead of the engine, into the lines of collections (`lines.ts`), as far as they have room
- *   workers   take the line whose turn it is, apply its first batches (`apply-batch.ts`), let it line up again
+ *   claims    renews claims, and takes unclaimed partitions
+ *   reading   reads the log ahead of the engine into the queues of collections (`lines.ts`), as far as there is room
+ *   workers   take the next queue, apply its first batches (`apply-batch.ts`), and queue it again
  *
- * A life ends where a claim is lost or something unexpected happens; the next one begins at the stored offsets, below
+ * A life ends when a claim is lost or an unexpected error occurs; the next one begins at the stored offsets, below
  * which everything is applied.
  */
 import { ConsumedElsewhere, consumedKey } from "@dowser/log/consumed"
@@ -25,15 +25,15 @@ import { makeClaims } from "./claims.ts"
 import { type Entry, type Line, Lines } from "./lines.ts"
 
 const RENEW_MS = 2_000
-/** A claim lasts ten seconds: one that could not be renewed for that long may soon belong to another process. */
+/** A claim lasts ten seconds. If it has not been renewed for this long, another process may soon own it. */
 const CLAIM_TRUSTED_MS = 7_000
-/** Records of other processes are found that soon. */
+/** How often records of other processes are looked for. */
 const LOOK_EVERY_MS = 500
 const READ_RECORDS_MAX = 1_000
 const READ_BYTES_MAX = 4_000_000
-/** Collections that are written at the same time. */
+/** Collections that are written concurrently. */
 const WORKERS = 4
-/** After a database or a log that does not answer. */
+/** Pause after a database or a log does not respond. */
 const AGAIN_MS = 1_000
 /** While no other collection waits, batches of one collection are written and recorded concurrently. */
 const TURN_MS = 1_000
@@ -41,7 +41,7 @@ const TURN_MS = 1_000
 interface Parts {
   readonly apply: Effect.Success<typeof makeApplyBatch>
   readonly claims: Effect.Success<typeof makeClaims>
-  /** Reported to the log's retention. */ readonly consumed: Map<string, number>
+  /** Offsets reported to the log's retention. */ readonly consumed: Map<string, number>
   readonly log: EventLog["Service"]
   readonly process: string
   readonly partitions: number
@@ -56,11 +56,11 @@ const parsed = (value: Uint8Array): PushRecord | string => {
   }
 }
 
-/** One life. */
+/** One life, from claims to their loss. */
 class Applier {
   readonly #parts: Parts
   readonly #lines: Lines
-  /** For each of our partitions: where reading continues. */ readonly #positions = new Map<number, number>()
+  /** By partition of this process: where reading continues. */ readonly #positions = new Map<number, number>()
   readonly #work: Latch.Latch
   readonly #look: Latch.Latch
   #renewedAt = performance.now()
@@ -84,7 +84,7 @@ class Applier {
           return yield* new ClaimLost({ message: `Partition ${held} was taken by another process.` })
       const taken = yield* claims.take(process, partitions, isAlone && isFirst)
       this.#renewedAt = began
-      // Claims of an earlier life of this process still belong to it.
+      // Claims of an earlier life still belong to this process.
       for (const { next_offset, partition } of [...ours, ...taken])
         if (!this.#positions.has(partition)) this.#positions.set(partition, next_offset)
       if (taken.length > 0) yield* this.#look.open
@@ -131,7 +131,7 @@ class Applier {
     }
     this.#positions.set(partition, nextOffset)
     if (records.length > 0) yield* this.#work.open
-    // Nothing else may arrive that would move the offset past them.
+    // No other record may arrive that would move the offset past them.
     if (unread > 0) yield* claims.move(process, [[partition, this.#lines.lowest(partition, []) ?? nextOffset]])
     return records.length
   })
@@ -160,7 +160,7 @@ class Applier {
       else yield* this.#turn(line)
     }
   })
-  /** Its first batch, and those behind it as long as nobody else waits. */
+  /** Applies the queue's first batch, and further ones while no other queue waits. */
   readonly #turn = Effect.fnUntraced({ self: this }, function* (line: Line) {
     const began = performance.now()
     const after_ms = yield* counted("pushes applying")(this.#batches(line)).pipe(
@@ -182,7 +182,7 @@ class Applier {
     if (this.#lines.size > 0) yield* this.#work.open
     yield* Effect.yieldNow
   })
-  /** Writes one while the one before it is recorded. Milliseconds after which the first of its line is tried again. */
+  /** Writes a batch while the previous one is recorded. Returns the milliseconds until the first batch is retried. */
   readonly #batches = Effect.fnUntraced({ self: this }, function* (line: Line) {
     let recording: { readonly known: KnownDocuments; readonly done: Fiber.Fiber<void, RecordFailure> } | undefined
     let ahead: ReadonlyArray<Entry> = []
@@ -222,7 +222,7 @@ class Applier {
         ])
     }
   }
-  /** What the records of a batch say; records that were not held in memory are read again. */
+  /** The contents of a batch's records; records that were not kept in memory are read again. */
   #held(entries: ReadonlyArray<Entry>) {
     return Effect.forEach(entries, (entry) =>
       entry.push !== undefined
@@ -272,5 +272,5 @@ const make = Effect.gen(function* () {
   )
 })
 
-/** Applies as long as the layer lives. */
+/** Applies while the layer lives. */
 export const layerApplier = Layer.effectDiscard(make)

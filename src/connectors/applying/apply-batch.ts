@@ -1,12 +1,12 @@
 /**
- * One batch of one collection: the known state of its documents, the resulting changes, the engine, and then one
- * transaction with everything that the batch leaves behind and the offset. The engine comes first: after a crash in
- * between, the batch is applied again with the same result, and its traces are recorded once.
+ * Applies one batch of one collection: reads the known state of its documents, decides the changes, writes them to
+ * the engine, and then in one transaction stores all results and the offset. The engine comes first: after a crash in
+ * between, the batch is applied again with the same result, and its results are recorded once.
  *
  * The engine and the transaction take about the same time, on different processors: while one batch is recorded, the
- * next one of its line is written, based on what the first will have left. Together with cheaper statements (`Kinds`,
- * no check of each row, no index of times) that brought one collection from 13,300 to 21,000 documents/s, where an
- * import of the same documents, without a journal, reaches 38,000-40,000 on the same two cores
+ * next one of its queue is written, based on the state that the first will have left. Together with cheaper
+ * statements (`Kinds`, no check of each row, no index of times) that brought one collection from 13,300 to 21,000
+ * documents/s, where an import of the same documents, without a journal, reaches 38,000-40,000 on the same two cores
  * (`npm run bench -- pushes`).
  */
 import { Identifiers } from "@dowser/log/identifiers"
@@ -21,26 +21,26 @@ import { type Arrived, decide, type Decided, decideFailed, documentKey, type Doc
 import type { Entry, Line } from "./lines.ts"
 import { arrivedOf, type Outcome, outcomeOf, type Part } from "./outcome.ts"
 
-/** Another process has a partition of the batch. */
+/** Another process has claimed a partition of the batch. */
 export class ClaimLost extends Schema.TaggedError<ClaimLost>()("ClaimLost", { message: Schema.String }) {}
 
 interface Batch {
   readonly line: Line
   readonly entries: ReadonlyArray<Entry>
-  /** The readable ones, in order. */ readonly parts: ReadonlyArray<Part>
+  /** The readable records, in order. */ readonly parts: ReadonlyArray<Part>
   /** Documents as the previous batch, which is still being recorded, leaves them. */
   readonly before: KnownDocuments | undefined
 }
 /** By `documentKey`. */
 export type KnownDocuments = ReadonlyMap<string, DocumentVersion>
-/** A batch that the engine has, or that it refuses for good. */
+/** A batch that the engine has written, or has permanently refused. */
 export interface Recording {
   /** The known state of its documents afterwards. */ readonly known: KnownDocuments
   readonly record: Effect.Effect<void, ClaimLost | SqlError.SqlError>
 }
 export interface Place {
-  /** This process, as its claims name it. */ readonly process: string
-  /** For each partition of the batch: where reading continues after it. */ readonly offsets: () => ReadonlyArray<
+  /** This process, as named in its claims. */ readonly process: string
+  /** By partition of the batch: where reading continues. */ readonly offsets: () => ReadonlyArray<
     readonly [partition: number, next: number]
   >
 }
@@ -58,7 +58,7 @@ const stepOf =
     id: job_id,
     progress: done / records,
     result: { applied, ignored, failed },
-    // A push that failed in part ends as ready, and its journal says what failed.
+    // A push that failed in part ends as ready; its journal shows the failures.
     error: failed > 0 && applied + ignored === 0 ? (failures.get(job_id) ?? "All of its changes failed.") : undefined
   })
 
@@ -81,7 +81,7 @@ export const makeApplyBatch = Effect.gen(function* () {
     const known = documents.filter(isKnown)
     const fresh = documents.filter((one) => !isKnown(one))
     if (fresh.length > 0) yield* store.add(fresh, at)
-    // The record of an old deletion may expire at this moment.
+    // The row of an old deletion may have expired just now.
     if (known.length > 0 && (yield* store.renew(known, at)) < known.length) yield* store.restore(known, at)
   })
   const record = Effect.fnUntraced(function* (
@@ -97,7 +97,7 @@ export const makeApplyBatch = Effect.gen(function* () {
       ))
     )
       return yield* new ClaimLost({ message: "Another process applies this partition." })
-    // Nothing is recorded for a connector that was deleted meanwhile.
+    // Nothing is recorded for a connector that was deleted in the meantime.
     const living = yield* repository.living([...found.states.keys()])
     const documents = found.documents.filter(({ connectorId }) => living.has(connectorId))
     const entries = found.entries.filter(({ connectorId }) => living.has(connectorId))
@@ -113,8 +113,8 @@ export const makeApplyBatch = Effect.gen(function* () {
   })
 
   /**
-   * Writes the batch to the engine; returns the remaining step, to be called once the previous batch is recorded:
-   * recording it, or writing it again after this many milliseconds.
+   * Writes the batch to the engine. Returns the remaining step, to be called once the previous batch is recorded:
+   * either record this one, or write it again after the given milliseconds.
    */
   return Effect.fnUntraced(function* ({ before, entries, line, parts: given }: Batch) {
     const living = yield* repository.living([...new Set(given.map(({ push }) => push.connector_id))])

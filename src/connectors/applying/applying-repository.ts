@@ -1,4 +1,4 @@
-/** What applying reads and writes beside the offsets. One function per statement, each for a whole batch. */
+/** Statements of applying, besides those for offsets. One function per statement, each for a complete batch. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { JournalEntry } from "../schema.ts"
@@ -6,8 +6,8 @@ import { Kinds, numbers, orEmpty } from "./kinds.ts"
 
 /** What a batch changes about a connector. */
 export interface ConnectorOutcome {
-  /** The last failure, empty where all went well. */ error: string
-  /** Lines of its journal. */ entries: number
+  /** The last failure; empty if there was none. */ error: string
+  /** Number of its journal entries. */ entries: number
 }
 /** Results of the records of one push. */
 export interface PushCounts {
@@ -36,7 +36,7 @@ export const makeApplyingRepository = Effect.gen(function* () {
         sql<{ id: string }>`SELECT id FROM connectors WHERE id = ANY(${ids}::text[]) ORDER BY id FOR KEY SHARE`,
         (rows) => new Set(rows.map(({ id }) => id))
       ),
-    /** Their ids begin with `base`, and sort in this order. */
+    /** Inserts journal entries whose ids begin with `base` and sort in this order. */
     note: (entries: ReadonlyArray<OwnEntry>, { at, base }: { readonly at: number; readonly base: string }) => {
       const kinds = new Kinds<OwnEntry>(({ attempts, connectorId, error, mapping, op, status }) => [
         connectorId,
@@ -59,7 +59,7 @@ export const makeApplyingRepository = Effect.gen(function* () {
         SELECT t.id, ${time(now)}, nullif(t.error, ''), t.entries
         FROM unnest(${states.map(([id]) => id)}::text[], ${states.map(([, { error }]) => error)}::text[], ${numbers(states.map(([, { entries }]) => entries))}::text[]::int8[]) AS t (id, error, entries)
         ON CONFLICT (connector_id) DO UPDATE SET last_sync_at = EXCLUDED.last_sync_at, last_error = EXCLUDED.last_error, journal_entries = s.journal_entries + EXCLUDED.journal_entries`,
-    /** A record that was counted before is not counted again. */
+    /** A record that was already counted is not counted again. */
     count: (pushes: ReadonlyArray<PushCounts>) =>
       sql<PushProgress>`UPDATE connector_pushes p SET done = p.done || t.parts, applied = p.applied + t.applied, ignored = p.ignored + t.ignored, failed = p.failed + t.failed
         FROM (SELECT job_id, string_to_array(parts, ',')::int4[] AS parts, applied, ignored, failed

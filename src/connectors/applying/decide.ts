@@ -1,18 +1,18 @@
 /**
- * What a batch of changes does, given what is known of each document: which are written, and what is known afterwards.
- * Changes come in the order of the log. A change that was decided before (its place is known) is skipped, so that
- * reading the log again after a crash changes nothing; one that is older than what is known is ignored. Pure.
+ * Decides what a batch of changes does, given what is known of each document: which changes are written, and what is
+ * known afterwards. Changes arrive in log order. A change decided before (by its known position) is skipped, so that
+ * reading the log again after a crash changes nothing; one older than the known version is ignored. Pure.
  */
 import type { PushedChange } from "../push.ts"
 
-/** The place of a change; places of one partition are ordered. */
+/** The position of a change; positions within one partition are ordered. */
 interface Place {
   readonly partition: number
   readonly offset: number
   readonly index: number
 }
 export interface DocumentVersion {
-  /** The newest that was seen; undefined where none was said. */ readonly version: number | undefined
+  /** The newest version seen; undefined if none was given. */ readonly version: number | undefined
   readonly deleted: boolean
   readonly place: Place
 }
@@ -29,12 +29,12 @@ export interface Decided {
 }
 
 export const documentKey = (connectorId: string, externalId: string): string => `${connectorId}\u0000${externalId}`
-/** A document that moved to another partition (their number was changed) begins anew there. */
+/** A document that moved to another partition (the number of partitions changed) starts over there. */
 const isPassed = (known: Place, { index, offset, partition }: Place): boolean =>
   known.partition === partition && (offset < known.offset || (offset === known.offset && index <= known.index))
 /**
- * Without a version the order of arrival decides. A deleted document returns only with a newer version than its
- * deletion's.
+ * Without a version, the order of arrival decides. A deleted document returns only with a newer version than its
+ * deletion.
  */
 const isOlder = ({ deleted, version }: DocumentVersion, { op, version: given }: PushedChange): boolean =>
   given !== undefined && version !== undefined && (given < version || (deleted && op === "upsert" && given === version))
@@ -56,8 +56,8 @@ export const decide = (changes: ReadonlyArray<Arrived>, before: ReadonlyMap<stri
 }
 
 /**
- * The same where nothing of the batch could be written: places are passed, but nothing newer is known than before, so
- * that the same versions may be pushed again.
+ * The same if nothing of the batch could be written: positions advance, but known versions do not, so that the same
+ * versions may be pushed again.
  */
 export const decideFailed = (
   changes: ReadonlyArray<Arrived>,

@@ -1,4 +1,4 @@
-/** What is known of each document of a connector: the newest version, and its place. One function per statement. */
+/** The newest version and the log position of each document of a connector. One function per statement. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { documentKey, type DocumentVersion } from "./decide.ts"
@@ -65,10 +65,10 @@ export const makeDocumentsRepository = Effect.gen(function* () {
       ),
     /** For documents seen for the first time. */
     add,
-    /** For those among them that do not exist. */
+    /** For those of them whose row is missing. */
     restore: (documents: ReadonlyArray<KnownDocument>, now: number) =>
       sql`${add(documents, now)} ON CONFLICT DO NOTHING`,
-    /** For documents that are known; returns how many still exist. */
+    /** For known documents; returns how many rows still exist. */
     renew: (documents: ReadonlyArray<KnownDocument>, now: number) =>
       Effect.map(
         sql<{
@@ -80,7 +80,7 @@ export const makeDocumentsRepository = Effect.gen(function* () {
       )
   }
 })
-/** How long deletions are remembered: a shop system repeats itself for days, not for months. */
+/** How long deletions are remembered: a shop system repeats pushes for days, not for months. */
 const DELETED_KEPT_MS = 90 * 24 * 3_600_000
 export const expireDeletions = (rowsMax: number) =>
   Effect.gen(function* () {

@@ -1,12 +1,12 @@
-/** How rows of a batch become arrays of texts for statements. Pure. */
+/** Turns rows of a batch into arrays of texts for statements. Pure. */
 
 export const numbers = (values: ReadonlyArray<number>): ReadonlyArray<string> => values.map(String)
-/** Empty for none: arrays of texts hold no null here. */
+/** Empty for an absent value, because arrays of texts contain no null here. */
 export const orEmpty = (value: number | string | undefined): string => (value === undefined ? "" : String(value))
 
 /**
- * What rows of a batch share is sent once, with a number (from 1) for each row: arrays of four thousand texts are a
- * third of a statement's cost.
+ * Values that many rows of a batch share are sent once, and each row sends their number (from 1): arrays of four
+ * thousand texts are a third of a statement's cost.
  */
 export class Kinds<A> {
   readonly #partsOf: (one: A) => ReadonlyArray<string>

@@ -1,13 +1,13 @@
 /**
- * Records of the log that wait to be applied, each in the line of its collection. Organizations take turns by weight;
- * one worker at a time takes a line, so that its changes keep their order, and a line that waits for its collection
- * holds up no other. Of records beyond `HELD_BYTES_MAX` only the place is kept: they are read again at their turn.
- * Pure.
+ * Records of the log that wait to be applied, in one queue per collection. Organizations take turns by weight. One
+ * worker at a time takes a queue, so that its changes stay in order, and a queue that waits for its collection does
+ * not delay others. Beyond `HELD_BYTES_MAX`, only positions are kept, and the records are read again when their turn
+ * comes. Pure.
  */
 import { makeFairQueue } from "../../fair-queue.ts"
 import type { Push } from "../push.ts"
 
-/** Records that wait, held or not. */
+/** Limit of waiting records, whether or not their content is in memory. */
 const PLACES_MAX = 100_000
 const HELD_BYTES_MAX = 16_000_000
 const BATCH_CHANGES_MAX = 4_096
@@ -20,20 +20,20 @@ export interface Entry {
   readonly offset: number
   readonly changes: number
   readonly bytes: number
-  /** Its content, read again if it was not held in memory. */ push: Push | undefined
+  /** Its content, which is read again if it was not kept in memory. */ push: Push | undefined
 }
 export interface Line {
   readonly organizationId: string
   readonly collection: string
-  /** In the order of the log, per partition. */ entries: Array<Entry>
+  /** In log order, per partition. */ entries: Array<Entry>
   /** How often writing its first batch failed. */ failures: number
-  /** Waits for its turn, or is a worker's, or waits for its collection. */ isLinedUp: boolean
+  /** It is queued, taken by a worker, or waiting for its collection. */ isLinedUp: boolean
 }
 
 export class Lines {
   readonly #lines = new Map<string, Line>()
   readonly #turns: ReturnType<typeof makeFairQueue<Line>>
-  /** By partition: offsets that are not applied yet, in order. */ readonly #open = new Map<number, Array<number>>()
+  /** By partition: offsets not applied yet, in order. */ readonly #open = new Map<number, Array<number>>()
   readonly #done = new Map<number, Set<number>>()
   #size = 0
   #held_bytes = 0
@@ -69,15 +69,15 @@ export class Lines {
     else open.push(entry.offset)
     if (!line.isLinedUp) this.again(line)
   }
-  /** The line whose turn it is; its taker has it until `again` or `release`. */
+  /** The queue whose turn it is. The caller holds it until `again` or `release`. */
   next(): Line | undefined {
     return this.#turns.take()?.entry
   }
-  /** Whether another line waits for its turn. */
+  /** Whether another queue waits for its turn. */
   get someWait(): boolean {
     return this.#turns.size() > 0
   }
-  /** As many entries of a line after the first `from` as are written at once; at least one if there is one. */
+  /** The next batch: entries after the first `from`, at least one if there is one. */
   batchOf({ entries }: Line, from = 0): ReadonlyArray<Entry> {
     let changes = 0,
       bytes = 0,
@@ -89,12 +89,12 @@ export class Lines {
     }
     return entries.slice(from, to)
   }
-  /** Lines up with what it has. */
+  /** Queues it again with its remaining entries. */
   again(line: Line): void {
     line.isLinedUp = true
     this.#turns.put(line.organizationId, line)
   }
-  /** The first batch is written and recorded. */
+  /** Call when the first batch is written and recorded. */
   applied(line: Line, batch: ReadonlyArray<Entry>): void {
     line.failures = 0
     line.entries = line.entries.slice(batch.length)
@@ -104,13 +104,13 @@ export class Lines {
       this.pass(entry.partition, entry.offset)
     }
   }
-  /** Ends its turn: it queues again with what it has, or disappears. */
+  /** Ends its turn: it is queued again with its remaining entries, or removed. */
   release(line: Line, took_ms: number): void {
     if (line.entries.length > 0) this.again(line)
     else this.#lines.delete(JSON.stringify([line.organizationId, line.collection]))
     this.#turns.worked(line.organizationId, took_ms)
   }
-  /** An offset that needs nothing more. */
+  /** Marks an offset as finished. */
   pass(partition: number, offset: number): void {
     const done = this.#done.get(partition) ?? new Set<number>()
     this.#done.set(partition, done.add(offset))
@@ -119,7 +119,7 @@ export class Lines {
     while (n < open.length && done.has(open[n]!)) done.delete(open[n++]!)
     if (n > 0) open.splice(0, n)
   }
-  /** The lowest offset that is not applied, as if the batch were; undefined where all that was read is. */
+  /** The lowest offset that would not be applied if the batch were; undefined if everything read would be. */
   lowest(partition: number, batch: ReadonlyArray<Entry>): number | undefined {
     const ours = new Set(batch.flatMap((entry) => (entry.partition === partition ? [entry.offset] : [])))
     const done = this.#done.get(partition)

@@ -1,4 +1,4 @@
-/** What a batch leaves behind: lines of the journal, known versions, counts of jobs. Pure. */
+/** The results of a batch: journal entries, known versions, and counts of jobs. Pure. */
 import { told } from "../../texts/told.ts"
 import type { Push } from "../push.ts"
 import type { ConnectorOutcome, OwnEntry, PushCounts } from "./applying-repository.ts"

@@ -1,4 +1,4 @@
-/** What a mapping makes of a payload. Pure; failures are reported by field. */
+/** Applies a mapping to a payload. Pure; failures are reported per field. */
 import { isMany, Looks, LOOKS_MAX, type Path, pathOf, valuesAt } from "./path.ts"
 import { numberIn } from "../../texts/number-in.ts"
 import { plainText } from "../../texts/plain-text.ts"
@@ -42,7 +42,7 @@ const isNothing = (value: unknown): boolean =>
 
 const checkedPath = (text: string): Path => {
   const path = pathOf(text)
-  // Checked where the mapping was written.
+  // The path was validated when the mapping was written.
   if (typeof path === "string") throw new Error(path)
   return path
 }
@@ -116,7 +116,7 @@ const makerOf = (source: Source): Maker => {
     return list.length === 0 ? undefined : list
   }
 }
-/** Each of several values, or the single one. */
+/** Applies `make` to each of several values, or to the single one. */
 const each =
   (maker: Maker, make: (value: unknown) => unknown): Maker =>
   (payload, looks) => {
@@ -126,7 +126,7 @@ const each =
     return made.length === 0 ? undefined : made
   }
 
-/** A mapping ready to be used, once for many events. */
+/** Compiles a mapping once for many events. */
 export const compileMapping = (mapping: Mapping): ((payload: unknown) => Mapped) => {
   const makers = Object.entries(mapping).map(([field, source]) => [field, makerOf(source)] as const)
   return (payload) => {
@@ -147,7 +147,7 @@ export const compileMapping = (mapping: Mapping): ((payload: unknown) => Mapped)
           problems: [{ field, message: `the event makes the mapping look at more than ${LOOKS_MAX} values` }]
         }
     }
-    // A freely chosen name is always an own property.
+    // `fromEntries` makes every name an own property, even a freely chosen one.
     return problems.length > 0 ? { ok: false, problems } : { ok: true, document: Object.fromEntries(values) }
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Paths into a payload: names joined by dots, `[2]` for one element of a list, `[]` for every element, `[name=value]`
- * for the elements that have that text, `["a.b"]` for a name that has a dot or a bracket. Names are keys of what a
- * stranger sent: only own ones are looked at. Pure.
+ * for the elements with that text, `["a.b"]` for a name with a dot or a bracket. Names are keys of untrusted input,
+ * so only own properties are read. Pure.
  */
 const PATH_CHARACTERS_MAX = 512
 const STEPS_MAX = 16
@@ -22,7 +22,7 @@ const stepOf = ([, name, index, every, key, value, quoted]: RegExpExecArray): St
   if (key !== undefined) return { kind: "where", name: key, value: value! }
   return { kind: "name", name: quoted!.replaceAll(/\\(.)/g, "$1") }
 }
-/** A sentence where the text is no path. */
+/** Returns an error message if the text is not a path. */
 export const pathOf = (text: string): Path | string => {
   if (text === "") return "a path has at least one name"
   if (text.length > PATH_CHARACTERS_MAX) return `a path has at most ${PATH_CHARACTERS_MAX} characters`
@@ -38,14 +38,14 @@ export const pathOf = (text: string): Path | string => {
   return steps
 }
 
-/** How many values an event may make a mapping visit: as many as a payload of a megabyte has. */
+/** How many values a mapping may visit per event: as many as a payload of a megabyte contains. */
 export const LOOKS_MAX = 100_000
 export class Looks {
   #left: number
   constructor(most = LOOKS_MAX) {
     this.#left = most
   }
-  /** False: the mapping stops and says so. */
+  /** Returns false at the limit; the mapping then stops and reports it. */
   take(): boolean {
     return --this.#left >= 0
   }
@@ -86,5 +86,5 @@ export const valuesAt = (payload: unknown, path: Path, looks: Looks): ReadonlyAr
   }
   return found
 }
-/** Whether all values at the path are meant, and not the first. */
+/** Whether the path selects all values instead of the first. */
 export const isMany = (path: Path): boolean => path.some(({ kind }) => kind === "every")

@@ -1,23 +1,23 @@
 /**
- * How shop systems write a product, as tables over the mapping language: field names are those of their public
- * documentation (Shopify Admin REST product webhooks 2024-10; WooCommerce REST API v3 webhooks; Magento 2 REST catalog
- * products; PrestaShop webservice products; Bitrix24 crm.product and catalog.product; OpenCart product rows). A
- * connector's own mapping replaces its provider's.
+ * How each shop system writes a product, as mapping tables. Field names are those of the public documentation
+ * (Shopify Admin REST product webhooks 2024-10; WooCommerce REST API v3 webhooks; Magento 2 REST catalog products;
+ * PrestaShop webservice products; Bitrix24 crm.product and catalog.product; OpenCart product rows). A connector's own
+ * mapping replaces its provider's.
  */
 import { type Path, pathOf } from "./path.ts"
 import type { Mapping } from "./source.ts"
 
-/** How a shop system signs and names what it sends. */
+/** How a shop system signs and labels what it sends. */
 interface OwnHeaders {
   /** Base64 of HMAC-SHA256 over the raw body. */ readonly signature: string
-  /** The kind of event; topics that are not in `topics` do not concern products. */ readonly topic: string
+  /** The kind of event; topics missing from `topics` do not concern products. */ readonly topic: string
   readonly topics: ReadonlyMap<string, "upsert" | "delete">
 }
 export interface Provider {
   readonly headers?: OwnHeaders
   /** Where to find the product's id. */ readonly id: ReadonlyArray<Path>
-  /** A time in ISO 8601 or a number: the later one wins. */ readonly version: ReadonlyArray<Path>
-  /** A product in one of these states is hidden, so it is deleted. */
+  /** A time in ISO 8601 or a number; the greatest one wins. */ readonly version: ReadonlyArray<Path>
+  /** A product in one of these states is hidden, so its document is deleted. */
   readonly hidden?: { readonly at: ReadonlyArray<Path>; readonly states: ReadonlyArray<string> }
   readonly mapping: Mapping
 }
@@ -176,7 +176,7 @@ const openCart: Provider = {
     attributes: { pairs: "attribute_groups[].attribute[]", name: "name", value: "text" }
   }
 }
-/** `generic` has none: its documents come as they are to be stored. */
+/** `generic` has none: its documents are sent in the form in which they are stored. */
 export const PROVIDERS: ReadonlyMap<string, Provider> = new Map([
   ["shopify", shopify],
   ["woocommerce", wooCommerce],

@@ -1,5 +1,5 @@
 /**
- * A mapping is data: for each field of a document, where its value comes from. It can be stored, shown beside its
+ * A mapping is data: for each field of a document, where its value comes from. It can be stored, shown next to its
  * result, and tried on an event (`test-mapping`).
  */
 import { Schema } from "effect"
@@ -8,10 +8,10 @@ import { pathOf } from "./path.ts"
 
 const FIELDS_MAX = 200
 const PARTS_MAX = 20
-/** For one field: anything that nests deeper is a program. */
+/** Limit per field: a mapping that nests deeper is a program. */
 const DEPTH_MAX = 6
 const TEXT_MAX = 1_024
-/** JSON of a whole mapping, which every process keeps in memory: lists in lists could be megabytes otherwise. */
+/** Limit of a mapping's JSON, which every process keeps in memory: nested lists could otherwise take megabytes. */
 const MAPPING_BYTES_MAX = 64_000
 
 export type Source =
@@ -65,7 +65,7 @@ const depthOf = (source: Source): number => {
   return "list" in source ? 1 + depthOf(source.list) : 1
 }
 export type Mapping = Readonly<Record<string, Source>>
-/** `target: source`; the document's id is the event's and no target. */
+/** `target: source`; the document's id is the event's, and cannot be a target. */
 export const MappingFields = Schema.Record(Schema.String, SourceOf)
   .check(
     refusing((mapping: Mapping) => {

@@ -1,4 +1,4 @@
-/** Waits for what a pull has stored; the process that has the engine applies its pushes. */
+/** Waits until pushes that a pull has stored are applied by the process with the engine. */
 import { Clock, Effect } from "effect"
 import { failed, prefixOf } from "./pulled.ts"
 import { makePullPages } from "./pull-pages.ts"
@@ -8,7 +8,7 @@ const APPLIED_WITHIN_MS = 30 * 60_000
 
 export const makeApplied = Effect.gen(function* () {
   const repository = yield* makePullPages
-  /** Waits until at most this many pushes of the pull are not applied. */
+  /** Waits until at most this many pushes of the pull are still to be applied. */
   return Effect.fnUntraced(function* (connectorId: string, jobId: string, waitingMax: number) {
     const until = (yield* Clock.currentTimeMillis) + APPLIED_WITHIN_MS
     for (;;) {

@@ -1,4 +1,4 @@
-/** Deletes what the connector wrote and no page of a full pull contains, unless that would be too much. */
+/** Deletes documents that the connector wrote and that no page of a full pull contains, unless they are too many. */
 import { createHash } from "node:crypto"
 import { Effect } from "effect"
 import { makeApplied } from "./applied.ts"
@@ -7,14 +7,14 @@ import { makePullPages } from "./pull-pages.ts"
 import { failed, type Pull, WAITING_MAX } from "./pulled.ts"
 import { makeStored } from "./store-parts.ts"
 
-/** Share of what the connector wrote. */
+/** Share of the documents that the connector wrote. */
 const DELETED_SHARE_MAX = 0.3
 
 export const makeDeleteMissing = Effect.gen(function* () {
   const applied = yield* makeApplied
   const repository = yield* makePullPages
   const stored = yield* makeStored
-  /** Returns how many are deleted. */
+  /** Returns how many were deleted. */
   return Effect.fnUntraced(function* (pull: Pull, { nameless }: Place) {
     const { config, connector, started_at } = pull
     if (nameless > 0)

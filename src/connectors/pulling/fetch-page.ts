@@ -1,7 +1,7 @@
 /**
- * Fetches a page: with the token as bearer, conditionally if the page was fetched before. Transient failures (429, 5xx,
- * a broken connection) are retried after a pause, or after `Retry-After`. A feed (YML, Google's product XML, CSV) is a
- * page of any length: it is passed on while it arrives.
+ * Fetches a page, with the token as bearer, conditionally if the page was fetched before. Transient failures (429,
+ * 5xx, a broken connection) are retried after a back-off, or after `Retry-After`. A feed (YML, Google's product XML,
+ * CSV) is a page of unlimited length that is passed on while it arrives.
  */
 import { Clock, Effect, Schema, Stream } from "effect"
 import { version } from "../../config.ts"
@@ -12,23 +12,23 @@ import { type FeedItem, FeedBroken } from "../../ingest/readers/reader.ts"
 import { formatOf, readerOf } from "../../ingest/readers/readers.ts"
 import type { Received } from "./page.ts"
 
-/** Like a push: it is parsed in one piece. */
+/** Like a push, it is parsed as one document. */
 const PAGE_BYTES_MAX = 5_000_000
 const ANSWER_TIMEOUT_MS = 30_000
 const PAGE_TIMEOUT_MS = 120_000
 const FEED_TIMEOUT_MS = 3_600_000
 const FEED_BYTES_MAX = 500_000_000
-/** The unpacked size of a compressed one. */
+/** The decompressed size of a compressed feed. */
 const UNPACKED_BYTES_MAX = 5_000_000_000
 const RETRY_AFTER_MS = [1_000, 2_000, 4_000, 8_000] as const
-/** A shop system that asks for more is asked again with the next run. */
+/** If a shop system asks for a longer wait, the next run tries again. */
 const WAIT_MAX_MS = 120_000
 const ACCEPT = "application/json, application/x-ndjson, application/jsonl;q=0.9, */*;q=0.1"
 
-/** The page cannot be had; the message is for the connector's owner. */
+/** The page cannot be fetched; the message is for the connector's owner. */
 class PageFailed extends Schema.TaggedError<PageFailed>()("PageFailed", { message: Schema.String }) {}
 
-/** What a server says about a page so that it can be requested conditionally. */
+/** The validators in a server's response, for conditional requests. */
 export interface Validators {
   readonly etag?: string | undefined
   readonly last_modified?: string | undefined
@@ -38,7 +38,7 @@ interface Asked {
   readonly token: string | undefined
   readonly known: Validators | undefined
 }
-/** A feed while it arrives: items in pieces of roughly this size. Fails with whatever is wrong with the whole. */
+/** A feed while it arrives: items in chunks of about this size. Fails with any error in the entire feed. */
 export type ComingFeed = Stream.Stream<ReadonlyArray<FeedItem>, OutboundFailure | PageFailed>
 type Fetched<A> =
   | { readonly kind: "unchanged" }
@@ -66,7 +66,7 @@ const validatorsOf = ({ headers }: FollowedStream): Validators => {
     text === undefined || text.length > VALIDATOR_CHARACTERS_MAX ? undefined : text
   return { etag: kept(headers.etag), last_modified: kept(headers["last-modified"]) }
 }
-/** Seconds or a date; undefined where nothing is said. */
+/** Milliseconds from a number of seconds or a date; undefined if absent. */
 const waitOf = (header: string | undefined, now: number): number | undefined => {
   if (header === undefined) return undefined
   const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now
@@ -97,7 +97,7 @@ const judgedFailure = ({ kind, message }: OutboundFailure): Judged =>
 
 const XML = /^(?:application|text)\/xml\b/i
 /**
- * Which feed format the answer has; plain XML is recognized by its beginning. JSON Lines are pages of events, like
+ * The feed format of the response; plain XML is recognized by its beginning. JSON Lines are pages of events, like
  * pushes.
  */
 const feedOf = async (media: string, body: AsyncIterable<Uint8Array>) => {
@@ -108,7 +108,7 @@ const feedOf = async (media: string, body: AsyncIterable<Uint8Array>) => {
   const beginning = new TextDecoder("latin1").decode(first)
   return { format: beginning.includes("<yml_catalog") ? ("yml" as const) : ("google_xml" as const), body: all() }
 }
-/** Comments before the root may be long. */
+/** Comments before the root element may be long. */
 const BEGINNING_BYTES = 4_096
 const failureOf = (error: unknown): OutboundFailure | PageFailed =>
   error instanceof FeedBroken

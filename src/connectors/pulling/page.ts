@@ -1,7 +1,7 @@
 /**
- * One page of a shop system's catalogue: the products on it, and where the next page is. Pure.
+ * One page of a shop system's catalogue: its products, and the address of the next page. Pure.
  *
- *   products   a JSON list, the list under `data`, `items` or `products` of an object, or a line each (JSONL)
+ *   products   a JSON list, the list under `data`, `items` or `products` of an object, or one per line (JSONL)
  *   next       `next` of the object or `rel="next"` of the `Link` header, an address; or `next_cursor`, which is sent
  *              back as `?cursor=`
  */
@@ -14,13 +14,13 @@ const NEXT_CHARACTERS_MAX = 2_048
 
 export interface Page {
   readonly items: ReadonlyArray<unknown>
-  /** Lines that are no JSON, by their number. */
+  /** Lines that are not JSON, by their number. */
   readonly unread: ReadonlyArray<{ readonly line: number; readonly reason: string }>
-  /** Where the next page is; undefined after the last. */ readonly next: string | undefined
+  /** Address of the next page; undefined after the last. */ readonly next: string | undefined
 }
 export interface Received {
   /** The requested address. */ readonly url: string
-  /** The address of the answer, after redirects. */ readonly from: string
+  /** The address of the response, after redirects. */ readonly from: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
@@ -60,7 +60,7 @@ const nextOf = ({ from, headers, url }: Received, body: unknown): string | undef
   next.hash = ""
   return next.href
 }
-/** The answer is not a page; the message is for the connector's owner. */
+/** The response is not a page; the message is for the connector's owner. */
 export class PageUnfit extends Error {}
 
 const listOf = (body: unknown): ReadonlyArray<unknown> => {
@@ -75,9 +75,9 @@ const listOf = (body: unknown): ReadonlyArray<unknown> => {
   )
 }
 const decoder = new TextDecoder()
-/** Nesting of a page: that of a document, plus the list and object around it. */
+/** Nesting depth of a page: that of a document, plus the list and object around it. */
 const LEVELS_MAX = 102
-/** Shop systems number products beyond 2^53, so such digits are kept. */
+/** Shop systems use product numbers beyond 2^53, so such digits are kept. */
 const parsed = (bytes: Uint8Array): { readonly value: unknown } | { readonly reason: string } => {
   const read = parseBounded(decoder.decode(bytes), LEVELS_MAX, parseJson)
   if (typeof read === "object") return read

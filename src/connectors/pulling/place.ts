@@ -1,4 +1,4 @@
-/** The progress of a pull: what it has read, and where it continues after its process was cut off. Pure. */
+/** The progress of a pull: what it has read, and where it continues after an interruption. Pure. */
 import { Schema } from "effect"
 import { told } from "../../texts/told.ts"
 import type { PushRead } from "../read-push.ts"
@@ -8,13 +8,13 @@ const PULL_ERRORS_MAX = 100,
   REASON_CHARACTERS_MAX = 300
 const Count = Schema.Int
 const Place = Schema.Struct({
-  /** Pages that are stored as pushes. */ pages: Count,
+  /** Pages stored as pushes. */ pages: Count,
   /** Pages that had not changed. */ unchanged: Count,
   received: Count,
   upserts: Count,
   deletes: Count,
   rejected: Count,
-  /** Products that could not be read, and no id in them. */ nameless: Count,
+  /** Products that could not be read and have no readable id. */ nameless: Count,
   errors: Schema.Array(Schema.Struct({ page: Count, index: Count, reason: Schema.String })),
   /** The next page; absent after the last. */ next: Schema.optional(Schema.String),
   /** Whether unchanged pages may be skipped. */ is_conditional: Schema.Boolean
@@ -34,7 +34,7 @@ export const beginning = (next: string, is_conditional: boolean): Place => ({
   next,
   is_conditional
 })
-/** The place after a part of a page. */
+/** The progress after a part of a page. */
 export const counted = (place: Place, page: number, base: number, { changes, received, rejected }: PushRead): Place => {
   const deletes = changes.filter(({ op }) => op === "delete").length
   const refused = rejected.map(({ index, reason }) => ({

@@ -1,4 +1,4 @@
-/** Rows of what a pull reads: pages, products that it found, its pushes. One function per statement. */
+/** Rows of a pull: its pages, the products that it found, and its pushes. One function per statement. */
 import { createHash } from "node:crypto"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -8,7 +8,7 @@ export interface KnownPage extends Validators {
   readonly next: string | undefined
 }
 interface PullTotals {
-  /** Pushes in the log that are not wholly applied. */ readonly waiting: number
+  /** Pushes in the log that are not completely applied. */ readonly waiting: number
   readonly applied: number
   readonly ignored: number
   readonly failed: number
@@ -46,7 +46,7 @@ export const makePullPages = Effect.gen(function* () {
     see: (connectorId: string, ids: ReadonlyArray<string>) =>
       sql`INSERT INTO connector_pull_seen (connector_id, external_id) SELECT ${connectorId}, unnest(${ids}::text[]) ON CONFLICT DO NOTHING`,
     forgetSeen: (connectorId: string) => sql`DELETE FROM connector_pull_seen WHERE connector_id = ${connectorId}`,
-    /** Documents that the connector wrote and that exist. */
+    /** Documents that the connector wrote and that still exist. */
     countLiving: (connectorId: string) =>
       Effect.map(
         sql<{
@@ -54,7 +54,7 @@ export const makePullPages = Effect.gen(function* () {
         }>`SELECT count(*)::int4 AS n FROM connector_documents WHERE connector_id = ${connectorId} AND NOT deleted`,
         ([row]) => row!.n
       ),
-    /** Those that the pull did not find; one that was pushed since it began is not missing. */
+    /** Documents that the pull did not find; one pushed since the pull began is not missing. */
     countMissing: (connectorId: string, before: number) =>
       Effect.map(
         sql<{
@@ -70,7 +70,7 @@ export const makePullPages = Effect.gen(function* () {
           AND d.external_id > ${after} ORDER BY d.external_id LIMIT ${MISSING_READ}::int4`,
         (rows) => rows.map(({ external_id }) => external_id)
       ),
-    /** Over all pushes of the pull. */
+    /** Totals over all pushes of the pull. */
     totals: (connectorId: string, prefix: string) =>
       Effect.map(
         sql<PullTotals>`SELECT count(*) FILTER (WHERE is_stored AND cardinality(done) < records)::int4 AS waiting, coalesce(sum(applied), 0)::int4 AS applied,

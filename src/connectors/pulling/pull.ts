@@ -1,7 +1,7 @@
 /**
- * The job of a pull: page after page of the shop system's catalogue, stored as pushes of the connector, so that each
- * product is reported and ordered like a push. A process that is cut off continues with its page; what it stored of
- * that page before is recognized by its number and hash, and not stored twice.
+ * The job of a pull: reads the shop system's catalogue page by page and stores it as pushes of the connector, so that
+ * each product is reported and ordered like a push. An interrupted process continues with its page; parts of the page
+ * that it already stored are recognized by number and hash, and not stored twice.
  *
  * `full` reads every page and deletes what the connector wrote before and no page contains, unless that would be more
  * than 30 % of it.
@@ -25,7 +25,7 @@ import { makeStoreParts } from "./store-parts.ts"
 export const PULL = "catalog_pull"
 const PAGES_MAX = 10_000
 const TOLD_WITHIN_MS = 30_000
-/** Pages of a process that are parsed but not stored: a page of 5 MB may take a hundred in memory. */
+/** Limit per process of pages that are parsed but not stored: a page of 5 MB may take a hundred in memory. */
 const PARSED_MAX = 2
 const parsed = (received: Received) =>
   Effect.try({
@@ -35,10 +35,10 @@ const parsed = (received: Received) =>
       return failed(`${new URL(received.url).pathname}: ${error.message}`)
     }
   })
-/** A page's address in a few bytes. */
+/** A page's address as a few bytes. */
 const markOf = (url: string): string => createHash("sha256").update(url).digest("base64url").slice(0, 22)
 
-/** The connector, where it may be pulled. */
+/** The connector, if it may be pulled. */
 const makeLiving = Effect.map(
   Connectors,
   (connectors) => (id: string) =>
@@ -52,7 +52,7 @@ const makeBegun = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const repository = yield* makePullsRepository
   const living = yield* makeLiving
-  /** Where it continues, or the beginning. */
+  /** Where the pull continues, or the beginning. */
   return Effect.fnUntraced(function* (job: ClaimedJob, { connector_id, full }: PullConfig) {
     const known = yield* Effect.orDie(repository.place(connector_id, job.id))
     if (known !== undefined) return known
@@ -77,7 +77,7 @@ const makeStep = Effect.gen(function* () {
     const page = yield* parsed(received)
     return { after: yield* storePage(pull, place, page), next: page.next }
   })
-  /** One page; returns the place after it. */
+  /** Reads one page; returns the progress after it. */
   return Effect.fnUntraced(function* (pull: Pull, place: Place, url: string) {
     const { connector, job } = pull
     const known = place.is_conditional ? yield* Effect.orDie(pages.knownPage(connector.id, url)) : undefined
@@ -168,7 +168,7 @@ export const makePull = Effect.gen(function* () {
       },
       alongside: Effect.gen(function* () {
         yield* met.forgetSeen(config.connector_id)
-        // After a failure every page is requested in full.
+        // After a failure, the next pull requests every page in full.
         if (totals.failed === 0) {
           yield* repository.whole(config.connector_id, job.id)
           yield* repository.state(config.connector_id, undefined, now)

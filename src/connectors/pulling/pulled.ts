@@ -1,4 +1,4 @@
-/** What one pull works with, and how it ends if it cannot continue. */
+/** The data of one running pull, and how it ends if it cannot continue. */
 import { type ClaimedJob, JobFailed } from "../../jobs/job-worker.ts"
 import { told } from "../../texts/told.ts"
 import type { StoredConnector } from "../connectors-repository.ts"
@@ -16,11 +16,11 @@ export interface Pull {
   readonly started_at: number
 }
 const MESSAGE_CHARACTERS_MAX = 1_000
-/** It may contain a shop system's own words. */
+/** The message may contain a shop system's own words. */
 export const failed = (message: string) => new JobFailed({ message: told(message, MESSAGE_CHARACTERS_MAX) })
-/** Prefix of its pushes' signatures. */
+/** Prefix of the signatures of its pushes. */
 export const prefixOf = (jobId: string): string => `pull ${jobId} `
-/** Products of one catalogue. */
+/** Limit of products in one catalogue. */
 export const ITEMS_MAX = 2_000_000
-/** Pushes of one pull that wait to be applied: further pages wait too, so that a catalogue does not fill the log. */
+/** Limit of a pull's unapplied pushes: further pages wait, so that a catalogue does not fill the log. */
 export const WAITING_MAX = 8

@@ -1,4 +1,4 @@
-/** Rows of pulls: when each is due, its job, its progress. One function per statement. */
+/** Rows of pulls: due time, job and progress. One function per statement. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { decodePlace, type Place } from "./place.ts"
@@ -7,7 +7,7 @@ export const makePullsRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const time = (at: number | undefined) => (at === undefined ? sql`NULL::int8` : sql`${String(at)}::text::int8`)
   return {
-    /** For a connector that was changed: its pages are requested in full, because it may read them differently now. */
+    /** For a changed connector: its pages are requested in full, because it may interpret them differently now. */
     schedule: (connectorId: string, next_run_at: number | undefined) =>
       Effect.andThen(
         sql`INSERT INTO connector_pulls (connector_id, next_run_at) VALUES (${connectorId}, ${time(next_run_at)})
@@ -39,7 +39,7 @@ export const makePullsRepository = Effect.gen(function* () {
           WHERE connector_id = ${connectorId} AND job_id = ${jobId} AND started_at IS NOT NULL`,
         ([row]) => (row === undefined ? undefined : { started_at: row.started_at, place: decodePlace(row.place) })
       ),
-    /** False where the connector is gone or has another job. */
+    /** False if the connector is gone or has another job. */
     begin: Effect.fnUntraced(function* (connectorId: string, jobId: string, place: Place, now: number) {
       yield* sql`DELETE FROM connector_pull_pages p USING connector_pulls c WHERE c.connector_id = ${connectorId} AND NOT c.is_whole AND p.connector_id = c.connector_id`
       yield* sql`DELETE FROM connector_pull_seen WHERE connector_id = ${connectorId}`
@@ -50,10 +50,10 @@ export const makePullsRepository = Effect.gen(function* () {
     }),
     move: (connectorId: string, jobId: string, place: Place) =>
       sql`UPDATE connector_pulls SET place = ${JSON.stringify(place)}::text::json WHERE connector_id = ${connectorId} AND job_id = ${jobId}`,
-    /** Everything of the pull is applied: the next one may ask for what changed since. */
+    /** Everything in the pull is applied, so the next pull may request only changes. */
     whole: (connectorId: string, jobId: string) =>
       sql`UPDATE connector_pulls SET is_whole = true WHERE connector_id = ${connectorId} AND job_id = ${jobId}`,
-    /** What its owner sees of the connector. */
+    /** The state of the connector that its owner sees. */
     state: (connectorId: string, error: string | undefined, now: number) =>
       sql`INSERT INTO connector_states (connector_id, last_sync_at, last_error)
         SELECT id, ${time(now)}, ${error ?? null}::text FROM connectors WHERE id = ${connectorId}

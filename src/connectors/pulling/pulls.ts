@@ -21,10 +21,10 @@ import type { PullConfig } from "./pulled.ts"
 import { makePullsRepository } from "./pulls-repository.ts"
 import { makeScheduler } from "./scheduler.ts"
 
-/** Concurrent pulls of a process, each of another organization: they mostly wait for shop systems. */
+/** Concurrent pulls per process, each of another organization: they mostly wait for shop systems. */
 const AT_WORK_MAX = 16
 
-/** Queues a pull, in one transaction with the mark that the connector has one. */
+/** Queues a pull, and marks it in the connector's row in the same transaction. */
 const makeStart = Effect.gen(function* () {
   const jobs = yield* makeJobStarter
   const repository = yield* makePullsRepository
@@ -81,7 +81,7 @@ const make = Effect.gen(function* () {
 export class Pulls extends Context.Service<
   Pulls,
   {
-    /** The job as it is queued. */
+    /** Returns the queued job. */
     readonly sync: (
       organizationId: string,
       connectorId: string,

@@ -1,6 +1,6 @@
 /**
- * Pulls connectors that are due: every process that has the engine looks every fifteen seconds, and the one that locks
- * the row first starts the pull. Runs missed during downtime are made up for once.
+ * Pulls connectors that are due: every process with an engine polls every fifteen seconds, and the first one to lock
+ * the row starts the pull. Runs missed during downtime are made up for once.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -12,10 +12,10 @@ import { Connectors } from "../connectors.ts"
 import { makePullsRepository } from "./pulls-repository.ts"
 
 const EVERY_MS = 15_000
-/** Per look; the others come with the next. */
+/** Limit per poll; the next poll takes the others. */
 const DUE_MAX = 50
 
-/** One look; returns how many pulls were started. Tests call it at any time. */
+/** One poll; returns how many pulls were started. Tests call it at any time. */
 export const makeLook = Effect.fnUntraced(function* (
   start: (connector: StoredConnector) => Effect.Effect<boolean, SqlError.SqlError>
 ) {
@@ -31,7 +31,7 @@ export const makeLook = Effect.fnUntraced(function* (
         const connector = connectors.byId(id)
         yield* repository.runNext(id, nextRunAt(connector?.schedule_cron, now))
         const isPaused = organizations.find(connector?.organization_id ?? "")?.status === "paused"
-        // A connector whose pull is not finished waits for its next time.
+        // If a connector's pull is not finished, the connector waits for its next time.
         if (connector?.enabled === true && !isPaused && (yield* start(connector))) started++
       }
       return started

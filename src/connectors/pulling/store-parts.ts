@@ -1,4 +1,4 @@
-/** Products of a page or of a feed, stored as pushes of the connector, part by part, each once. */
+/** Stores the products of a page or a feed as pushes of the connector, part by part, each once. */
 import { createHash } from "node:crypto"
 import { stringifyJson } from "@dowser/engine-sdk/documents"
 import { Clock, Effect, Stream } from "effect"
@@ -20,7 +20,7 @@ const eventOf = (change: IngestChange) =>
     ? { event: "delete", external_id: change.id }
     : { external_id: change.document.id, document: change.document }
 
-/** Stores events of the pull as one push, once: `name` says which of its pushes it is. */
+/** Stores events of the pull as one push, once; `name` identifies the push within the pull. */
 export const makeStored = Effect.gen(function* () {
   const { before, store } = yield* makeStorePush
   return Effect.fnUntraced(function* ({ connector, job }: Pull, name: string, read: PushRead) {
@@ -45,7 +45,7 @@ export const makeStored = Effect.gen(function* () {
 const makeStorePart = Effect.gen(function* () {
   const stored = yield* makeStored
   const repository = yield* makePullPages
-  /** At most `PART_ITEMS_MAX` events, starting with number `base` of its page; returns the place after them. */
+  /** Stores at most `PART_ITEMS_MAX` events, from number `base` of the page; returns the progress after them. */
   return Effect.fnUntraced(function* (
     pull: Pull,
     place: Place,
@@ -56,7 +56,7 @@ const makeStorePart = Effect.gen(function* () {
     }: { readonly base: number; readonly items: ReadonlyArray<unknown>; readonly reading: Reading }
   ) {
     const read = readPush(items, reading)
-    // If the same page is read again with other content, it must not count as a repetition.
+    // If the same page is read again with different content, it must not count as a repetition.
     const hash = createHash("sha256").update(stringifyJson(items)).digest("base64url")
     yield* stored(pull, `${place.pages} ${base} ${hash}`, read)
     const met = [...read.changes, ...read.rejected].flatMap(({ externalId = [] }) => externalId)
@@ -64,7 +64,7 @@ const makeStorePart = Effect.gen(function* () {
     return counted(place, place.pages, base, read)
   })
 })
-/** Both return the place after what they stored. */
+/** Both functions return the progress after what they stored. */
 export const makeStoreParts = Effect.gen(function* () {
   const storePart = yield* makeStorePart
   const applied = yield* makeApplied
@@ -76,7 +76,7 @@ export const makeStoreParts = Effect.gen(function* () {
     }
     return next
   })
-  /** A feed's records are products already: only the connector's own mapping adds to them. */
+  /** A feed's records are products already, so only the connector's own mapping is applied. */
   const storeFeed = (pull: Pull, place: Place) => (feed: ComingFeed) =>
     Effect.gen(function* () {
       const reading =

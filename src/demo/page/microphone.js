@@ -1,5 +1,5 @@
 "use strict"
-// Runs in the audio thread: 16-bit numbers, a tenth of a second at a time.
+// Runs in the audio thread and emits 16-bit samples, a tenth of a second at a time.
 registerProcessor(
   "microphone",
   class extends AudioWorkletProcessor {

@@ -1,7 +1,7 @@
-// The demo shop: InstantSearch with the reference engine's adapter against our /v1, the search key only. What the
-// visitor does goes to /v1/events; the strip shows what analytics make of it.
+// The demo shop: InstantSearch with the reference engine's adapter against our /v1, using only the search key.
+// Visitors' actions are sent to /v1/events; the strip shows the resulting analytics.
 void (async () => {
-  // A phone has the filters in a drawer: a modal dialog, which keeps the focus, closes on Escape and gives it back.
+  // On a phone, filters are in a drawer: a modal dialog, which traps the focus, closes on Escape and restores it.
   const narrow = matchMedia("(max-width: 46rem)")
   const drawer = document.querySelector("#drawer")
   const placeFilters = () => {
@@ -14,7 +14,7 @@ void (async () => {
   narrow.addEventListener("change", placeFilters)
   const openDrawer = document.querySelector("#filters-open")
   openDrawer.addEventListener("click", () => drawer.showModal())
-  // A click to the right of the drawer is on its backdrop.
+  // A click to the right of the drawer hits its backdrop.
   drawer.addEventListener("click", (event) => {
     if (event.target === drawer && event.clientX > drawer.getBoundingClientRect().right) drawer.close()
   })
@@ -42,7 +42,7 @@ void (async () => {
   let query = ""
   let lastQueryId
 
-  /** Batched for half a second; the rest is sent by beacon when the page is left. */
+  /** Batched for half a second; the rest is sent by beacon when the page is closed. */
   let waiting = []
   let timer
   const flush = (leaving) => {
@@ -84,22 +84,21 @@ void (async () => {
         }
       ],
       connectionTimeoutSeconds: 5,
-      // The visitor's session rides along, so that a search and its clicks meet in analytics, and keystrokes count
-      // once.
+      // Sends the visitor's session, so that analytics can link a search with its clicks, and keystrokes count once.
       additionalHeaders: { "X-SVC-SESSION-ID": visitor.session_id }
     },
     additionalSearchParameters: {
-      // The adapter insists on one; `asked` leaves it out.
+      // The adapter requires one; `asked` removes it.
       query_by: "*",
       profile: config.profile,
       x_anonymous_id: visitor.anonymous_id,
       x_surface: "search"
     }
   })
-  /** A search as a storefront sends it: the adapter puts the id of a sort where other servers want an expression. */
+  /** A search as a storefront sends it: the adapter passes a sort's id where other servers expect an expression. */
   const asked = ({ facet_by: _facets, query_by: _fields, sort_by: sort, ...rest }) =>
     sort === undefined ? rest : { ...rest, sort }
-  /** InstantSearch asks for some facets under other filters than the rest, and takes what it did not ask for, too. */
+  /** InstantSearch requests some facets under different filters, and also accepts facets that it did not request. */
   const wanted = (result, { facet_by: fields = "" }) =>
     result.facet_counts === undefined
       ? result
@@ -113,7 +112,7 @@ void (async () => {
     meaningNote.textContent = text
     meaningNote.hidden = text === ""
   }
-  /** Searches again by meaning; undefined if the search stays one by words, and the page says why. */
+  /** Searches again by meaning; undefined if the search remains one by words, in which case the page says why. */
   const byMeaning = async ({ collection: _of, ...parameters }) => {
     if (!meaning.checked || (parameters.q ?? "").trim().length < 3 || parameters.sort !== undefined) {
       note("")
@@ -133,7 +132,7 @@ void (async () => {
     note(isBeingMade ? "Vectors of the catalogue are being made; until then words answer alone." : answer.message)
     return undefined
   }
-  // The adapter keeps only what InstantSearch knows; the answer's query_id ties a later click to its search.
+  // The adapter keeps only what InstantSearch knows; the response's query_id links a later click to its search.
   const perform = adapter.typesenseClient.multiSearch.perform.bind(adapter.typesenseClient.multiSearch)
   adapter.typesenseClient.multiSearch.perform = async ({ searches, ...body }, ...given) => {
     const all = searches.map(asked)
@@ -147,9 +146,7 @@ void (async () => {
     return answer
   }
 
-  /**
-   * The query that was searched instead of the typed one; pressing a word of it that names a facet value filters by it.
-   */
+  /** The query that was searched instead of the typed one; pressing a word that names a facet value filters by it. */
   const understoodBox = document.querySelector("#understood")
   const filterable = ["department", "brand", "color"]
   const showUnderstood = (result) => {
@@ -214,7 +211,7 @@ void (async () => {
     W.configure({ hitsPerPage: storefront.per_page_max }),
     W.searchBox({
       container: "#searchbox",
-      // Searches by meaning cost credits, so typing is waited for.
+      // Searches by meaning cost credits, so they wait until typing pauses.
       queryHook: (text, ask) => {
         clearTimeout(typing)
         if (meaning.checked) typing = setTimeout(() => ask(text), 400)
@@ -328,7 +325,7 @@ void (async () => {
     document.querySelector("#checkout").disabled = cart.length === 0
   }
 
-  /** What goes with a product, and why: requested when one is opened, shown as it arrives. */
+  /** Related products with reasons: requested when a product is opened, shown as they arrive. */
   const product = document.querySelector("#product")
   const whys = {
     also_viewed: ({ support }) =>
@@ -399,7 +396,7 @@ void (async () => {
       recommend(hit.id, place, model).catch((error) => console.warn("no recommendations", error))
   }
 
-  /** Search by a picture: what resembles one that the visitor brings, or a product's. */
+  /** Search by picture: products that resemble the visitor's picture, or that of a product. */
   const looks = document.querySelector("#looks")
   const looksNote = document.querySelector("#looks-note")
   const lookedAgain_ms = 8_000
@@ -486,7 +483,7 @@ void (async () => {
   pictureFile.addEventListener("change", () => {
     const [picture] = pictureFile.files
     if (picture !== undefined) looked(picture)
-    // The same file may be chosen again.
+    // Cleared so that the same file can be chosen again.
     pictureFile.value = ""
   })
   document.querySelector("#product-looks").addEventListener("click", () => {
@@ -501,7 +498,7 @@ void (async () => {
   document.querySelector("#looks-close").addEventListener("click", closeLooks)
   document.querySelector("#searchbox").addEventListener("input", closeLooks)
 
-  /** Search by speech: while the button is held it listens; hits appear while somebody speaks. */
+  /** Search by speech: it listens while the button is held, and hits appear during speech. */
   const microphone = document.querySelector("#microphone")
   const spoken = document.querySelector("#spoken")
   const spokenWords = document.querySelector("#spoken-words")
@@ -522,7 +519,7 @@ void (async () => {
       if (spokenTitle.textContent === "Listening") spokenTitle.textContent = "Nothing was understood."
       return
     }
-    // From here on it is a search like a typed one.
+    // From here on, it is a search like a typed one.
     showSpoken(false)
     search.setUiState((state) => ({
       ...state,

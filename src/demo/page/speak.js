@@ -1,8 +1,8 @@
 "use strict"
-// A live voice search of the page: the microphone's sound is sent as it comes.
+// A live voice search of the page: the microphone's sound is streamed as it is recorded.
 const RATE_MAX = 48_000
 
-/** Asks for the microphone. `stop` ends the speech; frames continue until `final`, or `onEnd`. */
+/** Requests the microphone. `stop` ends the speech; frames continue to arrive until `final`, or `onEnd`. */
 const speakTo = async (address, params, onFrame, onEnd) => {
   const tracks = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1, echoCancellation: true } })
   const native = new AudioContext()

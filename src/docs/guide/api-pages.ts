@@ -1,6 +1,6 @@
 /**
- * Pages about the API, a page for each group of operations, written from the OpenAPI documents and so from the
- * operations themselves: none of it is written by hand, and none can be out of date. Pure.
+ * API pages, one per group of operations, generated from the OpenAPI documents and thus from the operations
+ * themselves: nothing is written by hand, so nothing can be outdated. Pure.
  */
 import GithubSlugger from "github-slugger"
 
@@ -28,11 +28,11 @@ export interface ApiPage {
 }
 
 const TWINS = "console: "
-/** One name that several cells of a table can hold. */
+/** A text that fits into one table cell. */
 const cell = (text: string): string => text.replaceAll("|", "\\|").replace(/\s+/g, " ").trim()
 const isJson = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** What a schema calls itself, in a word or two. */
+/** The type of a schema, in a word or two. */
 const typeOf = (schema: unknown): string => {
   if (!isJson(schema)) return "any"
   const { $ref: reference, anyOf, enum: values, items, type } = schema
@@ -112,7 +112,7 @@ const listed = (all: ReadonlyArray<Placed>): string =>
     .join("\n")}\n`
 const titled = (name: string): string => `${name[0]!.toUpperCase()}${name.slice(1)}`
 
-/** The first is the list of the others. */
+/** The first page lists the others. */
 export const apiPages = (documents: ReadonlyArray<ApiDocument>): ReadonlyArray<ApiPage> => {
   const all = documents.flatMap((document) =>
     Object.entries(document.paths).flatMap(([path, methods]) =>

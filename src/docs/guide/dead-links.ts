@@ -1,11 +1,11 @@
-/** Links of the guide that lead nowhere: to no page, no heading, no picture and no file of the repository. */
+/** Finds broken links in the guide: links to a missing page, heading, picture or file of the repository. */
 import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { repository, targetOf } from "./places.ts"
 import type { ReadPage } from "./read-page.ts"
 import type { GuideSite } from "./site.ts"
 
-/** Addresses of this program that a page may name beside those of the guide. */
+/** Addresses of this program outside the guide to which a page may link. */
 const SERVED: ReadonlySet<string> = new Set(["/", "/docs", "/v1/openapi.json", "/api/v1/openapi.json"])
 const isInRepository = (path: string): boolean =>
   !path.startsWith("..") &&

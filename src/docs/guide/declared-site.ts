@@ -1,4 +1,4 @@
-/** The guide without a program that runs: its pages about the API are made of what the contracts declare. */
+/** The guide without a running program: its API pages are generated from the declared contracts. */
 import { twinId } from "../../console/twins.ts"
 import { allOperations } from "../../declared-operations.ts"
 import { rooms } from "../../rooms.ts"

@@ -1,11 +1,11 @@
-/** The document around a page of the guide: sidebar, search box, contents, the pages before and after. Pure. */
+/** The HTML document around a page of the guide: sidebar, search box, contents, previous and next page. Pure. */
 import { addressOf } from "./places.ts"
 import { escapeHtml, type ReadPage, type Section } from "./read-page.ts"
 
 const anchor = (id: string, label: string, own: string): string =>
   `<a href="${addressOf(id)}"${id === own ? ' aria-current="page"' : ""}>${escapeHtml(label)}</a>`
 
-/** A long section is folded, unless the page is one of it. */
+/** A long section is folded, unless it contains the current page. */
 const UNFOLDED_MAX = 16
 const sectionHtml = ({ pages, title }: Section, own: string): string => {
   const list = `<ul>\n${pages.map(({ id, label }) => `<li>${anchor(id, label, own)}</li>`).join("\n")}\n</ul>`
@@ -36,7 +36,7 @@ const aroundHtml = (sections: ReadonlyArray<Section>, own: string): string => {
   return `<nav class="around" aria-label="Previous and next">\n${one(before, "prev")}${one(after, "next")}</nav>`
 }
 
-/** `own`: the page's id. */
+/** `own` is the page's id. */
 export const pageHtml = (own: string, page: ReadPage, sections: ReadonlyArray<Section>): string => `<!doctype html>
 <html lang="en">
 <head>

@@ -1,15 +1,15 @@
 /**
- * Which files of the repository are pages of the guide, and how one is called there. A page's id is what stands behind
- * `/docs/guide/`; the first page, `docs/README.md`, has the empty one.
+ * Which files of the repository are pages of the guide, and their ids. A page's id is the path after `/docs/guide/`;
+ * the first page, `docs/README.md`, has an empty id.
  */
 import { readdir } from "node:fs/promises"
 import { posix } from "node:path"
 
-/** Where the pages are served. */
+/** The path under which the pages are served. */
 export const GUIDE = "/docs/guide"
-/** Of the repository, as a path with a slash at its end. */
+/** Path of the repository, with a trailing slash. */
 export const repository = new URL("../../../", import.meta.url).pathname
-/** The page whose tables are the sidebar. */
+/** The page whose tables form the sidebar. */
 export const FIRST_PAGE = "docs/README.md"
 
 /** Folders whose documents are pages; `examples` has one folder for each. */
@@ -27,7 +27,7 @@ const idOf = (file: string): string =>
 export interface GuidePlaces {
   /** Files by id. */ readonly files: ReadonlyMap<string, string>
   /** Ids by file. */ readonly ids: ReadonlyMap<string, string>
-  /** Names of the pictures beside the pages. */ readonly pictures: ReadonlySet<string>
+  /** Names of the pictures next to the pages. */ readonly pictures: ReadonlySet<string>
 }
 
 const namesIn = async (folder: string): Promise<ReadonlyArray<string>> => {
@@ -59,7 +59,7 @@ export const findPlaces = async (): Promise<GuidePlaces> => {
 
 export const addressOf = (id: string): string => (id === "" ? GUIDE : `${GUIDE}/${id}`)
 
-/** What a link of a page leads to: a page, a picture, a file that the site does not show, or somewhere else. */
+/** The target of a link: a page, a picture, a file that the site does not show, or an external address. */
 export type Target =
   | { readonly kind: "page"; readonly id: string; readonly anchor: string }
   | { readonly kind: "picture"; readonly path: string }
@@ -67,7 +67,7 @@ export type Target =
   | { readonly kind: "site"; readonly address: string }
   | { readonly kind: "elsewhere"; readonly address: string }
 
-/** `from`: the file that the link stands in. */
+/** `from` is the file that contains the link. */
 export const targetOf = ({ ids, pictures }: GuidePlaces, from: string, href: string): Target => {
   if (/^[a-z][a-z0-9+.-]*:/i.test(href)) return { kind: "elsewhere", address: href }
   const [path = "", anchor = ""] = href.split("#", 2)
@@ -78,7 +78,7 @@ export const targetOf = ({ ids, pictures }: GuidePlaces, from: string, href: str
   const file = path === "" ? from : posix.normalize(posix.join(posix.dirname(from), path))
   const id = ids.get(file) ?? ids.get(posix.join(file, "README.md"))
   if (id !== undefined) return { kind: "page", id, anchor }
-  // A page that is made, and not read from a file, leads to places on itself alone.
+  // A generated page only links to anchors within itself.
   if (file === from) return { kind: "page", id: idOf(from), anchor }
   const picture = file.startsWith("docs/") ? file.slice("docs/".length) : ""
   return pictures.has(picture) ? { kind: "picture", path: picture } : { kind: "file", path: file }

@@ -1,6 +1,6 @@
 /**
- * A page of Markdown as the site shows it, and what else is asked of it: its headings, where its links lead, and the
- * texts between headings, which are what is searched. No HTML of a document is taken as such.
+ * A Markdown page as the site shows it, with its headings, its link targets, and the texts between headings, which
+ * are searched. HTML in a document is escaped.
  */
 import GithubSlugger from "github-slugger"
 import hljs from "highlight.js/lib/core"
@@ -31,10 +31,10 @@ interface Part {
 }
 export interface ReadPage {
   readonly title: string
-  /** Written when it is asked for: who looks for links or words needs none. */ readonly html: () => string
+  /** Rendered on demand, because link checks and searches do not need it. */ readonly html: () => string
   readonly headings: ReadonlyArray<Heading>
   readonly parts: ReadonlyArray<Part>
-  /** As they are written. */ readonly links: ReadonlyArray<string>
+  /** As written. */ readonly links: ReadonlyArray<string>
 }
 
 const markdown = new MarkdownIt({
@@ -44,7 +44,7 @@ const markdown = new MarkdownIt({
 })
 type Token = ReturnType<typeof markdown.parse>[number]
 export const { escapeHtml } = markdown.utils
-// What is wider than a phone is pushed along, so a keyboard must reach it.
+// Content wider than a phone scrolls, so it must be focusable by keyboard.
 const fence = markdown.renderer.rules.fence!
 Object.assign(markdown.renderer.rules, {
   fence: (...given: Parameters<typeof fence>) => fence(...given).replace("<pre>", '<pre tabindex="0">'),
@@ -59,7 +59,7 @@ const plainOf = (tokens: ReadonlyArray<Token>): string =>
     )
     .join("")
 
-/** A cell of a head without a text is no heading of its column; a head of such cells alone is none at all. */
+/** A header cell without text is not a column heading; a header with only such cells is removed. */
 const withoutEmptyHeads = (tokens: ReadonlyArray<Token>): ReadonlyArray<Token> => {
   const kept: Array<Token> = []
   for (let at = 0; at < tokens.length; at++) {
@@ -81,7 +81,7 @@ const withoutEmptyHeads = (tokens: ReadonlyArray<Token>): ReadonlyArray<Token> =
   return kept
 }
 
-/** Gives every heading its id, as GitHub would. */
+/** Gives every heading its id, in GitHub's format. */
 const headingsOf = (tokens: ReadonlyArray<Token>): ReadonlyArray<Heading> => {
   const slugs = new GithubSlugger()
   return tokens.flatMap((token, at) => {
@@ -116,7 +116,7 @@ const addressOfTarget = (target: Target): string =>
         ? ""
         : target.address
 
-/** Links lead to pages of the site; the name of a file that the site does not show is no link. */
+/** Resolves links to pages of the site; the name of a file that the site does not show is not a link. */
 const lead = (tokens: ReadonlyArray<Token>, resolve: Resolve): ReadonlyArray<string> => {
   const links: Array<string> = []
   for (const { children } of tokens) {
@@ -147,7 +147,7 @@ const lead = (tokens: ReadonlyArray<Token>, resolve: Resolve): ReadonlyArray<str
   return links
 }
 
-/** `resolve` says what each link of it leads to. */
+/** `resolve` returns the target of each link. */
 export const readPage = (text: string, resolve: Resolve): ReadPage => {
   const tokens = withoutEmptyHeads(markdown.parse(text, {}))
   const headings = headingsOf(tokens)
@@ -166,7 +166,7 @@ export interface Section {
   readonly title: string
   readonly pages: ReadonlyArray<{ readonly id: string; readonly label: string }>
 }
-/** The sidebar: each table of the first page below its heading, by the links of its first column. */
+/** The sidebar: each table of the first page under its heading, with the links of its first column. */
 export const sectionsOf = (text: string, resolve: Resolve): ReadonlyArray<Section> => {
   const tokens = markdown.parse(text, {})
   const sections: Array<{ readonly title: string; readonly pages: Array<{ id: string; label: string }> }> = []

@@ -1,4 +1,4 @@
-/** The guide's pages, their pictures and their search as answers. */
+/** Routes for the guide's pages, their pictures and their search. */
 import type { IncomingHttpHeaders } from "node:http"
 import { Effect } from "effect"
 import { implement, type Implemented } from "../../api/implement.ts"
@@ -7,11 +7,11 @@ import * as contract from "../contract.ts"
 import { fileReply } from "../../http/page-file.ts"
 import type { ApiDocument } from "./api-pages.ts"
 
-/** A picture that somebody opens by itself runs and asks nothing either. */
+/** A picture opened directly must not run or request anything either. */
 const pictureHeaders = { "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox" }
 
 export const guideRoutes = (documents: () => ReadonlyArray<ApiDocument>): ReadonlyArray<Implemented> => {
-  // What reads Markdown and colours code is loaded with the first page, so that a start does not wait for it.
+  // The Markdown parser and code highlighter are loaded with the first page, so that a start does not wait for them.
   const load = async () => {
     const [{ GuideSite }, { SiteSearch }] = await Promise.all([import("./site.ts"), import("./site-search.ts")])
     const site = new GuideSite(documents)
@@ -28,7 +28,7 @@ export const guideRoutes = (documents: () => ReadonlyArray<ApiDocument>): Readon
     return yield* new NotFound({ message: "The guide has no such page." })
   })
   return [
-    // The first page has the empty id, which no part of a path can be.
+    // The first page has an empty id, which a path parameter cannot match.
     implement(contract.getGuide, ({ headers }) => shown("", headers)),
     implement(contract.getGuidePage, ({ headers, params }) => shown(params.page, headers)),
     implement(contract.getGuideSubpage, ({ headers, params }) => shown(`${params.folder}/${params.page}`, headers)),

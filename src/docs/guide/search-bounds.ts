@@ -1,2 +1,2 @@
-/** How long a query of the guide may be: of its contract, which knows nothing of the site. */
+/** Length limit of a guide query, separate because the contract does not depend on the site. */
 export const QUERY_CHARACTERS_MAX = 100

@@ -1,6 +1,6 @@
 /**
- * The guide searched by the engine that it is about: `@dowser/engine-sdk` in memory. What stands below each heading is
- * a document; they are read when somebody first searches, a page at a time, so that requests go on beside it.
+ * Searches the guide with the engine that it describes: `@dowser/engine-sdk` in memory. The text below each heading
+ * is a document; they are read at the first search, one page at a time, so that requests continue meanwhile.
  */
 import { createSearch, type Search } from "@dowser/engine-sdk"
 import { addressOf } from "./places.ts"
@@ -8,11 +8,11 @@ import type { GuideSite } from "./site.ts"
 
 const HITS_MAX = 10
 /**
- * The worst of 100 characters takes 20 ms once the code is compiled. The first search of a process on a busy machine
- * takes a multiple of that, and a search that is cut off says that it found nothing.
+ * The slowest query of 100 characters takes 20 ms once the code is compiled. The first search of a process on a busy
+ * machine takes a multiple of that, and a search that is cut off would report no hits.
  */
 const CUTOFF_MS = 1_000
-/** Of a text below one heading; what is beyond it is not searched. */
+/** Limit of the text below one heading; the rest is not searched. */
 const TEXT_CHARACTERS_MAX = 20_000
 const fields = {
   title: "string",

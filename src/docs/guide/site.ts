@@ -1,6 +1,6 @@
 /**
- * The guide as a site: every page is made of its file when it is asked for, kept in bounded bytes, and made anew when
- * the file has changed. Nothing is read before somebody asks, so that a start pays nothing for it.
+ * The guide as a site: every page is rendered from its file on demand, cached within a limit of bytes, and rendered
+ * again after the file changed. Nothing is read before the first request, so that it does not slow down a start.
  */
 import { readFile, stat } from "node:fs/promises"
 import { BoundedMap } from "@dowser/engine-sdk/host"
@@ -16,7 +16,7 @@ const types: ReadonlyMap<string, string> = new Map([
   ["svg", "image/svg+xml"]
 ])
 
-/** Whose pages are in the sidebar though the first page may not name them. */
+/** Folders whose pages are in the sidebar even if the first page does not name them. */
 const LISTED_FOLDERS = [
   ["contract", "Contract"],
   ["examples", "Examples"]
@@ -28,7 +28,7 @@ interface Ground {
   /** Pages without a file, by id. */ readonly made: ReadonlyMap<string, ApiPage>
 }
 interface KeptPage {
-  /** Of the files that it was made of. */ readonly stamp: string
+  /** Identifies the versions of the files from which it was rendered. */ readonly stamp: string
   readonly file: PageFile
 }
 export class GuideSite {
@@ -39,7 +39,7 @@ export class GuideSite {
     bytesOf: (_id, { file }) => file.plain.length + file.gzip.length
   })
 
-  /** `documents`: those of the API, asked for once. */
+  /** `documents` returns those of the API, and is called once. */
   constructor(documents: () => ReadonlyArray<ApiDocument>) {
     this.#documents = documents
   }
@@ -47,7 +47,7 @@ export class GuideSite {
     this.#ground ??= findPlaces().then(
       (places) => ({ places, made: new Map(apiPages(this.#documents()).map((page) => [page.id, page])) }),
       (error: unknown) => {
-        // Who asks next looks again.
+        // The next request tries again.
         this.#ground = undefined
         throw error
       }
@@ -55,13 +55,13 @@ export class GuideSite {
     return this.#ground
   }
 
-  /** Ids of all pages: those of the sidebar in its order, then any that it does not name. */
+  /** Ids of all pages: those in the sidebar in its order, then any that it does not name. */
   async ids(): Promise<ReadonlyArray<string>> {
     const { made, places } = await this.#grounded()
     const shown = (await this.sections()).flatMap(({ pages }) => pages.map(({ id }) => id))
     return [...new Set(["", ...shown, ...places.files.keys(), ...made.keys()])]
   }
-  /** As the first page lists them; behind them what is in folders that list themselves, and the pages that are made. */
+  /** As listed on the first page, followed by the pages of folders that list themselves, and the generated pages. */
   async sections(): Promise<ReadonlyArray<Section>> {
     const { made, places } = await this.#grounded()
     const text = await readFile(`${repository}${FIRST_PAGE}`, "utf8")
@@ -79,7 +79,7 @@ export class GuideSite {
     }
     return [...sections, ...folders, { title: "API", pages: [...made.values()] }]
   }
-  /** The file that a page is made of, or what a link in a page that has none is seen from. */
+  /** The file of a page; for a page without one, the file from which its links are resolved. */
   async fileOf(id: string): Promise<string | undefined> {
     const { made, places } = await this.#grounded()
     return places.files.get(id) ?? (made.has(id) ? `${id}.md` : undefined)
@@ -103,7 +103,7 @@ export class GuideSite {
     const times = await Promise.all(files.map((file) => stat(`${repository}${file}`)))
     return times.map(({ mtimeMs }) => mtimeMs).join()
   }
-  /** As a document; undefined where there is none. */
+  /** The page as an HTML document; undefined if it does not exist. */
   async page(id: string): Promise<PageFile | undefined> {
     if ((await this.fileOf(id)) === undefined) return undefined
     const stamp = await this.#stampOf(id)
@@ -116,7 +116,7 @@ export class GuideSite {
     this.#pages.set(id, { stamp, file })
     return file
   }
-  /** A picture beside the pages. */
+  /** A picture next to the pages. */
   async picture(name: string): Promise<PageFile | undefined> {
     const { pictures } = await this.places()
     const type = types.get(name.split(".").at(-1) ?? "")

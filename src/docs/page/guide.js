@@ -1,4 +1,4 @@
-/** Of the guide's pages: the search box, which asks the program itself, and a list of pages that a phone folds. */
+/** Script of the guide's pages: the search box, which queries this program, and the page list, folded on phones. */
 const form = document.querySelector("#search")
 const asked = document.querySelector("#asked")
 const found = document.querySelector("#found")

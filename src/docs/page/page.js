@@ -1,6 +1,4 @@
-/**
- * Draws the reference with Swagger UI from the document that the address names; it requests nothing from other hosts.
- */
+/** Draws the reference with Swagger UI from the document named in the address; it requests nothing from other hosts. */
 /* global SwaggerUIBundle */
 const isGateway = new URLSearchParams(location.search).get("document") === "gateway"
 const source = isGateway ? "/api/v1/openapi.json" : "/v1/openapi.json"
@@ -13,8 +11,8 @@ dark.addEventListener("change", paint)
 paint()
 
 /**
- * What the viewer draws is mended for people who use a keyboard or a screen reader, as often as it is drawn: regions
- * have names, headings follow each other, what can be scrolled can be reached, and a button holds no link.
+ * After each rendering, fixes the viewer's output for users of a keyboard or a screen reader: regions have names,
+ * headings follow each other, scrollable areas are focusable, and no button contains a link.
  */
 const set = (element, name, value) => {
   if (element.getAttribute(name) !== value) element.setAttribute(name, value)
@@ -49,6 +47,6 @@ SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
   defaultModelRendering: "example",
   displayRequestDuration: true,
-  // Its default asks a host on the internet whether the document is well.
+  // By default, a host on the internet would be asked to validate the document.
   validatorUrl: null
 })

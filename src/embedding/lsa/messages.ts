@@ -1,8 +1,8 @@
-/** What a job asks of the thread that trains a model, one thing at a time. */
+/** Messages from a job to the thread that trains a model; it handles one at a time. */
 export type ToTrainer =
   /** The fields whose texts are used. */
   | { readonly kind: "begin"; readonly from: ReadonlyArray<string> }
-  /** Documents, a line of JSON each. */
+  /** Documents as JSON lines. */
   | { readonly kind: "documents"; readonly lines: string }
   | { readonly kind: "train" }
 export interface TrainedBytes {

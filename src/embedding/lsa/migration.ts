@@ -1,4 +1,4 @@
-/** Models that were trained on collections: some megabytes each at most, one of a collection, two while it changes. */
+/** Models trained on collections: some megabytes each at most, one per collection, two while it changes. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 

@@ -1,4 +1,4 @@
-/** Rows of trained models. One function per statement, each with the organization. */
+/** Rows of trained models. One function per statement; each takes the organization. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
@@ -15,7 +15,7 @@ export const makeModelsRepository = Effect.gen(function* () {
     put: (organizationId: string, collection: string, hash: string, bytes: Uint8Array, now: number) =>
       sql`INSERT INTO trained_models (organization_id, hash, collection, bytes, created_at)
         VALUES (${organizationId}, ${hash}, ${collection}, ${bytes}, ${String(now)}::text::int8) ON CONFLICT DO NOTHING`,
-    /** `""` leaves none. */
+    /** `""` removes all. */
     removeOthers: (organizationId: string, collection: string, hash: string) =>
       sql`DELETE FROM trained_models WHERE organization_id = ${organizationId} AND collection = ${collection} AND hash <> ${hash}`
   }

@@ -1,6 +1,6 @@
 /**
- * Trains a collection's model: its documents go to a thread in portions, the result is stored, and the collection's own
- * field is created from it. Then every document gets its vector (`fills.ts`).
+ * Trains a collection's model: its documents are sent to a thread in batches, the result is stored, and the
+ * collection's own field is created from it. Then every document gets its vector (`fills.ts`).
  */
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Clock, Effect } from "effect"
@@ -13,7 +13,7 @@ import { makeOwnField, ownFieldOf, sourcesOf } from "../own-field.ts"
 import type { ToTrainer, TrainedBytes } from "./messages.ts"
 import { makeModelsRepository } from "./models-repository.ts"
 
-/** The most documents used; of more, every second, third, … is taken. */
+/** Limit of documents used; of more, every second, third, … is taken. */
 const LEARNED_MAX = 50_000
 const READ_MAX = 1_000_000
 const HEAP_MB = 768
@@ -80,7 +80,7 @@ export const makeTrain = Effect.gen(function* () {
       if (refusal !== undefined) return yield* new JobFailed({ message: refusal })
       return hash
     }),
-    /** Models that the collection's field does not use: earlier ones, or all if it is of another kind. */
+    /** Removes models that the collection's field does not use: earlier ones, or all if it is of another kind. */
     forget: Effect.fnUntraced(function* (organizationId: string, collection: string) {
       const info = resolveCollection(contextOf(organizationId), collection)
       const pin = info === undefined ? undefined : ownFieldOf(info.schema)?.pin

@@ -1,6 +1,6 @@
 /**
- * Vectors by models trained on collections, in every process: a model is read on first use, and kept while there is
- * room. A model belongs to its organization alone.
+ * Vectors by models trained on collections, in every process: a model is loaded on first use, and cached while there
+ * is room. A model belongs to one organization.
  */
 import { BoundedMap, givingWay } from "@dowser/engine-sdk/host"
 import { Effect } from "effect"
@@ -31,7 +31,7 @@ export const makeTrainedModels = Effect.gen(function* () {
   return {
     isThere: (organizationId: string, hash: string) =>
       Effect.map(Effect.orDie(repository.get(organizationId, hash)), (bytes) => bytes !== undefined),
-    /** On this thread, which others get between texts: 21 µs for a product's, 140 µs for one of 1,100 characters. */
+    /** On this thread, with turns for others between texts: 21 µs for a product's, 140 µs for 1,100 characters. */
     embed: Effect.fnUntraced(function* (
       organizationId: string,
       hash: string,

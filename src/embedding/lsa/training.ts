@@ -1,7 +1,7 @@
 /**
  * Trains a model on the texts of a collection (latent semantic analysis: logarithm of counts × inverse document
  * frequency, keeping the 64 strongest directions). The same texts in the same order give the same bytes. Cost: 8 ×
- * entries × 72: 1.3 s for 19,406 product texts, 8 s for 50,000 of 665 characters; memory is bounded by the constants
+ * entries × 72: 1.3 s for 19,406 product texts, 8 s for 50,000 of 665 characters; memory is limited by the constants
  * below.
  */
 import { IntList } from "../../texts/int-list.ts"
@@ -11,16 +11,16 @@ import { CHARACTERS_MAX, DIMENSIONS, type Trained } from "../../ports/text-embed
 
 const SEED = 1
 const FEATURES_MAX = 20_000
-/** A feature of most texts says nothing. */
+/** A feature in most texts carries no information. */
 const COMMON_SHARE = 0.3,
   COMMON_MIN = 20
-/** Features seen while reading; later ones are not learned. */
+/** Limit of features tracked while reading; later ones are not learned. */
 const MET_MAX = 400_000
-/** Different features of one text, and of all. */
+/** Limits of distinct features per text, and of entries in total. */
 const OF_TEXT_MAX = 600,
   ENTRIES_MAX = 8_000_000
 
-/** How many texts must share a feature: in small collections, every text counts. */
+/** How many texts must share a feature; in small collections, every text counts. */
 const textsMin = (texts: number): number => (texts < 50 ? 1 : texts < 5_000 ? 2 : 3)
 
 export class LsaTraining {
@@ -65,11 +65,11 @@ export class LsaTraining {
       power: 0,
       seed: SEED
     })
-    // Fewer features than dimensions have fewer directions; the rest of a vector is 0.
+    // With fewer features than dimensions there are fewer directions; the rest of a vector is 0.
     const vectors = directions.map((x, i) => x * rarity[Math.floor(i / DIMENSIONS)]!)
     return { documents, characters, features: chosen.map((id) => this.#met[id]!), vectors }
   }
-  /** Features that are learned, the most frequent first. */
+  /** The learned features, the most frequent first. */
   #chosen(documents: number): ReadonlyArray<number> {
     const [least, most] = [textsMin(documents), Math.max(COMMON_MIN, COMMON_SHARE * documents)]
     const of = (id: number): number => this.#frequencies.at(id)
@@ -79,7 +79,7 @@ export class LsaTraining {
       .sort((a, b) => of(b) - of(a) || (this.#met[a]! < this.#met[b]! ? -1 : 1))
       .slice(0, FEATURES_MAX)
   }
-  /** A row for each text, of length one. */
+  /** A row for each text, normalized to length one. */
   #matrix(chosen: ReadonlyArray<number>, rarity: ReadonlyArray<number>): SparseRows {
     const place = new Int32Array(this.#met.length).fill(-1)
     for (const [i, id] of chosen.entries()) place[id] = i

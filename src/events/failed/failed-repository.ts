@@ -1,4 +1,4 @@
-/** Rows of refused entries. One function per statement, each with the organization. */
+/** Rows of refused entries. One function per statement; each takes the organization. */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { REJECTIONS_KEPT_MS } from "@dowser/log/rejection"
@@ -36,7 +36,7 @@ export const makeFailedRepository = Effect.gen(function* () {
     ) =>
       sql<FailedRow>`SELECT ${columns} FROM event_rejections WHERE organization_id = ${organizationId} AND ${of(collection)} AND ${kept(now)}
         AND (${before ?? null}::text IS NULL OR id < ${before ?? null}) ORDER BY id DESC LIMIT ${limit}::int4`,
-    /** Oldest first, behind `after`. */
+    /** Oldest first, after `after`. */
     oldest: (organizationId: string, collection: string | undefined, after: string, limit: number, now: number) =>
       sql<FailedRow>`SELECT ${columns} FROM event_rejections WHERE organization_id = ${organizationId} AND ${of(collection)} AND ${kept(now)} AND id > ${after} ORDER BY id LIMIT ${limit}::int4`,
     named: (organizationId: string, collection: string | undefined, ids: ReadonlyArray<string>, now: number) =>
@@ -49,7 +49,7 @@ export const makeFailedRepository = Effect.gen(function* () {
   }
 })
 
-/** Removes at most `rowsMax` rows older than a week; returns how many. One range of an index. */
+/** Removes at most `rowsMax` rows older than a week; returns how many. Reads one range of an index. */
 export const expireRejections = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient
   const before = (yield* Clock.currentTimeMillis) - REJECTIONS_KEPT_MS

@@ -1,7 +1,7 @@
 /**
- * Refused entries, listed and sent through again after a fix. What is accepted leaves the list; what is refused again
- * stays with its new reason. A retry that is cut off between the two may be repeated: an entry without an `event_id`
- * gets one from its place in the list, so it counts once.
+ * Lists refused entries, and retries them after a fix. Accepted entries leave the list; entries refused again stay
+ * with their new reason. If a retry is interrupted between the two, it may be repeated: an entry without an
+ * `event_id` gets one from its position in the list, so it counts once.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -16,18 +16,16 @@ interface FailedPage {
 }
 interface RetryRequest {
   readonly collection: string | undefined
-  /** All when absent, `limit` at a time, oldest first, from `cursor`. */ readonly ids:
-    | ReadonlyArray<string>
-    | undefined
+  /** All if absent: `limit` at a time, oldest first, from `cursor`. */ readonly ids: ReadonlyArray<string> | undefined
   readonly cursor: string | undefined
   readonly limit: number
-  /** Keys laid over every entry first; null takes a key away. */ readonly set:
+  /** Keys that override those of every entry; null removes a key. */ readonly set:
     | Readonly<Record<string, unknown>>
     | undefined
   readonly reaches: ((collection: string) => boolean) | undefined
 }
 
-/** The entry as it is judged again, or why it cannot be. */
+/** The entry to be judged again, or why it cannot be. */
 const entryOf = (
   { entry, id, is_unreadable, received_at }: FailedRow,
   set: RetryRequest["set"]
@@ -36,7 +34,7 @@ const entryOf = (
   const value = JSON.parse(entry) as unknown
   if (typeof value !== "object" || value === null || Array.isArray(value)) return { entry: value }
   const given = Object.fromEntries(Object.entries({ ...value, ...set }).filter(([, one]) => one !== null))
-  // An entry without a time happened when it first came, not when it is retried.
+  // An entry without a time happened when it first arrived, not when it is retried.
   return { entry: { timestamp: received_at, event_id: id, ...given } }
 }
 
@@ -60,7 +58,7 @@ const shown = ({
 export class FailedEvents extends Context.Service<
   FailedEvents,
   {
-    /** Newest first; one more than `limit` tells that there is a next page. */
+    /** Newest first; one more than `limit` shows that there is a next page. */
     readonly list: (organizationId: string, page: FailedPage) => Effect.Effect<ReadonlyArray<typeof FailedEvent.Type>>
     readonly retry: (
       organizationId: string,

@@ -33,7 +33,7 @@ const types = new Set<string>(EVENT_TYPES)
 const CURRENCY_CHARACTERS_MAX = 16
 
 /**
- * The reason an entry is refused. Thrown and caught within this file only: an exception keeps the happy path free of
+ * The reason an entry is refused. Thrown and caught only within this file: an exception keeps the happy path free of
  * checks.
  */
 class Refused {
@@ -49,19 +49,17 @@ const refuse = (reason: string): never => {
 const isPlainObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Bytes of UTF-8, counted only where the cheap bound on characters does not settle it. */
+/** Counts UTF-8 bytes only if the cheap bound on characters is not sufficient. */
 const exceedsBytes = (text: string, bytes_max: number): boolean =>
   text.length > bytes_max || (text.length * 3 > bytes_max && Buffer.byteLength(text) > bytes_max)
 
-/**
- * Postgres cannot store NUL in text; an id that carries one is refused here rather than failing a whole flush later.
- */
+/** Postgres cannot store NUL in text; such an id is refused here instead of failing an entire flush later. */
 const hasNul = (text: string): boolean => text.includes("\u0000")
 
 /**
- * Decision: a whole number is taken as an id (`42` → `"42"`), since many shops number their users and products; an
- * empty id counts as none, since templates leave such fields empty. Halves of surrogate pairs, which UTF-8 cannot
- * carry, are replaced here, so that an id is the same before and behind the log.
+ * Decision: an integer is accepted as an id (`42` → `"42"`), because many shops number their users and products; an
+ * empty id counts as absent, because templates leave such fields empty. Halves of surrogate pairs, which UTF-8 cannot
+ * encode, are replaced here, so that an id is the same before and after the log.
  */
 const identifier = (key: string, value: unknown, bytes_max: number): string | undefined => {
   const text =
@@ -105,7 +103,7 @@ const itemsOf = (value: unknown): ReadonlyArray<EventItem> => {
   })
 }
 
-/** What is required: `revenue`, or a price for the document, or a price for every item. */
+/** The requirement: `revenue`, or a price for the document, or a price for every item. */
 const hasRevenue = (event: Draft): boolean =>
   event.revenue !== undefined ||
   (event.items === undefined ? event.price !== undefined : event.items.every((item) => item.price !== undefined))
@@ -134,8 +132,8 @@ const paid = (event: Draft): void => {
 }
 
 /**
- * Whether `identifier` and `words` would leave a text unchanged. Some long texts are not examined, and the answer is
- * no.
+ * Whether `identifier` and `words` would leave a text unchanged. Returns false for some long texts without examining
+ * them.
  */
 const isIdentifier = (value: unknown, bytes_max: number): boolean =>
   typeof value === "string" && value !== "" && value.length * 3 <= bytes_max && !hasNul(value) && value.isWellFormed()
@@ -157,9 +155,9 @@ const isNormalItem = (item: unknown): boolean => {
 }
 
 /**
- * Whether `read` would make an event of exactly this shape and content, or refuse it only for its type's requirements:
- * then the entry is the event, and no second object, which would live until the commit, is made. Most of what senders
- * send qualifies; for everything else the answer is no, and nothing depends on it.
+ * Whether `read` would create an event of exactly this shape and content, or refuse it only for its type's
+ * requirements: then the entry is used as the event, and no second object, which would live until the commit, is
+ * created. Most entries that senders send qualify. False is always safe.
  */
 const isNormal = (entry: Record<string, unknown>, now: number): boolean => {
   let hasCollection = false
@@ -329,7 +327,7 @@ const readFact = (event: Draft, key: string, value: unknown): boolean => {
   }
 }
 
-/** Refuses an event that lacks what all events need, or those of its type. */
+/** Refuses an event that lacks a field that all events, or events of its type, require. */
 const requireAll = (event: Draft, now: number): void => {
   if (event.collection === "") refuse("collection is required")
   if (event.timestamp < now - EVENT_AGE_MAX_MS) refuse("timestamp is more than 30 days old")
@@ -346,7 +344,7 @@ const read = (entry: unknown, now: number): { readonly event: BehaviouralEvent; 
   let unknownKeys = 0
   for (const key in entry) {
     const value = entry[key]
-    // Decision: `null` means "not given": languages without absent fields send it for every optional one.
+    // Decision: `null` means "not given", because languages without absent fields send it for every optional one.
     if (value === null || value === undefined) continue
     if (readName(event, key, value) || readFact(event, key, value)) continue
     ;(unknown ??= Object.create(null) as Record<string, unknown>)[key] = value
@@ -354,22 +352,22 @@ const read = (entry: unknown, now: number): { readonly event: BehaviouralEvent; 
   }
   requireAll(event, now)
   if (unknown !== undefined) {
-    // The sender's own metadata wins over a stray key of the same name.
+    // The sender's own metadata overrides an unknown key of the same name.
     const together = { ...unknown, ...event.metadata }
-    // Decision: a stray key is never a reason to refuse an event; if there is no room for all of them, none is kept.
+    // Decision: an unknown key is never a reason to refuse an event; if there is no room for all of them, none is kept.
     if (isMetadataBounded(together)) event.metadata = together
   }
   return { event, unknownKeys }
 }
 
 export interface AcceptOptions {
-  /** Number of the first entry: a long NDJSON request is judged in several calls. */
+  /** Index of the first entry: a long NDJSON request is judged in several calls. */
   readonly indexFrom?: number
-  /** False for a collection that the caller's key does not reach: its entries are refused, their neighbours are not. */
+  /** False for a collection that the caller's key may not access: its entries are refused, the others are not. */
   readonly reaches?: (collection: string) => boolean
 }
 
-/** O(entries). Entries are not changed; what is accepted may be the entry itself. */
+/** O(entries). Entries are not modified; an accepted event may be the entry itself. */
 export const acceptBatch = (
   entries: ReadonlyArray<unknown>,
   now: number,

@@ -1,38 +1,38 @@
 /**
- * Which organizations may send more events while counting is behind. The log is one sequence for all, so what one
- * organization stores delays every other by the time it takes to step it; inside the log nothing can be fair any more.
- * Here it can: once stored, uncounted events take longer than `SHARE_FROM_MS`, organizations share the counting rate by
- * weighted max-min fairness. A sender below its share is never refused; one above it learns when to come back. An
- * organization that is alone shares with nobody: the log keeps its backlog, up to its own bounds.
+ * Decides which organizations may send more events while counting lags behind. The log is one sequence for all, so
+ * events of one organization delay those of every other until they are processed; inside the log, fairness is no
+ * longer possible. Here it is: once stored, uncounted events take longer than `SHARE_FROM_MS`, organizations share
+ * the counting rate by weighted max-min fairness. A sender below its share is never refused; one above it is told
+ * when to retry. A single active organization is not limited: the log keeps its backlog, up to its own limits.
  *
- * Several API processes judge alone, each by what it stored and by the common lag; while the lag does not fall, each
- * gives out less.
+ * Several API processes decide separately, each by what it stored and by the common lag; while the lag does not fall,
+ * each grants less.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { StreamWorker } from "@dowser/streams/host/host"
 import { weightIn, type Weights } from "@dowser/streams/runner/weights"
 
-/** Roughly how long an event may wait for earlier ones when others send too. */
+/** Approximate time that an event may wait for earlier ones when others send too. */
 export const SHARE_FROM_MS = 3_000
 const SAMPLE_EVERY_MS = 1_000
 /**
- * Below this lag nothing is behind: flushes pause for 0.6 s while events keep coming (`streams/runner/runner.ts`).
- * Duplicates are never counted; clear the backlog once lag is low.
+ * Below this lag, counting keeps up: flushes pause for 0.6 s while events keep arriving (`streams/runner/runner.ts`).
+ * Duplicates are never counted, so the backlog is cleared once lag is low.
  */
 const KEEPS_UP_MS = 700
 /** The assumed rate until one has been measured: the budget of attribution on one core. */
 const DRAIN_GUESS = 30_000
-/** Lower bound of the estimate, in events a second: a standstill must not shut everybody out. */
+/** Lower bound of the estimate, in events per second: a standstill must not lock everybody out. */
 const DRAIN_MIN = 1_000
-/** A bucket holds what its share allows in this time, and always one whole batch. */
+/** A bucket holds what its share allows in this time, and always at least one complete batch. */
 const BUCKET_MS = 2_000
 const BUCKET_MIN = 1_000
 const RETRY_AFTER_MAX_S = 60
-/** The least share of the drain that is given out when the lag does not fall. */
+/** The minimum share of the drain rate that is granted while the lag does not fall. */
 const GIVEN_MIN = 0.1
-/** Organizations with recent traffic that are tracked; beyond them nobody is refused. About 200 bytes each. */
+/** Limit of tracked organizations with recent traffic; others are never refused. About 200 bytes each. */
 const ORGANIZATIONS_MAX = 20_000
-/** Events a second below which an organization is not active any more. */
+/** Below this number of events per second, an organization is no longer active. */
 const ACTIVE_FROM = 0.05
 
 export interface Offer {
@@ -41,8 +41,8 @@ export interface Offer {
 }
 
 /**
- * The level up to which each may send, per weight, so that together they send at most `capacity`: those that send less
- * than level × weight keep their rate, and the others share the rest. Infinity when all fit. O(n log n).
+ * The rate per weight up to which each may send, so that together they send at most `capacity`: those that send less
+ * than level × weight keep their rate, and the others share the rest. Infinity if everything fits. O(n log n).
  */
 export const fairLevel = (offers: ReadonlyArray<Offer>, capacity: number): number => {
   let left = capacity
@@ -59,7 +59,7 @@ interface Sender {
   readonly weight: number
   /** Events offered since the last sample, stored or not. */
   offered: number
-  /** Offered a second, smoothed over about three samples. */
+  /** Offered per second, smoothed over about three samples. */
   rate: number
   tokens: number
   filledAt: number
@@ -70,13 +70,13 @@ interface AdmissionOptions {
   readonly shareFrom_ms?: number
 }
 
-/** The decision alone, on times (ms) that it is given. */
+/** The decision alone, with times (ms) as arguments. */
 export class AdmissionControl {
   readonly #weightOf: (organizationId: string) => number
   readonly #shareFrom_ms: number
   readonly #senders = new Map<string, Sender>()
   #drain = DRAIN_GUESS
-  /** Stored by this process and, as far as is known, not counted yet. */
+  /** Events stored by this process and, as far as known, not counted yet. */
   #backlog = 0
   #lag_ms = 0
   #given = 1
@@ -88,18 +88,16 @@ export class AdmissionControl {
     this.#shareFrom_ms = shareFrom_ms
   }
 
-  /** Roughly how long an event stored now would wait. */
+  /** Approximate wait of an event stored now. */
   get behind_ms(): number {
     return Math.max(this.#lag_ms, (this.#backlog / this.#drain) * 1_000)
   }
-  /** Events a second and weight that each may send now; Infinity while nothing is shared out. */
+  /** Events per second and weight that each may send now; Infinity while there is no sharing. */
   get level(): number {
     return this.#level
   }
 
-  /**
-   * Seconds after which to come back, or 0: the events may be stored. O(1), but for the moment in which sharing begins.
-   */
+  /** Seconds after which to retry, or 0 if the events may be stored. O(1), except at the moment when sharing begins. */
   admit(organizationId: string, events: number, now: number): number {
     let sender = this.#senders.get(organizationId)
     if (sender === undefined) {
@@ -108,7 +106,7 @@ export class AdmissionControl {
       this.#senders.set(organizationId, (sender = { weight, offered: 0, rate: 0, tokens: BUCKET_MIN, filledAt: now }))
     }
     sender.offered += events
-    // A burst can fill the log within a sample.
+    // A burst can fill the log within one sample.
     if (this.#level === Number.POSITIVE_INFINITY && this.behind_ms > this.#shareFrom_ms && this.#senders.size > 1)
       this.#share(now)
     if (this.#level < Number.POSITIVE_INFINITY) {
@@ -118,7 +116,7 @@ export class AdmissionControl {
         sender.tokens + (rate * Math.max(0, now - sender.filledAt)) / 1_000
       )
       sender.filledAt = now
-      // A batch larger than the bucket passes when that is full, and is paid off after.
+      // A batch larger than the bucket passes when the bucket is full, and is paid off afterwards.
       if (sender.tokens < Math.min(events, BUCKET_MIN))
         return Math.min(
           RETRY_AFTER_MAX_S,
@@ -130,9 +128,7 @@ export class AdmissionControl {
     return 0
   }
 
-  /**
-   * Once a second: the age of the oldest uncounted record, and how many events have been counted since the last time.
-   */
+  /** Call once a second with the age of the oldest uncounted record, and the events counted since the last call. */
   sample(now: number, lag_ms: number, counted: number): void {
     const elapsed_s = Math.max(0.001, (now - (this.#sampledAt ?? now - SAMPLE_EVERY_MS)) / 1_000)
     this.#sampledAt = now
@@ -149,7 +145,7 @@ export class AdmissionControl {
     }
     if (this.behind_ms <= this.#shareFrom_ms || this.#senders.size < 2) {
       this.#given = Math.min(1, this.#given * 1.2)
-      // Half the bound, so that it does not switch on and off.
+      // Half the threshold, so that sharing does not switch on and off.
       if (this.behind_ms <= this.#shareFrom_ms / 2 || this.#senders.size < 2) this.#level = Number.POSITIVE_INFINITY
       else if (this.#level < Number.POSITIVE_INFINITY) this.#share(now)
       return
@@ -168,7 +164,7 @@ export class AdmissionControl {
     }))
     const capacity = this.#drain * this.#given
     const level = fairLevel(offers, capacity)
-    // Everything fits and yet it is behind: the backlog must drain first, so everybody gets an equal share, which
+    // Everything fits and yet counting lags: the backlog must drain first, so everybody gets an equal share, which
     // does not limit small senders.
     this.#level =
       level === Number.POSITIVE_INFINITY ? capacity / offers.reduce((sum, { weight }) => sum + weight, 0) : level
@@ -178,11 +174,11 @@ export class AdmissionControl {
 }
 
 interface AdmissionShape {
-  /** Seconds after which the organization may return with this many events, or 0. */
+  /** Seconds after which the organization may retry this many events, or 0. */
   readonly admit: (organizationId: string, events: number) => number
 }
 
-/** Everyone is admitted where nothing else is provided: a log without streams behind it has no lag. */
+/** By default everyone is admitted, because a log without streams reading it has no lag. */
 export const Admission = Context.Reference<AdmissionShape>("dowser/events/Admission", {
   defaultValue: () => ({ admit: () => 0 })
 })
@@ -202,7 +198,7 @@ export const layerAdmission = (options: AdmissionOptions): Layer.Layer<never, ne
             Effect.sleep(SAMPLE_EVERY_MS),
             Effect.gen(function* () {
               const lag_ms = yield* streams.lag_ms
-              // Counters begin again with a runner's life, and a replay counts nothing new.
+              // Counters restart with a runner's life, and a replay counts nothing new.
               const entries = (yield* streams.progress).reduce(
                 (sum, report) => (report.isReplaying ? sum : sum + report.entries),
                 0

@@ -1,23 +1,23 @@
 /**
- * Requests that wait while a commit is under way go together into the next one. The caller provides `commit`, which
- * answers every request of a group, whatever happens. Bounded in requests and in their sizes.
+ * Group commit: requests that wait during a commit are stored together in the next one. The caller provides `commit`,
+ * which answers every request of a group, whatever happens. Limited in requests and in their sizes.
  */
 import { Clock, Deferred, Effect, Latch } from "effect"
 import { Linger, LINGER_MS } from "./linger.ts"
 
-/** A waiting request; its payload is kept beside it. */
+/** A waiting request; implementations add its payload. */
 export interface PendingRequest<A, E> {
-  /** Its size against the bounds. */ readonly size: number
+  /** Its size, which counts towards the limits. */ readonly size: number
   /** Unix milliseconds. */ readonly cameAt: number
   readonly done: Deferred.Deferred<A, E>
 }
 interface GroupBounds {
   readonly requestsMax: number
-  /** Of all waiting requests; a single one may be larger. */ readonly sizeMax: number
+  /** For all waiting requests; a single one may be larger. */ readonly sizeMax: number
   /** Approximate size of one group. */ readonly groupSizeMax: number
 }
 
-/** How many requests from `from` on add up to about `sizeMax`; at least one if there is one. */
+/** How many requests, starting with `from`, add up to about `sizeMax`; at least one if there is one. */
 export const requestsWithin = (
   requests: ReadonlyArray<{ readonly size: number }>,
   from: number,
@@ -56,7 +56,7 @@ export class GroupCommit<A, E, W extends PendingRequest<A, E>> {
     )
   }
 
-  /** Puts a request into the next group; settles as that answers it. Ask `hasRoom` before. */
+  /** Adds a request to the next group, and settles with its result. Check `hasRoom` first. */
   add(request: W): Effect.Effect<A, E> {
     this.#waiting.push(request)
     this.#size += request.size
@@ -64,14 +64,14 @@ export class GroupCommit<A, E, W extends PendingRequest<A, E>> {
     return Deferred.await(request.done)
   }
 
-  /** Commits whatever is waiting. */
+  /** Commits everything that is waiting. */
   readonly drain: Effect.Effect<void> = Effect.whileLoop({
     while: () => this.#waiting.length > 0,
     body: () => this.#commitNext(),
     step: () => {}
   })
 
-  /** Commits one group after the other. A group that was taken is finished even while this is interrupted. */
+  /** Commits one group after the other. A group that was taken is finished even if this is interrupted. */
   readonly loop: Effect.Effect<never> = Effect.forever(
     Effect.gen({ self: this }, function* () {
       if (this.#waiting.length === 0) {

@@ -1,7 +1,7 @@
 /**
- * `POST /events` as NDJSON: one event per line on one long request, judged and stored in parts, answered once with the
- * totals. Each part is checked like a batch: a token of the key's rate, which also confirms that the key is still
- * valid, and room for its bytes in the plan. A stream that is cut short answers why, with the totals so far.
+ * `POST /events` as NDJSON: one event per line in one long request, judged and stored in parts, answered once with
+ * the totals. Each part is checked like a batch: a token of the key's rate, which also confirms that the key is still
+ * valid, and room for its bytes in the plan. The response to an interrupted stream has the reason and totals so far.
  */
 import { Clock, Effect, Schedule } from "effect"
 import type { Caller } from "../../identity/caller.ts"
@@ -20,10 +20,10 @@ import type { EventsShape } from "./service.ts"
 import { PAUSE_MAX_MS, pauseOf, tokensOf } from "./stream-rate.ts"
 
 const limits = { linesPerChunk: EVENTS_PER_BATCH_MAX, bytesPerChunk: BATCH_BYTES_MAX, lineBytesMax: BATCH_BYTES_MAX }
-/** A long request waits where a short one would be sent away: its sender is held back by the connection itself. */
+/** A long request waits in cases where a short one would be refused: the connection itself holds its sender back. */
 const whileBusy = Schedule.max([Schedule.spaced("100 millis"), Schedule.recurs(100)])
 
-/** The parsed line, or a stand-in that is refused with the right message. */
+/** The parsed line, or the reason why it is unreadable. */
 const parseLine = (line: string | undefined): { readonly entry: unknown } | { readonly reason: string } => {
   if (line === undefined) return { reason: `the line is longer than ${BATCH_BYTES_MAX} bytes` }
   const parsed = parseBounded(line)
@@ -57,7 +57,7 @@ const parsedLines = (lines: ReadonlyArray<string | undefined>, indexFrom: number
   return { readable, numbers, bad, unreadable }
 }
 
-/** Reserves from the plan's daily bytes; what is not stored is given back. */
+/** Reserves bytes from the plan's daily limit; bytes that are not stored are given back. */
 export const withinDay = <A, E extends DeclaredError, R>(
   spending: Spending,
   organizationId: string,
@@ -69,7 +69,7 @@ export const withinDay = <A, E extends DeclaredError, R>(
     Effect.onError(store, () => Effect.sync(() => spending.giveBack(organizationId, bytes)))
   )
 
-/** The next token; waits for one that comes soon. */
+/** Takes the next token; waits if one becomes available soon. */
 const taken = Effect.fnUntraced(function* (again: Input<unknown, unknown>["again"]) {
   const caller = yield* Effect.catchIf(
     again,
@@ -128,7 +128,7 @@ export const ingestLines = Effect.fnUntraced(function* (
   return answered()
 })
 
-/** What ended a partly stored stream: its own status and facts, and how far it got. */
+/** The error that ended a partly stored stream, with its own status and facts, and the progress. */
 const endedBy = (
   error: DeclaredError,
   totals: Pick<EventStreamEnded, "accepted" | "deduplicated" | "lines" | "rejected" | "rejected_total">

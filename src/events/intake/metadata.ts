@@ -1,12 +1,10 @@
 /**
- * How much a sender may say about an event beside the defined fields. Decision: 16,384 characters of JSON, some hundred
+ * How much a sender may add to an event beyond the defined fields. Decision: 16,384 characters of JSON, some hundred
  * fields; the log keeps events for years, and one event may not take a megabyte of it.
  */
 export const METADATA_CHARACTERS_MAX = 16_384
 
-/**
- * A lower bound on what is left of `room` after a value as JSON; below 0 it does not fit, and the rest is not examined.
- */
+/** About how much of `room` is left after a value as JSON; below 0 it does not fit, and the rest is not examined. */
 const roomBehind = (value: unknown, room: number): number => {
   if (typeof value === "string") return room - value.length - 2
   if (typeof value !== "object" || value === null) return room - 4

@@ -1,4 +1,4 @@
-/** Lines of a long request in constant memory: at most one chunk of lines and one unfinished line are held. */
+/** Splits a long request into lines in constant memory: at most one chunk of lines and one incomplete line are held. */
 import { Effect } from "effect"
 import type { Readable } from "node:stream"
 import { outOfMemory, textOf, unreadable } from "../../http/body.ts"
@@ -8,14 +8,14 @@ import type { HeldMemory } from "../../http/request-memory.ts"
 interface LineLimits {
   readonly linesPerChunk: number
   readonly bytesPerChunk: number
-  /** A longer line is handed on as `undefined`, its bytes skipped. */
+  /** A longer line is passed on as `undefined`, and its bytes are skipped. */
   readonly lineBytesMax: number
 }
 
 /**
- * Calls `each` with chunks of non-empty lines and their bytes, in order, one chunk at a time: the stream waits
- * meanwhile, and with it the sender. A stream that breaks off fails after everything before the break was passed on.
- * When memory is short, chunks are passed on as they are; if not even the unfinished line fits, it fails.
+ * Calls `each` with chunks of non-empty lines and their bytes, in order, one chunk at a time; the stream, and with it
+ * the sender, waits meanwhile. An interrupted stream fails after everything before the interruption was passed on.
+ * When memory is short, chunks are passed on early; if not even the incomplete line fits, it fails.
  */
 export const eachChunk = Effect.fnUntraced(function* <E, R>(
   stream: Readable,
@@ -47,7 +47,7 @@ export const eachChunk = Effect.fnUntraced(function* <E, R>(
   })
   const keep = (part: Buffer) => {
     unfinishedBytes += part.length
-    // Beyond the limit only the length matters.
+    // Beyond the limit, only the length matters.
     if (unfinishedBytes <= limits.lineBytesMax) unfinished.push(part)
     else unfinished = []
   }

@@ -1,12 +1,12 @@
 /**
- * Accepted events on their way into the log: events that several requests of an organization send to one partition
- * within one slice of a commit share a record. Split per request, a batch of a hundred events became a record of a few
- * events for each partition, and a record has a fixed cost, above all the names of its events' fields: decoding 25
- * events a record cost twice as much as 500.
+ * Packs accepted events into records of the log: events that several requests of an organization send to one
+ * partition within one slice of a commit share a record. With separate records per request, a batch of a hundred
+ * events became a record of a few events for each partition, and a record has a fixed cost, above all the names of
+ * its events' fields: decoding 25 events per record cost twice as much as 500.
  *
- * Decision: a request's result does not need a record of its own. The requests of a commit are stored or fail together
- * anyway, `event_id` identifies repetitions, and a place in the log is record and index. A record belongs to one
- * organization, so that a tombstone, a dead letter or a shadow skips all others with one look-up.
+ * Decision: a request's result does not need a record of its own. The requests of a commit are stored or fail
+ * together anyway, `event_id` identifies repetitions, and a position in the log is record and index. A record belongs
+ * to one organization, so that a tombstone, a dead letter or a shadow skips all others with one look-up.
  */
 import { encodeRecord } from "@dowser/log/record"
 import { partitionOfEvent } from "@dowser/log/routing"
@@ -20,9 +20,9 @@ export interface RequestEvents {
   readonly events: ReadonlyArray<BehaviouralEvent>
 }
 
-/** A record is closed with the event that makes it this many; a consumer decodes and delivers it in one go. */
+/** A record is closed when it reaches this many events; a consumer decodes and delivers it as a unit. */
 export const RECORD_EVENTS_MAX = 500
-/** Larger ones are halved, down to one event: as much as one request may have. */
+/** Larger records are halved, down to one event; the limit is that of one request. */
 export const RECORD_BYTES_MAX = 1_000_000
 
 const recordsOf = (
@@ -53,7 +53,7 @@ export const packEvents = (
   now: number
 ): ReadonlyArray<AppendRecord> => {
   const records: Array<AppendRecord> = []
-  /** By organization and partition, with holes where nothing is sent to. */
+  /** By organization and partition, with holes for unused partitions. */
   const open = new Map<string, Array<Array<BehaviouralEvent> | undefined>>()
   for (const { events, organizationId } of requests) {
     let parts = open.get(organizationId)

@@ -1,4 +1,4 @@
-/** One slice of a group as records of the log: duplicates are dropped, refused entries are kept beside the rest. */
+/** One slice of a group as records of the log, without duplicates; refused entries are kept with the rest. */
 import { encodeRecord } from "@dowser/log/record"
 import type { AppendRecord } from "@dowser/log/event-log/event-log"
 import type { BehaviouralEvent } from "@dowser/log/event-schema"
@@ -7,7 +7,7 @@ import { BEHAVIOUR_REJECTED, EVENT_FINGERPRINTS } from "@dowser/log/topics"
 import type { Admission } from "../../ports/dedupe/dedupe-window.ts"
 import { packEvents, type RequestEvents } from "./pack-events.ts"
 
-/** What a request wants to store. */
+/** The events that a request wants to store. */
 export interface Judged {
   readonly organizationId: string
   readonly events: ReadonlyArray<BehaviouralEvent>
@@ -18,7 +18,7 @@ interface PackedSlice {
   /** Number of duplicates of each request. */ readonly duplicates: ReadonlyArray<number>
 }
 
-/** Not `flatMap`: a list per event takes a fiftieth of the thread's time. */
+/** Does not use `flatMap`: a list per event takes a fiftieth of the thread's time. */
 export const idsOf = (events: ReadonlyArray<BehaviouralEvent>): ReadonlyArray<string> => {
   const ids: Array<string> = []
   for (const { event_id } of events) if (event_id !== undefined) ids.push(event_id)
@@ -37,7 +37,7 @@ const rejectionsRecord = ({ organizationId, rejections }: Judged, now: number): 
   })
 })
 
-/** `admission` has the dedupe window's answers for the slice's ids, in order. O(events). */
+/** `admission` contains the dedupe window's results for the slice's ids, in order. O(events). */
 export const packSlice = (
   slice: ReadonlyArray<Judged>,
   admission: Admission,

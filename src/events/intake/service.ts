@@ -1,7 +1,7 @@
 /**
- * `ingestEvents`: entries are judged, duplicates dropped, the rest is appended durably, then the counts are answered.
- * Requests that wait while a commit is under way go together into the next one: one look-up in the dedupe window, one
- * append, one sync for all of them. So the event that a duplicate repeats is always stored, or fails in the same group.
+ * `ingestEvents`: judges entries, drops duplicates, appends the rest durably, and then returns the counts. Requests
+ * that wait during a commit are stored together in the next one: one look-up in the dedupe window, one append, one
+ * sync for all of them. So the event that a duplicate repeats is always stored, or fails in the same group.
  */
 import { Clock, Context, Deferred, Effect, Latch, Layer } from "effect"
 import { EventLog } from "@dowser/log/event-log/event-log"
@@ -23,8 +23,8 @@ export type { IngestFailure }
 
 export interface EventsShape {
   /**
-   * Takes decoded entries of one organization. Idempotent for entries with an event_id. Fails with 429 at once, storing
-   * nothing, when too much waits already. Refused entries are kept for a week with their reasons.
+   * Takes decoded entries of one organization. Idempotent for entries with an event_id. Fails immediately with 429,
+   * storing nothing, if too much is waiting. Refused entries are kept for a week with their reasons.
    */
   readonly ingestEvents: (
     organizationId: string,
@@ -37,9 +37,9 @@ export interface EventsShape {
 type Verdict = "accepted" | "deduplicated" | "refused"
 
 interface IngestOptions extends AcceptOptions {
-  /** Refused before they could be judged: lines that were not JSON. Kept beside the others. */
+  /** Entries that could not be judged: lines that were not JSON. They are kept with the other refused entries. */
   readonly unreadable?: ReadonlyArray<KeptRejection>
-  /** False where the entries are kept already. */
+  /** False if the entries are already kept. */
   readonly keepsRejected?: boolean
 }
 interface EventsOptions {
@@ -47,8 +47,8 @@ interface EventsOptions {
 }
 
 /**
- * Requests and events that may wait for a commit; at a kilobyte an event this is 100 MB at worst. A slow disk gets
- * large groups: everything that arrived during the previous commit.
+ * Limits of requests and events that wait for a commit; at a kilobyte per event this is 100 MB at worst. A slow disk
+ * gets large groups: everything that arrived during the previous commit.
  */
 const bounds = { requestsMax: 4_096, sizeMax: 100_000, groupSizeMax: 20_000 }
 
@@ -86,8 +86,8 @@ const make = Effect.fnUntraced(function* ({ visitorPartitions }: EventsOptions) 
   const budget = new RejectionBudget()
   const store = makeStoreGroup({ clock, log, window, visitorPartitions })
   const commits = new GroupCommit<number, IngestFailure, WaitingEvents>(bounds, clock, yield* Latch.make(), store)
-  // Registered before the fiber below, so that it runs after that has ended: what is still waiting is stored and
-  // answered.
+  // Registered before the fiber below, so that it runs after that fiber has ended: what is still waiting is stored
+  // and answered.
   yield* Effect.addFinalizer(() => commits.drain)
   yield* Effect.forkScoped(commits.loop)
   const verdicts = { accepted: 0, deduplicated: 0, refused: 0 }
@@ -98,7 +98,7 @@ const make = Effect.fnUntraced(function* ({ visitorPartitions }: EventsOptions) 
       const now = clock.currentTimeMillisUnsafe()
       const { accepted, rejected } = acceptBatch(entries, now, options)
       const rejections = keptOf(budget, organizationId, entries, rejected, options, now)
-      // Both are stored, so both count against the bounds.
+      // Both are stored, so both count towards the limits.
       const size = accepted.length + rejections.length
       if (size === 0) return { accepted: 0, deduplicated: 0, rejected }
       if (!commits.hasRoom(size)) return yield* overloaded()
@@ -121,7 +121,7 @@ const make = Effect.fnUntraced(function* ({ visitorPartitions }: EventsOptions) 
 })
 
 export class Events extends Context.Service<Events, EventsShape>()("dowser/events/Events") {
-  /** Needs the log and the window; stops by storing what waits. */
+  /** Needs the log and the window; on stop, it stores what is waiting. */
   static readonly layer = (options: EventsOptions): Layer.Layer<Events, never, EventLog | DedupeWindow> =>
     Layer.effect(Events, make(options))
 }

@@ -11,14 +11,14 @@ import { EventsUnavailable } from "../errors.ts"
 import { requestsWithin, type PendingRequest } from "./group-commit.ts"
 import { idsOf, type Judged, packSlice } from "./pack-slice.ts"
 
-/** Events packed in one go of the front's thread, which searches wait for: about four milliseconds. */
+/** Events packed without a pause on the main thread, for which searches wait: about four milliseconds. */
 const SLICE_EVENTS_MAX = 2_000
 const RETRY_AFTER_S = 1
-/** Places that a trace names. */
+/** Limit of log positions in a trace. */
 const PLACES_MAX = 32
 
 export type IngestFailure = Throttled | EventsUnavailable
-/** Answers how many of the events were duplicates. */
+/** Resolves with the number of duplicates among the events. */
 export type WaitingEvents = Judged & PendingRequest<number, IngestFailure>
 
 interface StoreParts {
@@ -35,7 +35,7 @@ export const overloaded = (retry_after_s = RETRY_AFTER_S) =>
     retry_after_s
   })
 
-/** Places of the records, reported with the counts. Only of the first few. */
+/** Log positions of the records, for the trace with the counts. Only of the first few. */
 const placesOf = (records: ReadonlyArray<AppendRecord>, offsets: ReadonlyArray<number>) => ({
   "dowser.log.places": records
     .slice(0, PLACES_MAX)
@@ -43,7 +43,7 @@ const placesOf = (records: ReadonlyArray<AppendRecord>, offsets: ReadonlyArray<n
     .join(" ")
 })
 
-/** The duplicates of each request, or why none of them was stored. Admitted ids are reported at once. */
+/** The duplicates of each request, or why none of them was stored. Admitted ids are reported immediately. */
 const storeAdmitting = Effect.fnUntraced(function* (
   { clock, log, visitorPartitions, window }: StoreParts,
   group: ReadonlyArray<WaitingEvents>,
@@ -78,9 +78,7 @@ const storeAdmitting = Effect.fnUntraced(function* (
   })
 })
 
-/**
- * Answers every request of the group, whatever happens: a defect is answered to them, and must not end the commit loop.
- */
+/** Answers every request of the group, whatever happens: they also receive a defect, which must not end the loop. */
 export const makeStoreGroup = (parts: StoreParts) =>
   Effect.fnUntraced(function* (group: ReadonlyArray<WaitingEvents>) {
     const admissions: Array<Admission> = []

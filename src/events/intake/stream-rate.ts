@@ -1,17 +1,17 @@
 /**
- * How a long request of events uses its key's rate. Decision: a token for each part as large as a batch may be (1,000
- * lines, or a megabyte), so that a stream stores no more per minute than that many batches. While less than half of the
- * minute's tokens is left, parts are spread over the rest of the minute: the sender is held back by the connection, and
- * a stream of any length goes through at the key's rate without running dry. If there is no token all the same (other
+ * How a long request of events uses its key's rate. Decision: one token for each part as large as a batch may be
+ * (1,000 lines, or a megabyte), so that a stream stores no more per minute than that many batches. While less than
+ * half of the minute's tokens is left, parts are spread over the rest of the minute: the connection holds the sender
+ * back, and a stream of any length proceeds at the key's rate without running dry. If there is still no token (other
  * requests of the key took them), it waits for the next minute if that is near, and ends otherwise. Pure.
  */
 import type { Caller } from "../../identity/caller.ts"
 import { BATCH_BYTES_MAX, EVENTS_PER_BATCH_MAX } from "@dowser/log/event-schema"
 
-/** Longer than this a stream holds no sender back. */
+/** A stream never holds its sender back for longer than this. */
 export const PAUSE_MAX_MS = 10_000
 
-/** Tokens that a stream has cost up to this point; the first came with the request. */
+/** Tokens that a stream has used up to this point; the first was taken with the request. */
 export const tokensOf = (lines: number, bytes: number): number =>
   Math.max(1, Math.ceil(lines / EVENTS_PER_BATCH_MAX), Math.ceil(bytes / BATCH_BYTES_MAX))
 

@@ -1,6 +1,6 @@
 /**
  * `POST /events/replays` and `DELETE /events/subjects/{user_id}`: creates the jobs that the stream processes run
- * (streams/replays). None of the work happens here: a request costs a read of the log's bounds and one transaction.
+ * (streams/replays). The work does not happen here: a request costs a read of the log's bounds and one transaction.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -30,24 +30,24 @@ const unavailable = () =>
     retry_after_s: RETRY_AFTER_S
   })
 
-/** What the stream processes rebuild is one kind of job, what every process rebuilds for itself another. */
+/** What stream processes rebuild is one kind of job; what every process rebuilds for itself is another. */
 const jobTypeOf = (target: ReplayTarget): string => (target === "recommendations" ? REPLAY : "event_replay")
 
 export class Replays extends Context.Service<
   Replays,
   {
     /**
-     * Rebuilds the organization's figures of every day (UTC) that the range touches (`target`: analytics, or those and
-     * the runs of experiments that began then), or what its recommendation models know, which is of all days.
-     * InputInvalid where the log reaches back to later days only; Conflict, naming the job, while another replay of the
-     * organization (of its own kind) is queued or running.
+     * Rebuilds the organization's figures for every day (UTC) that the range touches (`target`: analytics, or those
+     * and the runs of experiments that began then), or the state of its recommendation models, which covers all days.
+     * InputInvalid if the log only reaches back to later days; Conflict, naming the job, while another replay of the
+     * organization (of the same kind) is queued or running.
      */
     readonly replay: (
       organizationId: string,
       range: DateRange,
       target?: ReplayTarget
     ) => Effect.Effect<Job, InputInvalid | Conflict | EventsUnavailable>
-    /** From the answer on, nobody reads this person's earlier events. `userId` is as in events. */
+    /** From the response on, nobody reads this person's earlier events. `userId` is as in events. */
     readonly erase: (organizationId: string, userId: string) => Effect.Effect<Job, EventsUnavailable>
   }
 >()("dowser/events/Replays") {

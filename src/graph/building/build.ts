@@ -1,6 +1,6 @@
 /**
- * A graph of what documents name, from all counts: entities, relations, communities and their reports. The same
- * documents give the same graph, in whatever order they came.
+ * Builds a graph of what documents name from the complete counts: entities, relations, communities and their reports.
+ * The same documents give the same graph, in any order.
  */
 import { carriedIds, hashed, type KnownCommunity } from "./carried-ids.ts"
 import { communitiesOf, type Group } from "./communities.ts"
@@ -9,13 +9,13 @@ import { type Edge, edgesOf } from "./edges.ts"
 import { type KeptEntities, keptEntities, leastDocuments } from "./kept-entities.ts"
 import { type Behaviour, type Report, Reports } from "./reports.ts"
 
-/** Documents that an entity lists. */
+/** Limit of the documents that an entity lists. */
 const SOURCES_MAX = 20
 const ALIASES_MAX = 20
-/** Share of changed edges beyond which the communities are computed again, whatever was requested. */
+/** Share of changed edges above which the communities are always computed again. */
 const CHANGED_MAX = 0.1
 
-/** Another entity: its id, documents that name both, and how strongly they belong together. */
+/** Another entity: its id, the number of documents that name both, and the strength of the relation. */
 type Neighbour = readonly [id: string, support: number, weight: number]
 export interface EntityRow {
   readonly id: string
@@ -37,36 +37,36 @@ export interface CommunityRow {
   readonly report: Report
 }
 export interface KnownGraph {
-  /** Parents before their parts. */ readonly communities: ReadonlyArray<KnownCommunity>
-  /** Prints of the edges from which the communities were computed, ascending. */ readonly edges: Uint32Array
+  /** Parents before their sub-communities. */ readonly communities: ReadonlyArray<KnownCommunity>
+  /** Hashes of the edges from which the communities were computed, ascending. */ readonly edges: Uint32Array
 }
 export interface BuildOptions {
   readonly collection: string
   readonly entitiesMax: number
-  /** Communities are made in any case; otherwise where there are some and much has changed. */
+  /** True: always computes communities; false: only if there are some and much has changed. */
   readonly communities: boolean
   readonly known: KnownGraph | undefined
   readonly behaviour: Behaviour
-  /** Synonyms of the collection by the key that represents a set. */
+  /** Synonyms in the collection, by the key that represents a set. */
   readonly synonyms: ReadonlyMap<string, ReadonlyArray<string>>
 }
 export interface Built {
   readonly entities: ReadonlyArray<EntityRow>
-  /** Undefined if the earlier ones stay. */ readonly communities: ReadonlyArray<CommunityRow> | undefined
-  /** Prints of the edges, ascending. */ readonly edges: Uint32Array
+  /** Undefined if the existing ones stay. */ readonly communities: ReadonlyArray<CommunityRow> | undefined
+  /** Hashes of the edges, ascending. */ readonly edges: Uint32Array
   readonly edgesChanged: number
   readonly documents: number
   readonly leftOut: number
 }
 
-/** 32 bits of a pair of ids (FNV-1a). */
+/** A 32-bit hash of a pair of ids (FNV-1a). */
 const printOf = (a: string, b: string): number => {
   let hash = 0x811c9dc5
   const text = `${a} ${b}`
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
   return hash >>> 0
 }
-/** Edges in only one of two lists, as a share of the earlier list. */
+/** Edges in only one of the two lists, as a share of the earlier list. */
 export const changedShare = (before: Uint32Array, now: Uint32Array): number => {
   let i = 0,
     j = 0,
@@ -149,7 +149,7 @@ export const buildGraph = (counts: EntityCounts, options: BuildOptions): Built =
     communities || (known !== undefined && edgesChanged > CHANGED_MAX)
       ? communityRows(collection, ids, communitiesOf(edges), known?.communities ?? [], reports)
       : undefined
-  // Parts come after their parents: the last one with an entity is the smallest.
+  // Sub-communities come after their parents, so the last one with an entity is the smallest.
   const communityOf = new Map(
     (rows ?? known?.communities ?? []).flatMap(({ id, members }) => members.map((member) => [member, id] as const))
   )

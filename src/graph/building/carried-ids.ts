@@ -5,13 +5,13 @@ export interface KnownCommunity {
   readonly id: string
   readonly members: ReadonlyArray<string>
 }
-/** With less overlap, one community did not become the other. */
+/** With less overlap, a community does not count as the successor of another. */
 const OVERLAP_MIN = 0.3
 
 export const hashed = (prefix: string, ...parts: ReadonlyArray<string>): string =>
   `${prefix}_${createHash("sha256").update(parts.join("\u0000")).digest("hex").slice(0, 26)}`
 
-/** One id each, in order. `communities` are ids of members. */
+/** One id per community, in order. `communities` are ids of members. */
 export const carriedIds = (
   collection: string,
   communities: ReadonlyArray<ReadonlyArray<string>>,
@@ -45,7 +45,7 @@ export const carriedIds = (
   return communities.map((members, place) => {
     const carried = ids[place]
     if (carried !== undefined) return carried
-    // The id of these members may already live on in another community.
+    // The id of these members may still be in use by another community.
     for (let again = 0; ; again++) {
       const id = hashed("com", collection, [...members].sort().join(" "), String(again))
       if (taken.has(id)) continue

@@ -1,27 +1,27 @@
 /**
- * Groups of entities that belong together more than to others: Louvain's method without chance, each group that is not
- * connected split, each of more than fifty members divided again, the whole kept as the parent of its parts. An entity
- * that belongs to nothing is in no community.
+ * Groups of entities that are more strongly related to each other than to others: Louvain's method without randomness.
+ * Each disconnected group is split; each of more than fifty members is divided again, and kept as the parent of its
+ * parts. An entity without relations is in no community.
  *
  * Decision: `graphology-communities-louvain` and not `ngraph.leiden` 0.2.0, whose modularity on the same graphs was .69
- * beside .80 (19,406 products of a real shop) and .61 beside .82 (a generated catalogue of 100,000).
+ * compared with .80 (19,406 products of a real shop) and .61 compared with .82 (a generated catalogue of 100,000).
  */
 import { UndirectedGraph } from "graphology"
 import louvain from "graphology-communities-louvain"
 import type { Edge } from "./edges.ts"
 
-/** A module of CommonJS: the import is the function itself, which its types do not say. */
+/** A CommonJS module: the import itself is the function, which its types do not declare. */
 const louvainOf = louvain as unknown as typeof louvain.default
 
 const MEMBERS_MAX = 50
 const DEPTH_MAX = 6
-/** How often a group that does not divide is tried with smaller parts. */
+/** Resolutions tried in turn on a group that does not divide. */
 const RESOLUTIONS = [1, 2, 4, 8]
 
 export interface Group {
-  /** In ascending order. */ readonly members: ReadonlyArray<number>
-  /** Between members. */ readonly edges: ReadonlyArray<Edge>
-  /** Its place in the list; undefined at the top. */ readonly parent: number | undefined
+  /** Ascending. */ readonly members: ReadonlyArray<number>
+  /** Edges between members. */ readonly edges: ReadonlyArray<Edge>
+  /** Its parent's index in the list; undefined at the top. */ readonly parent: number | undefined
 }
 
 const detected = (
@@ -36,7 +36,7 @@ const detected = (
   return new Map(nodes.map((node) => [node, found[node]!]))
 }
 
-/** Connected parts of a labelling, with at least two members; by size, then by the smallest member. */
+/** Connected components within each label, with at least two members; by size, then by the smallest member. */
 const connected = (
   nodes: ReadonlyArray<number>,
   edges: ReadonlyArray<Edge>,
@@ -76,7 +76,7 @@ const partsOf = (
   return []
 }
 
-/** Parents before their parts. */
+/** Parents come before their parts. */
 export const communitiesOf = (edges: ReadonlyArray<Edge>): ReadonlyArray<Group> => {
   const groups: Array<Group> = []
   const divide = (

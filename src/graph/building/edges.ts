@@ -1,22 +1,22 @@
 /**
- * Relations between entities: named together by more documents than expected by chance (normalised pointwise mutual
- * information), the fifteen strongest of each.
+ * Relations between entities that more documents name together than expected by chance (normalised pointwise mutual
+ * information); the fifteen strongest of each entity.
  */
 import { entitiesByDocument, type KeptEntities } from "./kept-entities.ts"
 
 const NPMI_MIN = 0.25
 const COUNT_MIN = 3
 const PER_ENTITY = 15
-/** An entity named by more documents than this connects unrelated things. */
+/** An entity in more documents than this would connect unrelated things. */
 const SHARE_MAX = 0.05,
   EVER_ALLOWED = 50
 
 export interface Edge {
   readonly a: number
   readonly b: number
-  /** Documents that name both. */ readonly support: number
+  /** Number of documents that name both. */ readonly support: number
   readonly npmi: number
-  /** `npmi`, less where a side is of a type whose values are few. */ readonly weight: number
+  /** `npmi`, reduced if an entity is of a type with few distinct values. */ readonly weight: number
 }
 
 export const npmiOf = (both: number, a: number, b: number, documents: number): number =>
@@ -24,7 +24,7 @@ export const npmiOf = (both: number, a: number, b: number, documents: number): n
 
 const stronger = (a: Edge, b: Edge): number => b.weight - a.weight || b.support - a.support || a.a - b.a || a.b - b.b
 
-/** By `a`, then `b`; `a < b`. */
+/** Ordered by `a`, then `b`; `a < b`. */
 export const edgesOf = (kept: KeptEntities): ReadonlyArray<Edge> => {
   const { count, documentIds, documents, starts, type, weight } = kept
   const most = Math.max(EVER_ALLOWED, SHARE_MAX * documentIds.length)

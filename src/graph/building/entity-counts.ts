@@ -1,6 +1,6 @@
 /**
  * Counts what documents name, one document after the other: keys, their spellings, and their documents. Everything is
- * numbers except the texts themselves, each stored once. What exceeds the bounds is counted as left out.
+ * numbers except the texts, each stored once. What exceeds the limits is counted as left out.
  */
 import { keyOf } from "./keys.ts"
 import { IntList } from "../../texts/int-list.ts"
@@ -8,10 +8,10 @@ import { type DocumentRead, type EntityFields, longTexts, mentionsOf, TERM } fro
 import { Phrases } from "./phrases.ts"
 
 export const DOCUMENTS_MAX = 200_000
-/** Distinct texts, and their total length. */
+/** Limits of distinct texts and of their total length. */
 const TEXTS_MAX = 500_000
 const CHARACTERS_MAX = 40_000_000
-/** The most entities of one document, in order. */
+/** Limit of entities per document, in order. */
 const OF_DOCUMENT_MAX = 64
 const PRICE = "price"
 
@@ -28,20 +28,20 @@ export class EntityCounts {
   readonly #texts = new Map<string, number>()
   readonly #entities = new Map<string, number>()
   #characters = 0
-  /** By number of the text. */ readonly written: Array<string> = []
+  /** By the text's number. */ readonly written: Array<string> = []
   readonly #entityOfText = new IntList()
   readonly #textDocuments = new IntList()
-  /** By number of the entity. */ readonly types: Array<string> = []
+  /** By the entity's number. */ readonly types: Array<string> = []
   readonly keys: Array<string> = []
   readonly #entityDocuments = new IntList()
   readonly #lastDocument = new IntList()
-  /** Entities of all documents, one after the other, and where each begins. */
+  /** Entities of all documents, concatenated, and where those of each document begin. */
   readonly #named = new IntList()
   readonly #starts = new IntList()
   readonly documents: Array<string> = []
   readonly prices: Array<number | undefined> = []
   readonly #phrases = new Phrases()
-  /** Texts for which there was no room. */ leftOut = 0
+  /** Number of texts left out for lack of room. */ leftOut = 0
 
   constructor({ fields, sameAs }: CountOptions) {
     this.fields = fields
@@ -108,9 +108,7 @@ export class EntityCounts {
     return number
   }
 
-  /**
-   * Turns strong pairs of words into terms. Call once, when all documents are counted. Returns the totals per document.
-   */
+  /** Turns strong pairs of words into terms. Call once, after all documents. Returns the entities per document. */
   finish(leastDocuments: number): NamedEntities {
     const more = new Map<number, Set<number>>()
     this.#phrases.tell(leastDocuments, (document, phrase) => {
@@ -142,11 +140,11 @@ export class EntityCounts {
     starts[this.documents.length] = named.length
     return { starts, named }
   }
-  /** How many documents name it. */
+  /** How many documents name the entity. */
   documentsOf(entity: number): number {
     return this.#entityDocuments.at(entity)
   }
-  /** Ways in which it is written, most documents first, and among equals by text. */
+  /** The spellings of each entity, those in most documents first, then by text. */
   writings(): ReadonlyArray<ReadonlyArray<string>> {
     const texts: Array<Array<number>> = this.types.map(() => [])
     for (let text = 0; text < this.written.length; text++)

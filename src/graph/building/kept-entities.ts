@@ -1,26 +1,26 @@
 /**
- * Which of the named things are entities: named by enough documents, and not by so many that it says nothing. Ordered
- * by the documents alone, each with its documents by id.
+ * Selects entities among the named things: those named by enough documents, but not by so many that they are
+ * meaningless. Their order depends only on the documents; the documents of each are ordered by id.
  */
 import { TERM } from "./mentions.ts"
 import type { EntityCounts, NamedEntities } from "./entity-counts.ts"
 
-/** As a share of the documents; more is not distinctive. Small collections are exempt. */
+/** Limit as a share of the documents; what more of them name is not distinctive. Small collections are exempt. */
 const SHARE_MAX = 0.3,
   EVER_ALLOWED = 20
 
-/** The fewest documents that name an entity: two may be a mistake where there are thousands. */
+/** The minimum number of documents that name an entity: in a large collection, two may be a mistake. */
 export const leastDocuments = (documents: number): number => (documents < 1_000 ? 2 : documents < 10_000 ? 3 : 5)
 
 export interface KeptEntities {
   readonly count: number
   readonly type: ReadonlyArray<string>
   readonly key: ReadonlyArray<string>
-  /** Ways of writing, the most frequent first. */ readonly writings: ReadonlyArray<ReadonlyArray<string>>
+  /** Spellings, the most frequent first. */ readonly writings: ReadonlyArray<ReadonlyArray<string>>
   /** Documents of entity `e`, by id: `documents` from `starts[e]` to `starts[e + 1]`. */
   readonly starts: Int32Array
   readonly documents: Int32Array
-  /** How much a type's values say about a document, 0..1: those of a specification are few, and few say little. */
+  /** How much a type's values distinguish documents, 0..1: values of a specification are few, so each says little. */
   readonly weight: ReadonlyMap<string, number>
   /** Ids of documents by their numbers here, sorted. */ readonly documentIds: ReadonlyArray<string>
   readonly prices: ReadonlyArray<number | undefined>
@@ -29,7 +29,7 @@ export interface KeptEntities {
 /** Share of the documents that name the longer term. */
 const SAME_SHARE = 0.8
 /**
- * Whether an entity is another one again: a term that a field has for a value, or that is nearly always part of a
+ * Whether an entity duplicates another: a term that is also the value of a field, or that is nearly always part of a
  * longer one (`Alm` of `Alm & Acker`).
  */
 const againOf = (counts: EntityCounts): ((entity: number) => boolean) => {
@@ -57,7 +57,7 @@ const weights = (counts: EntityCounts): ReadonlyMap<string, number> => {
   return new Map(Array.from(values, ([type, n]) => [type, Math.min(1, Math.log(1 + n) / all)]))
 }
 
-/** `entitiesMax` keeps those with the most documents. */
+/** `entitiesMax` keeps the entities with the most documents. */
 export const keptEntities = (
   counts: EntityCounts,
   { named, starts }: NamedEntities,

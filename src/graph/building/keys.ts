@@ -1,20 +1,20 @@
 /**
- * Which texts name the same thing, and which name nothing: `Café Lamps`, `cafe lamp` and `CAFE-LAMP` share a key; a
- * number with a unit has none. Pure.
+ * Decides which texts name the same thing, and which name nothing: `Café Lamps`, `cafe lamp` and `CAFE-LAMP` share a
+ * key; a number with a unit has none. Pure.
  */
 
 /** A longer value is a sentence. */
 const CHARACTERS_MAX = 100
 const WORDS_MAX = 8
 
-/** English only: in other languages an ending that is not a plural would be cut from half of all words. */
+/** English only: in other languages this would remove endings that are not plurals from half of all words. */
 const singularOf = (word: string): string => {
   if (word.length < 4 || /(?:ss|us|is)$/.test(word)) return word
   if (/[^aeiou]ies$/.test(word)) return `${word.slice(0, -3)}y`
   if (/(?:s|x|z|ch|sh)es$/.test(word)) return word.slice(0, -2)
   return word.endsWith("s") ? word.slice(0, -1) : word
 }
-/** Words in lower case without accents, plurals and punctuation. */
+/** Words in lower case, without accents, plurals and punctuation. */
 export const foldedWords = (text: string): ReadonlyArray<string> => {
   const plain = text
     .normalize("NFKD")
@@ -40,7 +40,7 @@ const isQuantity = (words: ReadonlyArray<string>): boolean => {
   return parts.some((part) => /\p{N}/u.test(part)) && parts.every((part) => /\p{N}/u.test(part) || UNITS.has(part))
 }
 
-/** The key of texts that name the same thing; undefined for one that names nothing. */
+/** The common key of texts that name the same thing; undefined for a text that names nothing. */
 export const keyOf = (text: string): string | undefined => {
   if (text.length > CHARACTERS_MAX || !text.isWellFormed() || text.includes("\u0000")) return undefined
   const words = foldedWords(text)

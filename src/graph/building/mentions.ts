@@ -1,22 +1,22 @@
 /**
- * Which entities a document names: a pure function of the document, so that its counts can be taken back. Values of
- * facet fields name an entity of the field's type; runs of capitalised words in long text name one of type `term`.
+ * The entities that a document names: a pure function of the document, so that its counts can be subtracted. Values
+ * of facet fields name an entity of the field's type; runs of capitalised words in long text name one of type `term`.
  */
 
 import { textsAt } from "../../texts/texts-at.ts"
 
-/** Fields of a collection that are read. */
+/** The fields of a collection that are read. */
 export interface EntityFields {
-  /** Facet fields of text, in the order of the schema. */ readonly facets: ReadonlyArray<string>
-  /** Other fields of text. */ readonly texts: ReadonlyArray<string>
+  /** Facet text fields, in the order of the schema. */ readonly facets: ReadonlyArray<string>
+  /** Other text fields. */ readonly texts: ReadonlyArray<string>
 }
 export type DocumentRead = Readonly<Record<string, unknown>>
-/** The type of what long text names. */
+/** The type of entities that long text names. */
 export const TERM = "term"
 
-/** Over all long text of a document. */
+/** Limit over all long texts of a document. */
 const TEXT_CHARACTERS_MAX = 4_000
-/** A text of fewer words is a title, in which every word may be capitalised. */
+/** A text with fewer words is a title, in which every word may be capitalised. */
 const LONG_WORDS_MIN = 12
 
 const WORD = /[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu
@@ -60,11 +60,11 @@ export const capitalisedRuns = (text: string): ReadonlyArray<string> => {
     if (isCapital && !opens) run.push(word)
   }
   close()
-  // A text that is written in capitals throughout says nothing by them.
+  // In a text written mostly in capitals, they have no meaning.
   return capitals > words / 2 ? [] : runs
 }
 
-/** Calls back with each mention: its type, and its spelling in the document. */
+/** Calls back for each mention with its type and its spelling in the document. */
 export const mentionsOf = (
   document: DocumentRead,
   fields: EntityFields,

@@ -1,7 +1,7 @@
 /**
- * Pairs of words that are adjacent in long texts far more often than their frequencies predict (Dunning's
- * log-likelihood ratio): technical terms that nobody capitalises. Words are stored as numbers, up to a total and up to
- * a number per document; the rest is ignored.
+ * Finds pairs of words that are adjacent in long texts far more often than their frequencies predict (Dunning's
+ * log-likelihood ratio): technical terms that are not capitalised. Words are stored as numbers, up to a total and up
+ * to a number per document; the rest is ignored.
  */
 import { foldedWords } from "./keys.ts"
 import { IntList } from "../../texts/int-list.ts"
@@ -12,13 +12,13 @@ const TOKENS_MAX = 16_000_000
 const PAIRS_MAX = 1_000_000
 /** Chi-square of one degree with p < .0001. */
 const RATIO_MIN = 15.1
-/** Beyond that share of the documents a word is a function word, or a pair boilerplate. */
+/** Above this share of the documents, a word is a function word, or a pair is boilerplate. */
 const COMMON_SHARE = 0.1
 const DOCUMENTS_MIN = 50
 const PUNCTUATION = /[^\p{L}\p{M}\p{N}\s'’-]+/u
 
 const xlogx = (x: number): number => (x <= 0 ? 0 : x * Math.log(x))
-/** `both` of `n` places have the pair, `a` begin with its first word and `b` end with its second. */
+/** `both` of `n` positions have the pair, `a` begin with its first word and `b` end with its second. */
 export const logLikelihoodRatio = (both: number, a: number, b: number, n: number): number => {
   const cells = xlogx(both) + xlogx(a - both) + xlogx(b - both) + xlogx(n - a - b + both)
   return 2 * (cells + xlogx(n) - xlogx(a) - xlogx(n - a) - xlogx(b) - xlogx(n - b))
@@ -42,7 +42,7 @@ export class Phrases {
           if (left-- <= 0) return
           this.#tokens.push(this.#idOf(word))
         }
-        // No pair reaches over a comma, or from one text into the next.
+        // A separator, because no pair spans a comma or two texts.
         this.#tokens.push(0)
       }
   }
@@ -94,7 +94,7 @@ export class Phrases {
       const a = Math.floor(pair / n)
       if (both < leastDocuments) continue
       const [ofA, ofB] = [places[a]!, places[pair - a * n]!]
-      // More often together than apart from each other, and by no chance.
+      // More often together than separately, and not by chance.
       if (
         both * total > ofA * ofB &&
         logLikelihoodRatio(both, ofA, ofB, total) >= RATIO_MIN &&

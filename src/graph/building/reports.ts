@@ -1,6 +1,6 @@
 /**
- * What is said about an entity and a community. Every line is counted, none is written freely, and each names documents
- * that support it.
+ * The report on an entity or a community. Every line is counted, none is free text, and each names documents that
+ * support it.
  */
 import type { Edge } from "./edges.ts"
 import { entitiesByDocument, type KeptEntities, type NamedArray } from "./kept-entities.ts"
@@ -23,7 +23,7 @@ export interface Report {
 export interface Behaviour {
   /** By document, over `days` days. */ readonly revenue: ReadonlyMap<string, number>
   readonly days: number
-  /** Most asked first. */ readonly queries: ReadonlyArray<{
+  /** Most frequent first. */ readonly queries: ReadonlyArray<{
     readonly key: string
     readonly q: string
     readonly count: number
@@ -41,7 +41,7 @@ const BEHIND_FACT = 5
 const numbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 })
 const counted = (n: number, noun: string) => `${numbers.format(n)} ${noun}${n === 1 ? "" : "s"}`
 
-/** Lowest and highest price of documents, with a document of each. */
+/** Lowest and highest price of documents, with a document for each. */
 const pricesOf = (
   { prices }: KeptEntities,
   documents: Iterable<number>
@@ -61,7 +61,7 @@ export class Reports {
   readonly #ofDocument: NamedArray
   readonly #behaviour: Behaviour
   readonly #revenue: number
-  /** How often each entity and document was met, within one question. */
+  /** How often each entity and document was encountered while describing one entity or community. */
   readonly #met: Int32Array
   readonly #named: Int32Array
 
@@ -104,7 +104,7 @@ export class Reports {
       ...(range === undefined ? [] : [range[0] === range[1] ? range[0]! : range.join(" - ")])
     ].join(", ")
   }
-  /** The entity that most of some documents name. */
+  /** The entity that most of the given documents name. */
   #strongest(
     documents: Iterable<number>,
     isAsked: (type: string) => boolean
@@ -128,7 +128,7 @@ export class Reports {
     return found
   }
 
-  /** `edges` are those between members. */
+  /** `edges` are the edges between members. */
   of(members: ReadonlyArray<number>, edges: ReadonlyArray<Edge>): { readonly title: string; readonly report: Report } {
     const { documents, named } = this.#about(members)
     const medoids = this.#medoids(members, edges, documents)
@@ -167,7 +167,7 @@ export class Reports {
     for (const document of touched) this.#named[document] = 0
     return { documents, named }
   }
-  /** Three members that are named here and nowhere else (class-based tf-idf). */
+  /** Three members that are typical of this community (class-based tf-idf). */
   #title(members: ReadonlyArray<number>, named: ReadonlyMap<number, number>): string {
     const all = this.#kept.documentIds.length
     const scored = members.map((member) => ({
@@ -185,7 +185,7 @@ export class Reports {
       .slice(0, TITLE_MEMBERS)
       .join(", ")
   }
-  /** Documents that name most of what holds the community together. */
+  /** Documents that name the most of what relates the community. */
   #medoids(
     members: ReadonlyArray<number>,
     edges: ReadonlyArray<Edge>,
@@ -229,7 +229,7 @@ export class Reports {
     facts.push(...this.#typeFacts(documents), ...this.#revenueFacts(documents), ...this.#queryFacts(members))
     return facts
   }
-  /** What most documents of the community have, for the most telling types. */
+  /** Values that most documents of the community have, for the most informative types. */
   #typeFacts(documents: ReadonlyArray<number>): ReadonlyArray<Fact> {
     const found: Array<{ readonly entity: number; readonly count: number }> = []
     const inside = new Set(documents)

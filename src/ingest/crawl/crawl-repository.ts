@@ -1,4 +1,4 @@
-/** Rows of crawls. One function per statement; lists travel as one parameter. */
+/** Rows of crawls. One function per statement; each list is passed as one parameter. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
@@ -6,34 +6,34 @@ export interface FrontierPage {
   readonly page_id: string
   readonly url: string
   readonly depth: number
-  /** Redirects that led here. */ readonly hops: number
+  /** Number of redirects that led here. */ readonly hops: number
 }
-/** What is known of a page from crawls before. */
+/** What earlier crawls stored about a page. */
 export interface KnownPage {
   readonly page_id: string
   readonly url: string
-  /** Of the collection when the page was written: another one has none of its documents. */ readonly made: string
+  /** Identifies the collection as created; one created again has none of the documents. */ readonly made: string
   readonly etag: string | null
   readonly last_modified: string | null
   readonly content_hash: string
   readonly documents: number
-  /** Links from a start address. */ readonly depth: number
-  /** Crawls in a row that did not find it. */ readonly gone: number
+  /** Number of links from a start address. */ readonly depth: number
+  /** Consecutive crawls that did not find it. */ readonly gone: number
 }
 export interface CrawlOwner {
   readonly jobId: string
   readonly organizationId: string
   readonly collection: string
-  /** Of one list of start addresses: what one crawl knows, another of the same site goes on with. */
+  /** Identifies a list of start addresses; crawls of the same site share what is stored about its pages. */
   readonly site: string
 }
-/** An address of a sitemap; `changed_at` in milliseconds where it says so. */
+/** An address in a sitemap; `changed_at` in milliseconds if the sitemap gives it. */
 interface ListedPage extends FrontierPage {
   readonly changed_at?: number | undefined
 }
 
 const PAGES_KEPT_MS = 180 * 86_400_000
-/** A job that is not over after that is over, and its rows are nobody's. */
+/** After that time a job is over and nothing uses its rows. */
 const FRONTIER_KEPT_MS = 30 * 86_400_000
 
 export const makeCrawlRepository = Effect.gen(function* () {
@@ -49,7 +49,7 @@ export const makeCrawlRepository = Effect.gen(function* () {
         }>`SELECT count(*)::int4 AS kept, (count(*) FILTER (WHERE is_done))::int4 AS done FROM crawl_frontier WHERE job_id = ${jobId}`,
         ([row]) => row!
       ),
-    /** Answers how many are new. Those that were read after they changed last are done already. */
+    /** Returns how many are new. Pages that were read since they last changed are marked as done. */
     add: (
       { collection, jobId, organizationId }: CrawlOwner,
       pages: ReadonlyArray<ListedPage>,
@@ -67,12 +67,12 @@ export const makeCrawlRepository = Effect.gen(function* () {
           ORDER BY t.n ON CONFLICT DO NOTHING RETURNING page_id`,
         (rows) => rows.length
       ),
-    /** What stands for another page first, then along the links. */
+    /** Redirect targets and canonical pages first, then by depth. */
     next: (jobId: string, limit: number) =>
       sql<FrontierPage>`SELECT page_id, url, depth, hops FROM crawl_frontier WHERE job_id = ${jobId} AND NOT is_done ORDER BY (hops = 0), depth, position LIMIT ${limit}::int4`,
     done: (jobId: string, pageIds: ReadonlyArray<string>) =>
       sql`UPDATE crawl_frontier SET is_done = true WHERE job_id = ${jobId} AND page_id = ANY(${pageIds}::text[])`,
-    /** Known pages that the crawl did not reach are requested too, or nobody would notice that they are gone. */
+    /** Known pages that the crawl did not reach are requested too; otherwise nobody would notice that they are gone. */
     sweep: ({ collection, jobId, organizationId, site }: CrawlOwner, limit: number, now: number) =>
       Effect.map(
         sql<{
@@ -101,7 +101,7 @@ export const makeCrawlRepository = Effect.gen(function* () {
   }
 })
 
-/** Whether the host is ours from now on, over all processes, by the database's clock. */
+/** Claims of hosts over all processes, by the database's clock. `take` returns whether the host is ours from now on. */
 export const makeHostClaims = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return {
@@ -112,13 +112,13 @@ export const makeHostClaims = Effect.gen(function* () {
           WHERE crawl_hosts.claimed_until <= clock_timestamp() RETURNING 1`,
         (rows) => rows.length > 0
       ),
-    /** Nobody asks it for so long. */
+    /** No process may request the host for this long. */
     give: (host: string, process: string, after_s: number) =>
       sql`UPDATE crawl_hosts SET claimed_until = clock_timestamp() + make_interval(secs => ${String(after_s)}::text::float8) WHERE host = ${host} AND claimed_by = ${process}`
   }
 })
 
-/** Rows that nothing asks for any more. */
+/** Removes rows that are no longer needed. */
 export const crawlExpiries = (now: number, rowsMax: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

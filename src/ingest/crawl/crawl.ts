@@ -1,7 +1,7 @@
 /**
- * A crawl, round after round: the next addresses, from several hosts at a time, become batches; each batch's addresses,
- * links and page memory are stored in the transaction that stores the job's cursor. A killed process costs what was
- * requested since the last batch, and no written page is requested again.
+ * Runs a crawl in rounds: each round visits the next addresses, on several hosts at a time, and turns them into
+ * batches. The addresses, links and page records of a batch are stored in the transaction that stores the job's cursor.
+ * If the process is killed, only the requests since the last batch are lost, and no written page is requested again.
  */
 import { Clock, Context, Effect, Layer, Option, Stream } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -19,17 +19,17 @@ import type { Visit } from "./page-outcome.ts"
 import { pageId } from "./page-url.ts"
 import { type CrawlRules, type HostRecord, VisitPage } from "./visit-page.ts"
 
-/** Of a round: hosts at once, pages of one, and how long new ones are begun. */
+/** Per round: concurrent hosts, pages, and the time during which new pages are started. */
 const HOSTS_AT_ONCE = 4,
   ROUND_PAGES = 32,
   ROUND_MS = 2_000
 const AGAIN_S = 5
 
-/** What a job's row keeps of its crawl, beside the cursor. */
+/** The crawl's state in a job's row, besides the cursor. */
 interface CrawlState {
   readonly job: string
-  /** Pages that were asked for. */ readonly asked: number
-  /** Links that found no place. */ readonly links_beyond: number
+  /** Pages requested. */ readonly asked: number
+  /** Links dropped because the frontier is full. */ readonly links_beyond: number
   readonly is_seeded: boolean
   readonly is_swept: boolean
 }
@@ -48,8 +48,8 @@ interface CrawlPlan {
   readonly task: Pick<IngestTask<unknown>, "collection" | "jobId" | "organizationId" | "place">
   readonly site: string
   readonly rules: CrawlRules
-  /** Asks for every page and writes it, whatever is known of it. */ readonly isRefresh: boolean
-  /** Puts the first addresses into the frontier, again where it was cut off; answers what it could not read. */
+  /** Requests and writes every page, even if it is known. */ readonly isRefresh: boolean
+  /** Adds the first addresses to the frontier, again if it was interrupted. Returns what it could not read. */
   readonly seed: (
     add: (
       pages: ReadonlyArray<{ readonly url: string; readonly changed_at?: number | undefined }>
@@ -59,7 +59,7 @@ interface CrawlPlan {
 type Repository = Effect.Success<typeof makeCrawlRepository>
 type VisitOne = VisitPage["Service"]
 
-/** One crawl at work. */
+/** One running crawl. */
 class Crawl {
   readonly #plan: CrawlPlan
   readonly #owner: CrawlOwner
@@ -86,11 +86,11 @@ class Crawl {
   get #room(): number {
     return Math.max(0, KEPT_PER_PAGE * this.#plan.rules.maxPages + 100 - this.#kept)
   }
-  /** Addresses that find no place are counted. */
+  /** Counts addresses for which there is no room. */
   #add(found: ReadonlyArray<Omit<FrontierPage, "page_id"> & { readonly changed_at?: number | undefined }>) {
     return Effect.gen({ self: this }, function* () {
       const pages = new Map(found.map((page) => [page.url, { ...page, page_id: pageId(page.url) }]))
-      // Where a page lies in truth has always a place: it takes the page's.
+      // The real address of a page always gets a slot, because it replaces the page that led to it.
       const instead = [...pages.values()].filter(({ hops }) => hops > 0)
       const further = [...pages.values()].filter(({ hops }) => hops === 0)
       const kept = [...instead, ...further.slice(0, this.#room)]
@@ -111,7 +111,7 @@ class Crawl {
     this.#errors = yield* this.#plan.seed((pages) => this.#add(pages.map((page) => ({ ...page, depth: 0, hops: 0 }))))
     this.#state = { ...this.#state, is_seeded: true }
   })
-  /** The next batches; nothing more where undefined. */
+  /** Returns the next batches; undefined when the crawl is over. */
   readonly round = Effect.gen({ self: this }, function* () {
     const left = this.#plan.rules.maxPages - this.#state.asked
     const pages = left <= 0 ? [] : yield* this.#repository.next(this.#owner.jobId, Math.min(ROUND_PAGES, left))
@@ -123,7 +123,7 @@ class Crawl {
     this.#kept += yield* this.#repository.sweep(this.#owner, left, now)
     return []
   })
-  /** Pages of one host one after the other, as long as the round lasts. */
+  /** Visits the pages of one host sequentially until the round ends. */
   #visitAll(pages: ReadonlyArray<FrontierPage>) {
     return Effect.gen({ self: this }, function* () {
       const { rules, task } = this.#plan
@@ -154,7 +154,7 @@ class Crawl {
       return visits.flat()
     })
   }
-  /** As few batches as hold the visits; one without any where only errors are to be told. */
+  /** Packs the visits into as few batches as possible. Without visits, one batch reports the errors. */
   #batches(visits: ReadonlyArray<Visit>): ReadonlyArray<IngestBatch> {
     const groups: Array<Array<Visit>> = [[]]
     let changes = 0,
@@ -227,7 +227,7 @@ export class Crawler extends Context.Service<
       const engine = yield* Engine
       const repository = yield* makeCrawlRepository
       const visit = yield* VisitPage
-      /** A database that is away puts the job off. */
+      /** An unavailable database postpones the job. */
       const later = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
         Effect.mapError(effect, (error) =>
           error instanceof IngestLater
@@ -238,7 +238,7 @@ export class Crawler extends Context.Service<
         read: Effect.fnUntraced(function* (plan) {
           const { collection, jobId, organizationId } = plan.task
           const createdAt = engine.describeCollection(organizationId, collection)?.created_at ?? 0
-          // A collection created again lacks the pages written before; a refresh treats all as unwritten.
+          // A collection created again lacks the pages written before; a refresh treats all pages as unwritten.
           const made = plan.isRefresh ? jobId : String(createdAt)
           const crawl = new Crawl(plan, repository, visit, made)
           yield* later(crawl.open)

@@ -1,14 +1,14 @@
-/** What a page says to crawlers about itself, in `X-Robots-Tag` and `<meta name="robots">`. Pure. */
+/** Directives of a page to crawlers, in `X-Robots-Tag` and `<meta name="robots">`. Pure. */
 import { PRODUCT_TOKEN } from "./robots.ts"
 
 interface Directives {
   readonly isIndexed: boolean
   readonly isFollowed: boolean
 }
-/** Directives that have a value behind a colon, and are no crawler's name. */
+/** Directives with a value after a colon, as opposed to names of crawlers. */
 const VALUED = /^(unavailable_after|max-snippet|max-image-preview|max-video-preview)$/
 
-/** Words of a header for us: `noindex`, or `dowserbot: noindex`; what is for another crawler is passed over. */
+/** The directives in a header that apply to us: `noindex`, or `dowserbot: noindex`. Skips those for other crawlers. */
 const wordsOf = (text: string): ReadonlyArray<string> => {
   let isOurs = true
   const words: Array<string> = []

@@ -1,6 +1,6 @@
 /**
- * One page of a crawl: requested under the rules of its host, read up to its bound. Never fails: whatever a site does
- * is an outcome.
+ * Requests one page of a crawl under the rules of its host and reads it up to a size limit. Never fails: every
+ * behavior of a site is an outcome.
  */
 import { Clock, Context, Effect, Exit, Layer, Scope, Semaphore, Stream } from "effect"
 import { ACCEPTED_ENCODINGS, decoded } from "../../ports/outbound-http/decode.ts"
@@ -11,7 +11,7 @@ import { Hosts, type Turnout } from "./hosts.ts"
 import { PAGE_ANSWER_MS, PAGE_BYTES_MAX, PAGE_SILENCE_MS, PAGE_TOTAL_MS } from "./limits.ts"
 import { retryAfterSeconds } from "./politeness.ts"
 
-/** Pages beyond that length are few, and so many are held at once: 4 x 5 MB. */
+/** Few pages are larger; at most this many of them are in memory at the same time: 4 x 5 MB. */
 const SMALL_PAGE_BYTES = 512_000,
   LARGE_PAGES_MAX = 4
 
@@ -27,7 +27,7 @@ export type Fetched =
   | { readonly kind: "unchanged" | "gone" }
   | { readonly kind: "moved"; readonly to: URL }
   | { readonly kind: "later"; readonly retry_s: number; readonly message: string }
-  /** `isFailure`: the host's, which after some of them is asked no more. */
+  /** `isFailure`: counts against the host, which is no longer requested after several failures. */
   | { readonly kind: "error"; readonly message: string; readonly isFailure: boolean }
 
 interface PageAsked {
@@ -35,7 +35,7 @@ interface PageAsked {
   readonly url: URL
   readonly delay_ms: number | undefined
   readonly robots_ms: number | undefined
-  /** Of crawls before, where the collection still has it. */ readonly known: KnownPage | undefined
+  /** From earlier crawls, if the collection still has the page. */ readonly known: KnownPage | undefined
 }
 
 const HTML = /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i
@@ -43,7 +43,7 @@ const conditions = (known: KnownPage | undefined): Readonly<Record<string, strin
   ...(known?.etag ? { "if-none-match": known.etag } : {}),
   ...(known?.last_modified ? { "if-modified-since": known.last_modified } : {})
 })
-/** A validator that no header may carry back is none. */
+/** Ignores a validator that cannot be sent back in a header. */
 const validator = (text: string | undefined): string | undefined =>
   text !== undefined && text.length <= 500 && /^[\x20-\x7e]+$/.test(text) ? text : undefined
 
@@ -52,7 +52,7 @@ const turnoutOf = (fetched: Fetched): Turnout => ({
   ...(fetched.kind === "later" ? { retry_s: fetched.retry_s } : {})
 })
 
-/** What the status says, where it is no page; undefined where its body is to be read. */
+/** The outcome that the status decides without a body; undefined if the body must be read. */
 const withoutBody = (answer: OutboundStream, url: URL, now: number): Fetched | undefined => {
   const { headers, status } = answer
   if (status === 304) return { kind: "unchanged" }
@@ -70,7 +70,7 @@ const withoutBody = (answer: OutboundStream, url: URL, now: number): Fetched | u
     : { kind: "error", message: `is ${type.slice(0, 100)}, which is no page`, isFailure: false }
 }
 
-/** A large page counts as held until the scope closes. */
+/** A large page holds its slot until the scope closes. */
 type Fetch = (asked: PageAsked) => Effect.Effect<Fetched, never, Scope.Scope>
 export class FetchPage extends Context.Service<FetchPage, Fetch>()("dowser/ingest/FetchPage") {
   static readonly layer: Layer.Layer<FetchPage, never, Hosts | OutboundHttp> = Layer.effect(
@@ -79,7 +79,7 @@ export class FetchPage extends Context.Service<FetchPage, Fetch>()("dowser/inges
       const http = yield* OutboundHttp
       const hosts = yield* Hosts
       const large = yield* Semaphore.make(LARGE_PAGES_MAX)
-      /** The body as one. From where it is large it holds a place for a large one, until the scope closes. */
+      /** The complete body. Once it is large, it holds a slot for large pages until the scope closes. */
       const whole = Effect.fnUntraced(function* (body: OutboundStream["body"]) {
         const outer = yield* Effect.scope
         const pieces: Array<Uint8Array> = []

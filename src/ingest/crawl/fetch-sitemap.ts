@@ -1,6 +1,6 @@
 /**
- * A sitemap and those that it names, from its address to lists of pages. What cannot be read is told and passed over:
- * the rest of a site is still a site.
+ * Fetches a sitemap and those that it names, and turns them into lists of pages. Unreadable ones are reported and
+ * skipped, because the rest of the site can still be read.
  */
 import { nextTurn } from "@dowser/log/process/next-turn"
 import { Clock, Effect, Stream } from "effect"
@@ -14,7 +14,7 @@ import { FAILURES_MAX, RETRY_AFTER_MAX_S, retryAfterSeconds } from "./politeness
 import { SitemapBroken, type SitemapEntry, SitemapReader } from "./read-sitemap.ts"
 
 const SITEMAP_TOTAL_MS = 300_000
-/** Work of the thread that answers, before others have their turn. */
+/** The longest work on the main thread before it yields to other requests. */
 const SLICE_MS = 4
 const LATER_MAX = 3
 const PROBLEMS_MAX = 100
@@ -34,9 +34,9 @@ interface SitemapTask<E> {
   readonly organizationId: string
   readonly delay_ms: number | undefined
   readonly take: (entries: ReadonlyArray<SitemapEntry>) => Effect.Effect<void, E>
-  /** Nothing more is asked for then. */ readonly isEnough: () => boolean
+  /** Nothing more is requested once this is true. */ readonly isEnough: () => boolean
 }
-/** Entries go to `take` as they come; those of an index are answered. */
+/** Passes entries to `take` as they arrive and returns the sitemaps that an index names. */
 const readBody = Effect.fnUntraced(function* <E>(
   body: Stream.Stream<Uint8Array, OutboundFailure>,
   take: (entries: ReadonlyArray<SitemapEntry>) => Effect.Effect<void, E>
@@ -75,7 +75,7 @@ interface Place {
   readonly url: URL
   readonly depth: number
 }
-/** Which sitemap is next, level after level, and what was wrong with those before. */
+/** Which sitemap is next, level by level, and the problems of the previous ones. */
 class Walk {
   readonly problems: Array<SitemapProblem> = []
   readonly #root: URL

@@ -1,13 +1,13 @@
 /**
- * Globs over addresses: `*` is anything within a path segment, `**` anything, `?` one character that is no slash. No
- * regular expression: a pattern comes from outside, and a look costs at most its length times the text's. Pure.
+ * Globs over addresses: `*` matches anything within a path segment, `**` anything, `?` one character except a slash.
+ * No regular expressions, because patterns are untrusted: a match costs at most the two lengths multiplied. Pure.
  */
 const STAR = -1,
   STARS = -2,
   ANY = -3
 const SLASH = "/".charCodeAt(0)
 
-/** UTF-16 units, and the wildcards as numbers below zero. */
+/** UTF-16 units, with wildcards as negative numbers. */
 const piecesOf = (glob: string): Int32Array => {
   const pieces: Array<number> = []
   for (let i = 0; i < glob.length; i++) {
@@ -22,7 +22,7 @@ const piecesOf = (glob: string): Int32Array => {
   return Int32Array.from(pieces)
 }
 
-/** All places of the pattern that the text read so far leads to, one character after the other. */
+/** Tracks all pattern positions that the text read so far can reach, one character at a time. */
 export const compileGlob = (glob: string): ((text: string) => boolean) => {
   const pieces = piecesOf(glob)
   const end = pieces.length
@@ -38,7 +38,7 @@ export const compileGlob = (glob: string): ((text: string) => boolean) => {
         if (now[state] === 0) continue
         const piece = pieces[state]!
         if (piece === STARS || piece === STAR) {
-          // It may stand for nothing, or take the character and stay.
+          // A wildcard may match nothing, or match the character and stay.
           now[state + 1] = 1
           if (piece === STARS || unit !== SLASH) next[state] = 1
         } else if (piece === unit || (piece === ANY && unit !== SLASH)) next[state + 1] = 1
@@ -53,7 +53,7 @@ export const compileGlob = (glob: string): ((text: string) => boolean) => {
   }
 }
 
-/** Whether one of the globs fits the path, with or without its query, or the whole address where it has a scheme. */
+/** Whether one of the globs matches the path, with or without its query, or the entire address if it has a scheme. */
 export const compileGlobs = (globs: ReadonlyArray<string>): ((url: URL) => boolean) => {
   const compiled = globs.map((glob) => ({ isWhole: /^[a-z*]+:/i.test(glob), fits: compileGlob(glob) }))
   return (url) =>

@@ -1,4 +1,4 @@
-/** Who asks a host next: one request at a time, organizations taking turns. Pure but for who it calls back. */
+/** Queue for a host: one request at a time, with organizations taking turns. Pure except for its callbacks. */
 import { makeFairQueue } from "../../fair-queue.ts"
 import { DELAY_START_MS } from "./politeness.ts"
 
@@ -11,14 +11,14 @@ export class HostLine {
   readonly #queue = makeFairQueue<HostWaiter>(() => 1)
   #isBusy = false
   #waiting = 0
-  /** Of the throttle. */ throttle_ms = DELAY_START_MS
-  /** When its last answer ended, by the program's clock; undefined before the first. */ ended_at: number | undefined
-  /** It asked to be left alone until then. */ notBefore = 0
+  /** The current delay of the throttle. */ throttle_ms = DELAY_START_MS
+  /** When its last response ended, by the program's clock; undefined before the first. */ ended_at: number | undefined
+  /** The host asked for no requests before then. */ notBefore = 0
 
   get isIdle(): boolean {
     return !this.#isBusy && this.#waiting === 0
   }
-  /** Calls back when it is the caller's turn; answers how to give up before. */
+  /** Calls `resume` when it is the caller's turn. Returns a function that gives up waiting. */
   enter(organizationId: string, resume: () => void): () => void {
     const waiting: HostWaiter = { resume, isGivenUp: false }
     if (!this.#isBusy) {
@@ -34,7 +34,7 @@ export class HostLine {
       this.#waiting--
     }
   }
-  /** The turn is over; the next one begins. */
+  /** Ends the turn and starts the next one. */
   leave(organizationId: string, took_ms: number): void {
     this.#queue.worked(organizationId, Math.max(1, took_ms))
     for (let next = this.#queue.take(); next !== undefined; next = this.#queue.take()) {

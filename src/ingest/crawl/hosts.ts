@@ -1,6 +1,6 @@
 /**
- * Hosts that are crawled: their robots.txt, and whose turn it is. A host has one request at a time, over all jobs of a
- * process, and by a claim in the database over all processes. The memory of idle hosts is bounded in bytes.
+ * Crawled hosts: their robots.txt, and whose turn it is. A host gets one request at a time, within a process over all
+ * its jobs, and between processes by a claim in the database. The cache of idle hosts is bounded in bytes.
  */
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import { Identifiers } from "@dowser/log/identifiers"
@@ -18,18 +18,18 @@ import { delayOf, type PaceRules, RETRY_AFTER_MAX_S, throttled } from "./politen
 import { PRODUCT_TOKEN, type Robots, type RobotsAnswer, robotsOf } from "./robots.ts"
 
 const ROBOTS_KEPT_MS = 24 * 3_600_000,
-  /** One that could not be had is asked for again sooner. */ REFUSAL_KEPT_MS = 600_000
+  /** A robots.txt that could not be fetched is retried sooner. */ REFUSAL_KEPT_MS = 600_000
 const ROBOTS_CACHE_BYTES = 16_000_000,
   IDLE_LINES_BYTES = 2_000_000,
   LINE_BYTES = 600
-/** A process that is gone loses a host after that; longer than a request may take. */
+/** A dead process loses its claim on a host after that; it exceeds the longest request. */
 const CLAIM_S = 45,
   CLAIM_AGAIN_MS = 250
 
-/** What came of a request, for the pace. */
+/** The outcome of a request, which sets the pace. */
 export interface Turnout {
   readonly isFailure: boolean
-  /** It asks to be left alone. */ readonly retry_s?: number | undefined
+  /** The host asks for no requests during this time. */ readonly retry_s?: number | undefined
 }
 
 class Lines {
@@ -64,7 +64,7 @@ const asText = Effect.fnUntraced(function* (http: OutboundHttp["Service"], url: 
     responseBytesMax: 4 * ROBOTS_BYTES_MAX
   })
   if (answer.status < 200 || answer.status > 299) return { status: answer.status, text: "" }
-  // More than is read changes nothing about what is.
+  // Bytes beyond the limit would not change the rules that are read.
   let size = 0
   const body = decoded(answer.body, { encoding: answer.headers["content-encoding"], bytesMax: 8 * ROBOTS_BYTES_MAX })
   const pieces = yield* Stream.runCollect(
@@ -78,7 +78,7 @@ const makeTurn = Effect.gen(function* () {
   const { isAlone } = yield* Installation
   const process = yield* (yield* Identifiers).make("prc")
   const lines = new Lines()
-  /** A database that is away does not stop a crawl that is under way: the next statement of its job says so. */
+  /** An unavailable database does not stop a running crawl here: the job's next statement reports it. */
   const claimed = (host: string) =>
     isAlone
       ? Effect.void
@@ -114,7 +114,7 @@ const makeTurn = Effect.gen(function* () {
       took_ms = ended - began
       line.throttle_ms = throttled(line.throttle_ms, took_ms, isFailure)
       line.ended_at = ended
-      // Who waits for longer gives the host up; the next who comes finds out again.
+      // A caller told to wait longer gives up on the host; the next caller finds out again.
       if (retry_s !== undefined) line.notBefore = ended + 1_000 * Math.min(retry_s, RETRY_AFTER_MAX_S)
       return value
     })
@@ -134,16 +134,16 @@ const makeTurn = Effect.gen(function* () {
 export class Hosts extends Context.Service<
   Hosts,
   {
-    /** Waits for the host's turn and does the work in it, alone. */
+    /** Waits for the host's turn, then does the work exclusively. */
     readonly turn: <A, E, R>(
       organizationId: string,
       host: string,
       rules: PaceRules,
       work: Effect.Effect<readonly [A, Turnout], E, R>
     ) => Effect.Effect<A, E, R>
-    /** Of the origin; asked for once a day. */
+    /** The robots.txt of the origin, fetched once a day. */
     readonly robots: (organizationId: string, origin: string, rules: PaceRules) => Effect.Effect<Robots>
-    /** Who asks, as sites read it. */ readonly userAgent: string
+    /** The user agent that sites see. */ readonly userAgent: string
   }
 >()("dowser/ingest/Hosts") {
   static readonly layer: Layer.Layer<Hosts, never, Identifiers | Installation | OutboundHttp | SqlClient.SqlClient> =

@@ -1,6 +1,6 @@
 /**
- * What crawls keep: the addresses of a job that is not over, what is known of pages of a collection from one crawl to
- * the next, and which process asks a host at the moment.
+ * Tables of crawls: the addresses of an unfinished job, what is known about a collection's pages from one crawl to
+ * the next, and which process currently requests a host.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,25 +1,23 @@
-/**
- * What a page's visit changes: documents to write and to delete, what is remembered of the page, where it leads. Pure.
- */
+/** What a page's visit changes: documents to write and delete, the record of the page, and where it leads. Pure. */
 import { createHash } from "node:crypto"
 import type { IngestChange } from "../sources/source.ts"
 import type { FrontierPage, KnownPage } from "./crawl-repository.ts"
 import { sectionId } from "./page-url.ts"
 import type { PageRead } from "./reading/page-documents.ts"
 
-/** Crawls in a row that do not find a page before its documents go. */
+/** Consecutive crawls that must not find a page before its documents are deleted. */
 const GONE_MAX = 2
 
 export interface Visit {
   readonly page: FrontierPage
-  /** Whether its host was asked for it. */ readonly isAsked: boolean
+  /** Whether the page was requested from its host. */ readonly isAsked: boolean
   readonly changes: ReadonlyArray<IngestChange>
   readonly errors: ReadonlyArray<{ readonly id: string; readonly error: string }>
-  /** What is remembered from now on; nothing where it is as it was. */ readonly keep?: KnownPage | undefined
+  /** The new record of the page; undefined if the record stays as it is. */ readonly keep?: KnownPage | undefined
   readonly isForgotten?: boolean | undefined
   readonly links: ReadonlyArray<FrontierPageFound>
   readonly linksBeyond: number
-  /** Of the changes, as JSON, about. */ readonly bytes: number
+  /** Approximate size of the changes as JSON. */ readonly bytes: number
 }
 interface FrontierPageFound {
   readonly url: string
@@ -36,20 +34,20 @@ export const visitFailed = (page: FrontierPage, error: string): Visit => ({
   page,
   errors: [{ id: page.url, error }]
 })
-/** Its host was not asked for it. */
+/** The page was not requested from its host. */
 export const visitSkipped = (page: FrontierPage, error?: { readonly id: string; readonly error: string }): Visit => ({
   ...nothing,
   page,
   isAsked: false,
   errors: error === undefined ? [] : [error]
 })
-/** It is as it was. */
+/** The page has not changed. */
 export const visitUnchanged = (page: FrontierPage, known: KnownPage | undefined): Visit => ({
   ...nothing,
   page,
   ...(known === undefined ? {} : { keep: { ...known, depth: page.depth, gone: 0 } })
 })
-/** What it had goes, and it is not looked for again: it lies elsewhere now, or is not to be found. */
+/** Deletes the page's documents and its record: it has moved, or cannot be found. */
 export const visitLeft = (
   page: FrontierPage,
   known: KnownPage | undefined,
@@ -61,7 +59,7 @@ export const visitLeft = (
   changes: deletions(page.page_id, 0, known?.documents ?? 0),
   isForgotten: known !== undefined
 })
-/** Once may be a moment; twice is gone. */
+/** One miss may be temporary; two in a row mean that the page is gone. */
 export const visitGone = (page: FrontierPage, known: KnownPage | undefined): Visit => {
   if (known === undefined) return visitFailed(page, "is not there (404 or 410)")
   return known.gone + 1 < GONE_MAX
@@ -80,7 +78,7 @@ interface Arrived {
 export const visitRead = ({ etag, known, lastModified, made, page, read }: Arrived): Visit => {
   const links: Array<FrontierPageFound> = read.links.map((url) => ({ url, depth: page.depth + 1, hops: 0 }))
   if (read.documents.length === 0) {
-    // The page that it is a copy of stands for it.
+    // The canonical page is visited instead of this copy.
     if (read.canonical !== undefined) links.unshift({ url: read.canonical, depth: page.depth, hops: page.hops + 1 })
     return { ...visitLeft(page, known, links), linksBeyond: read.linksBeyond }
   }

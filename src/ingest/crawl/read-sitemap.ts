@@ -1,18 +1,18 @@
 /**
- * Sitemaps as they come in: addresses and when each changed last, or the sitemaps that an index names. Read in pieces,
- * so that 50 MB are never held; entities of a DOCTYPE stay what they are.
+ * Parses a sitemap while it arrives: addresses with their last change, or the sitemaps that an index names. Works on
+ * chunks, so that 50 MB are never in memory. Entities of a DOCTYPE are not expanded.
  */
 import { SaxesParser } from "saxes"
 import { SITEMAP_URLS_MAX, URL_LENGTH_MAX } from "./limits.ts"
 
 export interface SitemapEntry {
   readonly url: string
-  /** Milliseconds; a date without a time is the day's end. */ readonly changed_at?: number | undefined
+  /** Milliseconds; a date without a time means the end of the day. */ readonly changed_at?: number | undefined
 }
-/** It is not a sitemap, or behaves like none. */
+/** The text is not a sitemap, or is malformed. */
 export class SitemapBroken extends Error {}
 
-/** Between two tags; more is no address. */
+/** Characters between two tags; a longer text is not an address. */
 const TEXT_LENGTH_MAX = 20_000
 const DAY_MS = 86_400_000
 const changedAt = (text: string): number | undefined => {
@@ -54,7 +54,7 @@ export class SitemapReader {
         this.#broken ??= `begins with <${name.slice(0, 40)}>, which is no sitemap`
       this.#isIndex = name === "sitemapindex"
     }
-    // Extensions nest a little; what nests without end is no sitemap.
+    // Extensions nest a little; unbounded nesting is not a sitemap.
     if (this.#path.length > 20) this.#broken ??= "nests deeper than a sitemap does"
     else this.#path.push(name)
     this.#text = ""
@@ -81,7 +81,7 @@ export class SitemapReader {
       this.#entries.push({ url: this.#url, changed_at: this.#changed })
     this.#text = ""
   }
-  /** Entries that are whole so far; throws `SitemapBroken`. */
+  /** Returns the entries that are complete so far; throws `SitemapBroken`. */
   write(text: string): ReadonlyArray<SitemapEntry> {
     this.#sinceTag += text.length
     this.#parser.write(text)

@@ -1,4 +1,4 @@
-/** One address of a crawl from its turn to what it changes. */
+/** Visits one address of a crawl, from its turn at the host to the resulting changes. */
 import { Context, Effect, Layer } from "effect"
 import type { FrontierPage, KnownPage } from "./crawl-repository.ts"
 import { FetchPage, type Fetched } from "./fetch-page.ts"
@@ -17,9 +17,9 @@ import { FAILURES_MAX, RETRY_AFTER_MAX_S } from "./politeness.ts"
 import { linkFilter, type LinkRules } from "./reading/page-documents.ts"
 import { PageReader } from "./reading/page-reader.ts"
 
-/** Redirects and copies in a row. */
+/** Consecutive redirects and canonical links. */
 const HOPS_MAX = 5
-/** How often a page is asked for again whose host asked for patience. */
+/** How often a page is retried if its host asks to wait. */
 const LATER_MAX = 3
 
 /** How a job crawls. */
@@ -30,11 +30,11 @@ export interface CrawlRules {
   readonly obeysRobots: boolean
   readonly delay_ms: number | undefined
 }
-/** What a job has seen of a host, as long as it runs. */
+/** What a job has observed about a host, kept while the job runs. */
 export interface HostRecord {
   failures: number
-  /** Why it is asked no more. */ stopped: string | undefined
-  /** Its job's owner knows. */ isTold: boolean
+  /** Why the host is no longer requested. */ stopped: string | undefined
+  /** Whether the job has reported it. */ isTold: boolean
 }
 interface Visiting {
   readonly organizationId: string
@@ -45,7 +45,7 @@ interface Visiting {
   readonly known: KnownPage | undefined
 }
 
-/** Takes down what a host's answer says about the host. */
+/** Records what a host's response says about the host. */
 const note = (host: HostRecord, fetched: Fetched): void => {
   if (fetched.kind === "later") {
     host.failures++
@@ -59,7 +59,7 @@ const note = (host: HostRecord, fetched: Fetched): void => {
 
 const moved = ({ known, page, rules }: Visiting, to: URL): Visit => {
   const target = pageUrl(to.href)
-  // A page that leads to its own other spelling is read where it leads.
+  // A page that redirects to another spelling of its own address is visited there.
   if (target === undefined || page.hops >= HOPS_MAX || target.href === page.url)
     return visitFailed(page, `redirects without end, or to no page: ${to.href.slice(0, 300)}`)
   if (!linkFilter(rules.links)(target))
@@ -80,7 +80,7 @@ export class VisitPage extends Context.Service<VisitPage, (visiting: Visiting) =
       const hosts = yield* Hosts
       const reader = yield* PageReader
 
-      /** Its documents, and where it leads as far as the crawl goes. */
+      /** The page's documents, and its links unless the crawl goes no deeper. */
       const read = Effect.fnUntraced(function* (visiting: Visiting, fetched: Extract<Fetched, { kind: "page" }>) {
         const { known, made, organizationId, page, rules } = visiting
         const outcome = yield* reader.read(organizationId, fetched.bytes, {
@@ -95,7 +95,7 @@ export class VisitPage extends Context.Service<VisitPage, (visiting: Visiting) =
         const isElsewhere =
           canonical !== undefined &&
           (page.hops >= HOPS_MAX || bareHost(new URL(canonical).host) !== bareHost(new URL(page.url).host))
-        // A start address is read for its links whatever the globs say, and kept where they say so.
+        // A start address is always read for its links, but stored only if the globs match.
         const documents = linkFilter(rules.links)(new URL(page.url)) ? outcome.page.documents : []
         return visitRead({
           page,
@@ -119,7 +119,7 @@ export class VisitPage extends Context.Service<VisitPage, (visiting: Visiting) =
           return visitSkipped(page, told)
         }
         if (robots !== undefined && !robots.isAllowed(page.url))
-          // Of links that a site keeps to itself nobody needs to hear.
+          // Disallowed links on a site's pages are not reported.
           return visitSkipped(
             page,
             page.depth > 0 ? undefined : { id: page.url, error: "robots.txt does not allow it" }

@@ -1,15 +1,15 @@
 /**
- * Items of a reader as batches of a job. A record, and a fault, is one place of the cursor; the same feed gives the
- * same batches, so that those before a cursor can be passed over. Pure.
+ * Groups the items of a reader into batches of a job. Each record or fault advances the cursor by one. The same feed
+ * gives the same batches, so that those before a cursor can be skipped. Pure.
  */
 import { BATCH_BYTES_MAX, BATCH_CHANGES_MAX, type IngestBatch, type IngestChange } from "../sources/source.ts"
 import type { FeedItem } from "../readers/reader.ts"
 
 interface Batching {
-  /** Places behind which nothing was asked for: they are counted and given to nobody. */ readonly from: number
-  /** How much of the feed is read, 0..1; undefined where that is not known. */
+  /** Items up to this cursor are counted but not passed on. */ readonly from: number
+  /** Share of the feed that has been read, 0..1; undefined if unknown. */
   readonly progress: () => number | undefined
-  /** What stands in each batch's state beside what the feed says. */
+  /** Added to each batch's state, besides the feed's own state. */
   readonly state: Readonly<Record<string, unknown>>
 }
 
@@ -47,6 +47,6 @@ export async function* batchesOf(
       if (changes.length === BATCH_CHANGES_MAX || errors.length === BATCH_CHANGES_MAX || bytes >= BATCH_BYTES_MAX)
         yield batch()
     }
-  // The last one also where it is empty: what the feed said last is kept with it.
+  // A last batch is yielded even if it is empty, because it stores the feed's last state.
   if (fetched > 0 || Object.keys(said).length > 0) yield batch()
 }

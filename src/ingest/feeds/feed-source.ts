@@ -1,7 +1,7 @@
 /**
- * Feeds as sources of jobs: `yml`, `jsonl`, `csv`, `google_xml`, and the documents of an `inline` job, which are a feed
- * of JSON Lines. A feed is stored whole before it is read: one sent with its job or uploaded before it, and one by
- * address after it was fetched (`fetch-feed.ts`). So an interrupted job reads the same bytes again.
+ * Feeds as sources of jobs: `yml`, `jsonl`, `csv`, `google_xml`, and the documents of an `inline` job, which are a
+ * feed of JSON Lines. A feed is stored completely before it is read: sent with its job, uploaded before it, or
+ * fetched from an address (`fetch-feed.ts`). An interrupted job therefore reads the same bytes again.
  */
 import { Effect, Schema, Stream } from "effect"
 import { refusing } from "../../http/checks.ts"
@@ -15,7 +15,7 @@ import { makeFetchFeed } from "./fetch-feed.ts"
 import { KeptFeeds } from "./kept-feeds.ts"
 
 const CONTENT_CHARACTERS_MAX = 1_000_000
-/** Of a feed that is packed: what comes out of it. */
+/** Limit of a compressed feed's decompressed size. */
 const UNPACKED_BYTES_MAX = 5_000_000_000
 const AGAIN_S = 5
 
@@ -37,7 +37,7 @@ const fields = {
     )
   ),
   full: Schema.optionalKey(Schema.Boolean),
-  /** Which field or column is the id. */ id_field: Schema.optionalKey(
+  /** The field or column with the id. */ id_field: Schema.optionalKey(
     Schema.String.check(
       refusing((text: string) => (text === "" || text.length > 250 ? "1 to 250 characters" : undefined))
     )
@@ -45,7 +45,7 @@ const fields = {
 }
 const FeedConfig = Schema.Struct(fields)
 type FeedConfig = typeof FeedConfig.Type
-/** Reading where a feed comes from needs both fields. */
+/** Whether exactly one origin is given depends on both fields. */
 const feedRefusal = ({ content, url }: FeedConfig): string | undefined =>
   (url === undefined) === (content === undefined) ? "Either `url` or `content`" : undefined
 
@@ -56,11 +56,11 @@ const failureOf = (error: unknown): IngestFailed | IngestLater =>
       ? new IngestFailed({ message: error.message.replace(/^(Unpacked, )?the answer/i, "$1the feed") })
       : new IngestLater({ message: "The feed could not be read from where it is kept.", after_s: AGAIN_S })
 
-/** What a feed is read with. */
+/** Services for reading a feed. */
 const makeFeedReading = Effect.gen(function* () {
   const feeds = yield* KeptFeeds
   const fetchFeed = yield* makeFetchFeed
-  /** `bytes` of the file, which may be packed. */
+  /** `bytes` is the size of the file, which may be compressed. */
   const read = (
     id: string,
     bytes: number,
@@ -130,7 +130,7 @@ const readFeed = Effect.fnUntraced(function* (
     return yield* new IngestFailed({ message: "The feed is empty, or is not kept any more." })
   return read(feed.id, bytes, format, { config, place, state })
 })
-/** A text that came with the job, as a feed of its own. */
+/** Stores a text that came with the job as a feed. */
 const keepText = Effect.fnUntraced(function* (
   { feeds }: FeedReading,
   organizationId: string,
@@ -151,7 +151,7 @@ const feedSource = (reading: FeedReading, format: FeedFormat): IngestSource<Feed
   config: FeedConfig,
   load: "import",
   isFull: ({ full }) => full === true,
-  // JSON has types of its own.
+  // JSON has types of its own, so no text is converted.
   writes: () => (format === "jsonl" ? {} : { dirtyValues: "coerce_or_reject" }),
   unrepeatable: ({ url }) => (url === undefined ? "Only a job with a `url` can be done again" : undefined),
   refuses: feedRefusal,

@@ -1,15 +1,15 @@
-/** Rows of feeds that are kept. One function per statement. */
+/** Rows of stored feeds. One function per statement. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** What the job of an upload will be. */
+/** The job that an upload becomes. */
 export const Upload = Schema.Struct({
   collection: Schema.String,
   format: Schema.String,
   name: Schema.String,
   config: Schema.Record(Schema.String, Schema.Unknown),
-  /** As the sender gave it (tus), to give it back. */ metadata: Schema.optionalKey(Schema.String),
-  /** Of the job that it became. */ job_id: Schema.optionalKey(Schema.String)
+  /** As the sender sent it (tus), to be returned. */ metadata: Schema.optionalKey(Schema.String),
+  /** The job that the upload became. */ job_id: Schema.optionalKey(Schema.String)
 })
 export type Upload = typeof Upload.Type
 export interface StoredFeed {
@@ -62,11 +62,11 @@ export const makeFeedsRepository = Effect.gen(function* () {
     complete: (id: string, bytes: number, jobId: string | undefined) =>
       sql`UPDATE ingest_feeds SET is_complete = true, bytes_expected = ${time(bytes)}, job_id = coalesce(${jobId ?? null}, job_id) WHERE id = ${id}`,
     remove: (id: string) => sql`DELETE FROM ingest_feeds WHERE id = ${id}`,
-    /** Of uploads that nobody finished, and of jobs that are over. */
+    /** Uploads that were never finished, and feeds of jobs that are over. */
     expired: (now: number, rowsMax: number) =>
       sql<{ id: string }>`SELECT f.id FROM ingest_feeds f LEFT JOIN ingest_jobs j ON j.id = f.job_id
         WHERE CASE WHEN j.id IS NULL THEN f.expires_at < ${time(now)} ELSE j.finished_at IS NOT NULL END LIMIT ${rowsMax}::int4`,
-    /** Those among the ids that have no row. */
+    /** The ids that have no row. */
     unknown: (ids: ReadonlyArray<string>) =>
       Effect.map(
         sql<{
@@ -83,7 +83,7 @@ export const makeFeedsRepository = Effect.gen(function* () {
       sql`UPDATE ingest_feeds SET writer_until = ${writerEnd} WHERE id = ${id} AND writer = ${process}`,
     freeWriter: (id: string, process: string) =>
       sql`UPDATE ingest_feeds SET writer_until = NULL WHERE id = ${id} AND writer = ${process}`,
-    /** Of processes before this one, where there can be no other. */
+    /** Clears the writers of earlier processes, if no other process can exist. */
     forgetWriters: sql`UPDATE ingest_feeds SET writer_until = NULL WHERE writer_until IS NOT NULL`
   }
 })

@@ -1,7 +1,7 @@
 /**
- * A feed by its address: fetched to the store in one go, with redirects followed and its bytes bounded; a complete one
- * is not fetched again after a kill. What its server said of its age goes into the job's state, and a server that says
- * that nothing has changed since is believed.
+ * Fetches a feed from its address into the store, following redirects up to a size limit; a complete one is not
+ * fetched again after a kill. The server's validators are stored in the job's state, and a server that reports no
+ * change since then is trusted.
  */
 import { Clock, Effect, Stream } from "effect"
 import { ACCEPTED_ENCODINGS, decoded } from "../../ports/outbound-http/decode.ts"
@@ -30,7 +30,7 @@ interface Fetched {
 }
 const textIn = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" && value.length <= TAG_CHARACTERS_MAX ? value : undefined
-/** Of a pass before over the same source. */
+/** Conditional request headers from the previous pass over the same source. */
 const conditions = ({ etag, last_modified }: State): Readonly<Record<string, string>> => ({
   ...(textIn(etag) === undefined ? {} : { "if-none-match": textIn(etag)! }),
   ...(textIn(last_modified) === undefined ? {} : { "if-modified-since": textIn(last_modified)! })
@@ -39,7 +39,7 @@ const validators = (headers: Readonly<Record<string, string>>): State => ({
   ...(textIn(headers.etag) === undefined ? {} : { etag: headers.etag }),
   ...(textIn(headers["last-modified"]) === undefined ? {} : { last_modified: headers["last-modified"] })
 })
-/** Our own refusals are final; what is the network's or the server's may pass. */
+/** Our own refusals are final; failures of the network or the server may be temporary. */
 const failureOf = (url: string, error: OutboundFailure): IngestFailed | IngestLater => {
   const message = `The feed at ${url} could not be fetched: ${error.message}`
   return ["refused_address", "refused_redirect", "too_large", "undecodable"].includes(error.kind)

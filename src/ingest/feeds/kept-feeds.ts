@@ -1,6 +1,6 @@
 /**
- * Feeds whose bytes are kept: their owners, their lifetime, and who is writing one. Each stays until its job is over;
- * an unfinished one stays for 24 hours.
+ * Stored feeds: their owners, their lifetime, and who is writing one. Each stays until its job is over; an unfinished
+ * one stays for 24 hours.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Identifiers } from "@dowser/log/identifiers"
@@ -10,21 +10,21 @@ import { type Append, FeedStore, type FeedStoreFailure } from "../../ports/feed-
 import { FeedBusy, FeedSpaceExhausted } from "../errors.ts"
 import { makeFeedsRepository, type StoredFeed, type Upload } from "./feeds-repository.ts"
 
-/** The size of one feed. */
+/** The largest size of one feed. */
 export const FEED_BYTES_MAX = 500_000_000
-/** Of an organization's feeds together, those that are announced and still to come among them. */
+/** For all feeds of an organization together, including announced bytes that have not arrived. */
 const ORGANIZATION_BYTES_MAX = 2_000_000_000
-/** And of their number: an upload of a byte takes a row and a file. */
+/** The number is limited too, because even an upload of one byte takes a row and a file. */
 const ORGANIZATION_FEEDS_MAX = 200
 const FEED_KEPT_MS = 24 * 3_600_000
 const SWEEP_EVERY_MS = 600_000
 const SWEPT_MAX = 100
-/** The claim of who writes a feed ends ten seconds after its process did. */
+/** A writer's claim on a feed ends ten seconds after its process died. */
 const WRITER_RENEW_MS = 3_000
 
 interface NewFeed {
-  /** What is kept at most. */ readonly bytes: number
-  /** What its job will be, where it is uploaded before there is one. */ readonly upload?: Upload | undefined
+  /** The largest number of bytes to store. */ readonly bytes: number
+  /** The future job, if the feed is uploaded before it. */ readonly upload?: Upload | undefined
   readonly jobId?: string | undefined
 }
 export class KeptFeeds extends Context.Service<
@@ -34,7 +34,7 @@ export class KeptFeeds extends Context.Service<
     readonly begin: (organizationId: string, feed: NewFeed) => Effect.Effect<StoredFeed, FeedSpaceExhausted>
     readonly get: (organizationId: string, id: string) => Effect.Effect<StoredFeed | undefined>
     readonly ofJob: (organizationId: string, jobId: string) => Effect.Effect<StoredFeed | undefined>
-    /** Has exclusive use of the feed until it ends; returns the feed's size in bytes. */
+    /** Uses the feed exclusively until it ends; returns the feed's size in bytes. */
     readonly append: (append: Append) => Effect.Effect<number, FeedBusy | FeedStoreFailure>
     readonly length: (id: string) => Effect.Effect<number, FeedStoreFailure>
     readonly truncate: (id: string, length: number) => Effect.Effect<void, FeedStoreFailure>
@@ -57,7 +57,7 @@ interface Sweeping {
   readonly store: FeedStore["Service"]
   readonly forget: (id: string) => Effect.Effect<void>
 }
-/** Removes feeds that are over, and bytes that nobody knows, as long as the scope is open. */
+/** While the scope is open, removes feeds that are over, and bytes without a row. */
 const sweeping = Effect.fnUntraced(function* ({ forget, repository, store }: Sweeping) {
   const sweep = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis

@@ -1,17 +1,17 @@
 /**
- * Attributes of products with the types that their values have: one that is a whole number in every record of the
- * sample is a number, all others are texts. A value that does not fit what was decided is kept under `extra`, so that
- * one odd value costs no product. The sample is the beginning of the feed, so that the same feed gives the same types.
+ * Gives product attributes the types of their values: an attribute that is a whole number in every record of the sample
+ * becomes a number, all others become texts. A value that does not fit its type is stored under `extra`, so that one
+ * odd value costs no product. The sample is the beginning of the feed, so that the same feed gives the same types.
  *
  * Decision: numbers with a fraction stay texts, because a field of a collection takes its type from the first value
- * that it sees: after `12` a `12.5` would lose its half.
+ * that it sees: after `12`, a `12.5` would lose its fraction.
  */
 import type { FeedItem } from "./reader.ts"
 import { upsert } from "./reader.ts"
 
 const SAMPLE_RECORDS = 1_000
 const SAMPLE_BYTES = 4_000_000
-/** Names that are counted; those beyond are texts. */
+/** Names that are tracked; attributes beyond that are texts. */
 const NAMES_MAX = 10_000
 const NAME_CHARACTERS_MAX = 120
 const UNUSUAL = /\.|\s\s|[\t\r\n\u00a0]/
@@ -23,7 +23,7 @@ export interface Product {
   readonly extra: ReadonlyMap<string, string>
   readonly bytes: number
 }
-/** A key of the document: a point would lead into it. */
+/** The key in the document, without dots, which would mean a path. */
 export const attributeName = (name: string, unit?: string): string => {
   const whole = unit === undefined || unit.trim() === "" ? name.trim() : `${name.trim()}, ${unit.trim()}`
   return UNUSUAL.test(whole) || whole.length > NAME_CHARACTERS_MAX
@@ -37,7 +37,7 @@ export class TypedAttributes {
   #bytes = 0
   #isDecided = false
 
-  /** What can be given on now, in order. */
+  /** Returns the items that can be passed on now, in order. */
   put(made: Product | FeedItem): ReadonlyArray<FeedItem> {
     if (this.#isDecided) return ["kind" in made ? made : this.#itemOf(made)]
     this.#held.push(made)
@@ -47,7 +47,7 @@ export class TypedAttributes {
     }
     return this.#held.length < SAMPLE_RECORDS && this.#bytes < SAMPLE_BYTES ? [] : this.decide()
   }
-  /** The feed is over, or the sample is large enough. */
+  /** Called when the feed ends or the sample is large enough. */
   decide(): ReadonlyArray<FeedItem> {
     this.#isDecided = true
     const held = this.#held

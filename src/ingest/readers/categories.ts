@@ -1,4 +1,4 @@
-/** The categories of a YML feed as a tree: the path to each, however its parents were written. */
+/** The categories of a YML feed as a tree, with the path to each, in whatever order parents are written. */
 const CATEGORIES_MAX = 200_000
 const NAME_CHARACTERS_MAX = 250
 const DEPTH_MAX = 16
@@ -6,13 +6,13 @@ const DEPTH_MAX = 16
 export class Categories {
   readonly #byId = new Map<string, { readonly name: string; readonly parent: string | undefined }>()
   readonly #paths = new Map<string, ReadonlyArray<string>>()
-  /** False where there are too many. */
+  /** Returns false if there are too many. */
   put(id: string, name: string, parent: string | undefined): boolean {
     if (this.#byId.size >= CATEGORIES_MAX) return false
     this.#byId.set(id, { name: name.slice(0, NAME_CHARACTERS_MAX), parent })
     return true
   }
-  /** From the root on; one whose parents lead in a circle, or nowhere, begins where they do. Undefined: unknown. */
+  /** The path from the root, or from where the ancestors form a cycle or are unknown. Undefined: unknown category. */
   pathOf(id: string): ReadonlyArray<string> | undefined {
     const known = this.#paths.get(id)
     if (known !== undefined) return known

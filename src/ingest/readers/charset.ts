@@ -1,11 +1,11 @@
 /**
- * Bytes of a feed as text: by its mark of byte order, by what an XML declaration says, else by what the first 64 KB
- * look like. Holds no more than those. Pure.
+ * Decodes the bytes of a feed: by its byte-order mark, by its XML declaration, else by the look of the first 64 KB,
+ * which is all that it holds. Pure.
  */
 import { FeedBroken } from "./reader.ts"
 
 const SNIFFED_BYTES = 65_536
-/** Where an XML declaration ends at the latest. */
+/** The latest end of an XML declaration. */
 const DECLARATION_BYTES = 1_024
 
 const markedAs = (bytes: Uint8Array): string | undefined =>
@@ -20,7 +20,7 @@ const declaredAs = (bytes: Uint8Array): string | undefined =>
   /^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']/.exec(
     Buffer.from(bytes.subarray(0, DECLARATION_BYTES)).toString("latin1")
   )?.[1]
-/** The last sequence may be cut. */
+/** The last sequence may be incomplete. */
 const isUtf8 = (bytes: Uint8Array): boolean => {
   try {
     new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true })
@@ -29,7 +29,7 @@ const isUtf8 = (bytes: Uint8Array): boolean => {
     return false
   }
 }
-/** Cyrillic words are runs of bytes with the high bit, words of Western languages have one here and there. */
+/** Cyrillic words are runs of bytes with the high bit; words of Western languages contain one here and there. */
 const singleByteOf = (bytes: Uint8Array): string => {
   let high = 0,
     runs = 0
@@ -40,7 +40,7 @@ const singleByteOf = (bytes: Uint8Array): string => {
   })
   return runs * 2 >= high ? "windows-1251" : "windows-1252"
 }
-/** As `TextDecoder` names it. */
+/** Named as `TextDecoder` does. */
 export const charsetOf = (first: Uint8Array): string =>
   markedAs(first) ?? declaredAs(first) ?? (isUtf8(first) ? "utf-8" : singleByteOf(first))
 

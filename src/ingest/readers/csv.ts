@@ -1,7 +1,7 @@
 /**
- * CSV and its kin with tabs or semicolons: the first row names the columns, each further one is a document whose fields
- * are texts; fields of the collection that are numbers or flags take them as such. Columns that are lists are written
- * with `|` between their values where their name ends in `[]`. Pure.
+ * CSV and its variants with tabs or semicolons. The first row names the columns; each further row is a document whose
+ * fields are texts, which the collection converts for its numeric and boolean fields. A column whose name ends in
+ * `[]` is a list with `|` between its values. Pure.
  */
 import { parse } from "csv-parse"
 import { textOf } from "./charset.ts"
@@ -11,7 +11,7 @@ const SNIFFED_CHARACTERS = 65_536
 const COLUMNS_MAX = 1_000
 const DELIMITERS = [",", ";", "\t", "|"]
 
-/** That which cuts the first rows into the same number of pieces, and into most. Quoted texts do not count. */
+/** The delimiter that splits the first rows into equally many fields, and into the most. Ignores quoted texts. */
 export const delimiterOf = (text: string): string => {
   const lines = text
     .replaceAll(/"(?:[^"]|"")*"/g, "")
@@ -25,7 +25,7 @@ export const delimiterOf = (text: string): string => {
   }
   return DELIMITERS.reduce((best, each) => (scoreOf(each) > scoreOf(best) ? each : best))
 }
-/** The first characters apart, then all of it. */
+/** Reads the first characters separately, then all of the text. */
 const sniffed = async (texts: AsyncGenerator<string>) => {
   const first: Array<string> = []
   let size = 0
@@ -94,8 +94,7 @@ class Rows {
 }
 
 /**
- * Rows and what is none of the parser, in the order in which they stand in the feed: it tells of both while it is given
- * a text, and has nothing left of its own to give.
+ * Rows and invalid rows, in feed order. The parser reports both while it receives text, and returns nothing of its own.
  */
 const parsing = (rows: Rows, delimiter: string) => {
   let items: Array<FeedItem> = []
@@ -133,7 +132,7 @@ const parsing = (rows: Rows, delimiter: string) => {
   }
   return {
     write: async (text: string) => {
-      // Called back where it fails as well.
+      // The callback also runs after a failure.
       await new Promise<void>((settle) => parser.write(text, () => settle()))
       return taken()
     },

@@ -1,4 +1,4 @@
-/** What stands in one offer or item: its children by name, each with its attributes and texts, within bounds. */
+/** The content of one offer or item: its children by name, each with its attributes and texts, within limits. */
 import { RECORD_BYTES_MAX } from "./reader.ts"
 
 const CHILDREN_MAX = 2_000
@@ -6,10 +6,10 @@ interface Child {
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
   text: string
-  /** Of a child that has children of its own: theirs. */ readonly children: Array<Child>
+  /** The children of a child, if it has any. */ readonly children: Array<Child>
 }
 
-/** Collects a record while it is read; it knows its depth and nothing of what it means. */
+/** Collects a record while it is read. It tracks only depth, not meaning. */
 export class Element {
   readonly attributes: Readonly<Record<string, string>>
   readonly children: Array<Child> = []
@@ -46,7 +46,7 @@ export class Element {
   text(text: string): void {
     this.size += text.length
     if (this.isTooLarge || this.#own === undefined) return
-    // Tags in a text that was not escaped are left out, their words stay.
+    // Unescaped tags in a text are removed, but their words stay.
     this.#own.text += text
     if (this.#inner !== undefined) this.#inner.text += text
   }
@@ -58,7 +58,7 @@ export class Element {
     if (text !== "" && !this.#first.has(name)) this.#first.set(name, text)
     this.#own = undefined
   }
-  /** The first that is not empty. */
+  /** The first text that is not empty. */
   first(...names: ReadonlyArray<string>): string | undefined {
     for (const name of names) {
       const text = this.#first.get(name)

@@ -1,4 +1,4 @@
-/** Google's product data as RSS 2.0 (`item`) or Atom (`entry`), with or without the prefix `g:`. Pure. */
+/** Google's product data as RSS 2.0 (`item`) or Atom (`entry`), with or without the `g:` prefix. Pure. */
 import { plainText } from "../../texts/plain-text.ts"
 import { attributeName, type Product } from "./attributes.ts"
 import { Element } from "./element.ts"

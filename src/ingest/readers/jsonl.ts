@@ -1,4 +1,4 @@
-/** JSON Lines: a document a line, or the messages of an extractor (`messages.ts`). Pure. */
+/** JSON Lines: one document per line, or the messages of an extractor (`messages.ts`). Pure. */
 import { parseBounded } from "@dowser/engine-sdk/documents"
 import {
   FeedBroken,
@@ -14,7 +14,7 @@ import { isFields, type Message, messageOf } from "./messages.ts"
 
 const DEPTH_MAX = 64
 const STREAMS_MAX = 1_000
-/** More of an extractor's state is not kept. */
+/** The longest stored state of an extractor. */
 const STATE_CHARACTERS_MAX = 100_000
 
 const refusals: ReadonlyMap<string, string> = new Map([
@@ -34,7 +34,7 @@ const textOfId = (value: unknown): string | undefined =>
 class Messages {
   readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false })
   readonly #idField: string | undefined
-  /** By stream: what makes an id of its records. */ readonly #keys = new Map<string, ReadonlyArray<string>>()
+  /** By stream: the key fields that form a record's id. */ readonly #keys = new Map<string, ReadonlyArray<string>>()
   constructor({ idField }: ReaderOptions) {
     this.#idField = idField
   }

@@ -1,13 +1,13 @@
-/** Lines of a stream of bytes, without a copy of those that one piece holds. */
+/** Splits a byte stream into lines, without copying lines that lie within one chunk. */
 
-/** `bytes` is undefined where the line is longer than it may be; it is passed over then. */
+/** `bytes` is undefined if the line exceeds the limit; such a line is skipped. */
 export interface Line {
   readonly number: number
   readonly bytes: Uint8Array | undefined
 }
 
 const NEWLINE = 0x0a
-/** All lines that end in each piece, and the last one. */
+/** Yields all lines that end in each chunk, and the last line. */
 export async function* linesOf(
   pieces: AsyncIterable<Uint8Array>,
   bytesMax: number
@@ -32,7 +32,7 @@ export async function* linesOf(
     const rest = piece.subarray(from)
     if (size <= bytesMax && rest.length > 0) held.push(rest)
     size += rest.length
-    // What is too long already is not held.
+    // A line that is already too long is not kept.
     if (size > bytesMax) held = []
     if (lines.length > 0) yield lines
   }

@@ -1,6 +1,6 @@
 /**
- * What a line of an extractor means: Airbyte messages (`RECORD` with `record: {stream, data, emitted_at}`) and Singer
- * messages (`SCHEMA`, `RECORD` with `stream` beside `record`). Anything else is a document. Pure.
+ * Interprets a line of an extractor: Airbyte messages (`RECORD` with `record: {stream, data, emitted_at}`) and Singer
+ * messages (`SCHEMA`, `RECORD` with `stream` next to `record`). Anything else is a document. Pure.
  */
 type Fields = Readonly<Record<string, unknown>>
 export type Message =
@@ -9,22 +9,22 @@ export type Message =
   | { readonly kind: "schema"; readonly stream: string; readonly keys: ReadonlyArray<string> }
   | { readonly kind: "state"; readonly state: unknown }
   | { readonly kind: "failure"; readonly message: string }
-  /** Says nothing that is kept: a log line, a catalogue, a check. */
+  /** Carries nothing to store: a log line, a catalogue, a check. */
   | { readonly kind: "nothing" }
 
 export const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
-/** Deleted at its source, as change capture marks it. */
+/** Marks a record deleted at its source, as change data capture does. */
 const DELETED_AT = ["_ab_cdc_deleted_at", "_sdc_deleted_at"]
 const recordOf = (document: Fields, stream: unknown): Message => ({
   kind: DELETED_AT.some((name) => typeof document[name] === "string" && document[name] !== "") ? "deleted" : "document",
   document,
   ...(typeof stream === "string" ? { stream } : {})
 })
-/** Of a record, by the message; undefined where it is none. */
+/** The record in a message; undefined if the line is not such a message. */
 const enveloped = (type: unknown, line: Fields): Message | undefined => {
   if (type !== "RECORD" || !isFields(line.record)) return undefined
-  // Singer names the stream beside the record, Airbyte in it.
+  // Singer puts the stream next to the record, Airbyte inside it.
   return typeof line.stream === "string"
     ? recordOf(line.record, line.stream)
     : isFields(line.record.data)
@@ -36,7 +36,7 @@ const tracedError = ({ trace }: Fields): string | undefined => {
   const { message } = trace.error
   return typeof message === "string" ? message : "The extractor failed"
 }
-/** With a member that only the message has: a document with a field `type` stays a document. */
+/** Also requires a member that only the message has, so that a document with a field `type` stays a document. */
 const SILENT: ReadonlyMap<unknown, string> = new Map([
   ["LOG", "log"],
   ["SPEC", "spec"],

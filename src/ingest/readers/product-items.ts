@@ -1,11 +1,11 @@
-/** What a feed of XML has made so far: products, and of what is none a fault that names it. Pure. */
+/** Collects the items of an XML feed: products, and a fault with the id of each invalid one. Pure. */
 import { SeenIds } from "../running/seen-ids.ts"
 import { type Product, TypedAttributes } from "./attributes.ts"
 import type { Element } from "./element.ts"
 import { type FeedItem, fault } from "./reader.ts"
 
 export class ProductItems {
-  /** As the feed calls a product. */ readonly #name: string
+  /** The feed's word for a product. */ readonly #name: string
   readonly #typed = new TypedAttributes()
   readonly #ids = new SeenIds()
   #items: Array<FeedItem> = []
@@ -13,7 +13,7 @@ export class ProductItems {
   constructor(name: string) {
     this.#name = name
   }
-  /** An element that is whole; `productOf` says what it is, or why it is none. */
+  /** Takes a complete element; `productOf` returns the product, or the reason why it is not one. */
   ended(element: Element, id: string, productOf: () => Product | string): void {
     const refusal = this.#refusal(element, id)
     if (refusal === undefined && !this.#ids.isFull) this.#ids.add(id)
@@ -29,13 +29,13 @@ export class ProductItems {
   #put(made: Product | FeedItem): void {
     for (const item of this.#typed.put(made)) this.#items.push(item)
   }
-  /** What was made since this was asked last. */
+  /** Items since the last call. */
   taken(): ReadonlyArray<FeedItem> {
     const items = this.#items
     this.#items = []
     return items
   }
-  /** What waited for more to be seen. */
+  /** Items that waited for the sample of attributes. */
   rest(): ReadonlyArray<FeedItem> {
     return this.#typed.decide()
   }

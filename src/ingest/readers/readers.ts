@@ -1,4 +1,4 @@
-/** Which reader a feed has: by its format, or by the media type that it came with. */
+/** Chooses the reader of a feed by its format, or by the media type that it was sent with. */
 import { readCsv } from "./csv.ts"
 import { readGoogleXml } from "./google-xml.ts"
 import { readJsonl } from "./jsonl.ts"
@@ -25,7 +25,7 @@ const BY_MEDIA: ReadonlyMap<string, FeedFormat> = new Map([
   ["application/yml", "yml"],
   ["application/x-yml", "yml"]
 ])
-/** Undefined where neither a format nor a media type is meant that is known; plain XML may be either of two. */
+/** Undefined for an unknown format or media type; plain XML may be either of two formats. */
 export const formatOf = (formatOrMedia: string): FeedFormat | undefined => {
   const name = formatOrMedia.split(";")[0]!.trim().toLowerCase()
   return FEED_FORMATS.find((format) => format === name) ?? BY_MEDIA.get(name)

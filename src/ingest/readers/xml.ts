@@ -1,5 +1,5 @@
 /**
- * XML as events with bounds: entities of a document type are never expanded, at most one text is held, and malformed
+ * XML as events with limits: entities of a document type are never expanded, at most one text is held, and malformed
  * input is reported with its line and skipped. Pure.
  */
 import { SaxesParser } from "saxes"
@@ -8,11 +8,11 @@ import { textOf } from "./charset.ts"
 
 const DEPTH_MAX = 32
 const ATTRIBUTES_MAX = 100
-/** Characters since something ended: a tag, a text, a comment. */
+/** Characters since the last complete tag, text or comment. */
 const HELD_CHARACTERS_MAX = 4_000_000
-/** At a time, so that the bound is looked at often. */
+/** Characters per step, so that the limit is checked often. */
 const PIECE_CHARACTERS = 65_536
-/** What shops write in XML although only HTML has it. */
+/** HTML entities that shops also write in XML. */
 const NAMED: Readonly<Record<string, string>> = {
   nbsp: "\u00a0",
   ndash: "–",
@@ -29,12 +29,12 @@ const NAMED: Readonly<Record<string, string>> = {
 }
 
 export interface XmlVisitor {
-  /** `depth`: 1 for the root. */
+  /** `depth` is 1 for the root. */
   readonly open: (name: string, attributes: Readonly<Record<string, string>>, depth: number, line: number) => void
   readonly text: (text: string) => void
   readonly close: (name: string, depth: number) => void
-  /** It is not well formed here. */ readonly mistake: (message: string, line: number) => void
-  /** What was made of it since this was asked last. */ readonly taken: () => ReadonlyArray<FeedItem>
+  /** The XML is malformed here. */ readonly mistake: (message: string, line: number) => void
+  /** Items since the last call. */ readonly taken: () => ReadonlyArray<FeedItem>
 }
 
 class Parsing {
@@ -110,7 +110,7 @@ export async function* visited(
     const items = visitor.taken()
     if (items.length > 0) yield items
   }
-  // What was cut off is no complete pass.
+  // A truncated feed is not a complete pass.
   if (parsing.isOpen) throw new FeedBroken("The feed ends in the middle.")
   parsing.close()
   yield visitor.taken()

@@ -1,6 +1,6 @@
 /**
- * Yandex Market Language: `yml_catalog` > `shop` > `categories` and `offers`, each offer a product. Both kinds of
- * offers are read, the simple one with a `name` and the one of `typePrefix`, `vendor` and `model`. Pure.
+ * Yandex Market Language: `yml_catalog` > `shop` > `categories` and `offers`, where each offer is a product. Reads
+ * both kinds of offers: the simple one with a `name`, and the one with `typePrefix`, `vendor` and `model`. Pure.
  */
 import { plainText } from "../../texts/plain-text.ts"
 import { attributeName, type Product } from "./attributes.ts"
@@ -12,7 +12,7 @@ import { FeedBroken, type FeedItem, type FeedReader } from "./reader.ts"
 import { visited, type XmlVisitor } from "./xml.ts"
 
 const EXTRA_MAX = 50
-/** What becomes a field, or says nothing of the product. */
+/** Elements that become a field, or that do not describe the product. */
 const KNOWN = new Set([
   "name",
   "model",
@@ -59,7 +59,7 @@ const isAvailable = (offer: Element): boolean | undefined => {
   const said = offer.attributes.available ?? offer.first("available")
   return said === undefined ? undefined : said.trim().toLowerCase() === "true"
 }
-/** What the offer is, or what is wrong with it. */
+/** The product of the offer, or what is wrong with it. */
 const productOf = (id: string, offer: Element, categories: Categories): Product | string => {
   const title = titleOf(offer)
   if (title === undefined) return "It has neither `name` nor `model`"
@@ -72,7 +72,7 @@ const productOf = (id: string, offer: Element, categories: Categories): Product 
   const path = categoryId === undefined ? undefined : categories.pathOf(categoryId)
   const description = offer.first("description")
   const extra = extraOf(offer)
-  // Said, and of no use as it is: kept where somebody sees it.
+  // Values that are present but unusable are stored where people can see them.
   if (isLower) extra.set("oldprice", offer.first("oldprice")!)
   if (categoryId !== undefined && path === undefined) extra.set("categoryId", categoryId)
   const pictures = offer.texts("picture")
@@ -136,7 +136,7 @@ class Catalogue implements XmlVisitor {
   }
   readonly mistake = (message: string, line: number) => {
     if (this.#offer !== undefined) this.#offer.mistake ??= `Line ${line} is no XML: ${message}`
-    // What is written around the offers says nothing that is kept; without a beginning there is no feed.
+    // Malformed text around the offers does not matter; without a root element there is no feed.
     else if (!this.#isCatalogue) throw new FeedBroken(`Line ${line} is no XML: ${message}`)
   }
   #ended(offer: Element): void {

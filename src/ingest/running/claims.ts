@@ -1,8 +1,8 @@
 /**
- * Which job is next, and what its runner stores of it. One function per statement.
+ * Claims the next job and stores its progress. One function per statement.
  *
- * Fair between organizations: the one that was served least recently goes first, whoever has more jobs that wait; of
- * each, one of a load is at work.
+ * Fair between organizations: the one served least recently is next, however many jobs others have waiting. Each
+ * organization runs one job per load at a time.
  */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,7 +11,7 @@ import type { JobOptions } from "../jobs-repository.ts"
 import { JobStats } from "../schema.ts"
 import type { IngestLoad } from "../sources/source.ts"
 
-/** A job that is ours. */
+/** A job that this process has claimed. */
 export interface Claimed {
   readonly id: string
   readonly organizationId: string
@@ -23,11 +23,11 @@ export interface Claimed {
   readonly state: Readonly<Record<string, unknown>>
   readonly pass: number
   readonly schedule_id: string | null
-  /** Tries since its cursor moved last: begun and cut off, and put off by its source. */
+  /** Attempts since its cursor last moved: interrupted runs, and postponements by its source. */
   readonly attempts: number
   readonly failures: number
 }
-/** What a batch leaves behind. */
+/** What is stored after a batch. */
 export interface Step {
   readonly stats: JobStats
   readonly state: Readonly<Record<string, unknown>>
@@ -44,12 +44,12 @@ export const makeClaims = Effect.gen(function* () {
   const claims = yield* makeRowClaims("ingest_jobs")
   const time = (at: number) => sql`${String(at)}::text::int8`
   const json = (value: unknown) => sql`${JSON.stringify(value)}::text::jsonb`
-  // What an organization asked for before it was paused waits until it is resumed.
+  // Jobs of a paused organization wait until it is resumed.
   const isWaiting = sql.literal(
     `j.finished_at IS NULL AND (j.claimed_until IS NULL OR j.claimed_until < clock_timestamp()) AND (j.not_before IS NULL OR j.not_before <= clock_timestamp())
       AND j.organization_id NOT IN (SELECT id FROM organizations WHERE status = 'paused')`
   )
-  /** Asked once for all that wait, not for each. */
+  /** Evaluated once for all waiting jobs, not for each. */
   const isAlone = (load: IngestLoad) =>
     sql`j.organization_id NOT IN (SELECT o.organization_id FROM ingest_jobs o WHERE o.load = ${load} AND o.finished_at IS NULL AND o.claimed_until >= clock_timestamp())`
   return {
@@ -57,7 +57,7 @@ export const makeClaims = Effect.gen(function* () {
     release: claims.release,
     releaseAll: claims.releaseAll,
     renew: (id: string, process: string, now: number) => claims.renew(id, process, now),
-    /** Inside a transaction: claims are made one at a time. */
+    /** Call inside a transaction: claims are made one at a time. */
     next: Effect.fnUntraced(function* (load: IngestLoad, process: string, now: number) {
       yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`dowser: ingest of ${load}`}, 0))`
       const [row] =
@@ -72,19 +72,19 @@ export const makeClaims = Effect.gen(function* () {
       const { organization_id, stats, ...job } = row
       return { ...job, organizationId: organization_id, stats: decodeStats(stats) } satisfies Claimed
     }),
-    /** Whether a job of another organization waits that nobody does. */
+    /** Whether an unclaimed job of another organization is waiting. */
     othersWait: (load: IngestLoad, organizationId: string) =>
       Effect.map(
         sql`SELECT 1 FROM ingest_jobs j WHERE j.load = ${load} AND j.organization_id <> ${organizationId} AND ${isWaiting} AND ${isAlone(load)} LIMIT 1`,
         (rows) => rows.length > 0
       ),
-    /** Further than before: the tries of this place are over. */
+    /** Stores progress, which resets the attempts. */
     move: (id: string, { progress, state, stats }: Step, now: number) =>
       sql`UPDATE ingest_jobs SET status = 'importing', stats = ${json(stats)}, state = ${json(state)}, progress = ${String(progress)}::text::float8, attempts = 1, failures = 0,
         claimed_until = ${claims.end}, updated_at = ${time(now)} WHERE id = ${id}`,
-    /** How far a source is that has given nothing yet. */
+    /** Progress of a source that has not yielded anything yet. */
     tell: (id: string, process: string, progress: number, now: number) => claims.renew(id, process, now, progress),
-    /** Not now: somebody goes on with it then. */
+    /** Postpones the job; any process may continue it afterwards. */
     putOff: (id: string, process: string, after_s: number) =>
       sql`UPDATE ingest_jobs SET claimed_until = NULL, attempts = attempts - 1, failures = failures + 1, not_before = clock_timestamp() + make_interval(secs => ${String(after_s)}::text::float8)
         WHERE id = ${id} AND claimed_by = ${process} AND finished_at IS NULL`,
@@ -92,7 +92,7 @@ export const makeClaims = Effect.gen(function* () {
       "stats" in end
         ? sql`UPDATE ingest_jobs SET status = 'ready', progress = 1, stats = ${json(end.stats)}, claimed_until = NULL, updated_at = ${time(now)}, finished_at = ${time(now)} WHERE id = ${id}`
         : sql`UPDATE ingest_jobs SET status = 'failed', error = ${end.error}, claimed_until = NULL, updated_at = ${time(now)}, finished_at = ${time(now)} WHERE id = ${id}`,
-    /** Claims of processes before this one, where there can be no other. */
+    /** Clears claims of earlier processes, if no other process can exist. */
     forget: sql`UPDATE ingest_jobs SET claimed_until = NULL WHERE finished_at IS NULL AND claimed_until IS NOT NULL`
   }
 })

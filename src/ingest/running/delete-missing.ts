@@ -1,9 +1,9 @@
 /**
- * Deletes what a complete pass did not bring, if its job asks for that (`full: true`): every document of the collection
- * counts, whoever wrote it. Counted first, and refused if more than three in ten would go, because that is more often a
- * broken feed than a closing shop.
+ * Deletes the documents that a complete pass did not contain, if its job requests that (`full: true`), whoever wrote
+ * them. Counts first, and refuses if more than three in ten would go, which is more often a broken feed than a closing
+ * shop.
  *
- * Cut off, it is done again from its beginning: what is gone is gone, and of what is left no larger share is missing.
+ * An interrupted deletion starts over: deleted documents stay deleted, so the share of missing documents only shrinks.
  */
 import type { ScanPage } from "@dowser/engine-sdk"
 import { Effect } from "effect"
@@ -16,7 +16,7 @@ const PAGE_DOCUMENTS = 500
 const MISSING_SHARE_MAX = 0.3
 const AGAIN_S = 2
 
-/** Why what is missing stays; undefined where it goes. Pure. */
+/** Why missing documents are kept; undefined if they are deleted. Pure. */
 export const guardOf = (missing: number, total: number): string | undefined =>
   missing <= MISSING_SHARE_MAX * total
     ? undefined
@@ -61,7 +61,7 @@ export const makeDeleteMissing = Effect.gen(function* () {
       after = page.next
     }
   })
-  /** `deleted` is told how many of each page are gone. */
+  /** Calls `deleted` with the number of deleted documents of each page. */
   return Effect.fnUntraced(function* <E>(missing: Missing, deleted: (n: number) => Effect.Effect<void, E>) {
     const { collection, isConfirmed, organizationId, seen } = missing
     const missingIn = ({ ids }: ScanPage) => ids.filter((id) => !seen.has(id))

@@ -1,4 +1,4 @@
-/** What a batch makes of a job's counts. Pure. */
+/** Updates a job's counts after a batch. Pure. */
 import { told } from "../../texts/told.ts"
 import { JOB_ERRORS_MAX, type JobStats } from "../schema.ts"
 import type { IngestBatch, IngestChange } from "../sources/source.ts"
@@ -22,7 +22,7 @@ export const listed = (
 export const idOf = (change: IngestChange): string =>
   change.op === "delete" ? change.id : typeof change.document.id === "string" ? change.document.id : ""
 
-/** `refusals`: of each change, in order. */
+/** `refusals`: one per change, in order. */
 export const statsAfter = (
   stats: JobStats,
   { changes, cursor, errors, fetched, state }: IngestBatch,

@@ -1,10 +1,10 @@
 /**
- * One job, from where it was to its end. Each batch goes to the engine and then, in one transaction, into the job's
- * row: counts, cursor, and what the source needs to continue. If a process is killed in between, the batch is applied
- * once more with the same result, and counted once.
+ * Runs one job from its cursor to its end. Each batch is written to the engine and then, in one transaction, to the
+ * job's row: counts, cursor, and what the source needs to continue. If a process is killed in between, the batch is
+ * applied once more with the same result, and counted once.
  *
- * A source that reads from its beginning again gives batches that the engine has; they are passed over, and only their
- * ids are taken down where the job deletes what is missing.
+ * A source that restarts from its beginning yields batches that the engine already has. They are skipped; only their
+ * ids are recorded if the job deletes missing documents.
  */
 import { Clock, Effect, Schema, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -15,26 +15,26 @@ import { makeDeleteMissing } from "./delete-missing.ts"
 import { idOf, listed, statsAfter } from "./outcome.ts"
 import { SEEN_IDS_MAX, SeenIds } from "./seen-ids.ts"
 
-/** The job is over, or somebody else's. */
+/** The job is over, or another process has claimed it. */
 class ClaimLost extends Schema.TaggedError<ClaimLost>()("ClaimLost", {}) {}
-/** Others wait: it goes on from its cursor when it is its organization's turn again. */
+/** Other jobs wait. This one continues from its cursor when it is its organization's turn again. */
 class TurnOver extends Schema.TaggedError<TurnOver>()("TurnOver", {}) {}
 
 export type RunFailure = ClaimLost | TurnOver | IngestFailed | IngestLater | SqlError.SqlError
 
-/** How long a job keeps its place where others wait for one. */
+/** How long a job keeps its slot while others wait for one. */
 const TURN_MS = 10_000
-/** And at least so much longer than it took to come to its cursor again, so that little is read for nothing. */
+/** And at least this many times as long as the return to the cursor took, so that little is read in vain. */
 const TURN_PER_RETURN = 4
 
-/** Where a job that is at work stands. */
+/** The state of a running job. */
 interface Standing {
   readonly job: Claimed
   readonly source: IngestSource<unknown>
   readonly config: unknown
   readonly began: number
-  /** Ids of the pass, where what is missing goes. */ readonly seen: SeenIds | undefined
-  /** The stored cursor was passed, and when. */ beyond: number | undefined
+  /** Ids of the pass, if missing documents are deleted. */ readonly seen: SeenIds | undefined
+  /** When the stored cursor was passed. */ beyond: number | undefined
   isUnchanged: boolean
   step: Step
 }
@@ -50,7 +50,7 @@ const remember = (seen: SeenIds | undefined, { changes }: IngestBatch) =>
       : Effect.void
   })
 
-/** One batch into the engine, and one transaction of what it leaves behind. */
+/** Writes one batch to the engine, and its results in one transaction. */
 const makeStoring = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const claims = yield* makeClaims
@@ -71,7 +71,7 @@ const makeStoring = Effect.gen(function* () {
     )
     standing.step = step
   })
-  /** The engine's verdicts; a batch that it cannot take is tried again, and is listed and fails the job in the end. */
+  /** Returns the engine's results. A batch that cannot be written is retried, then listed, and fails the job. */
   const written = Effect.fnUntraced(function* (standing: Standing, process: string, batch: IngestBatch) {
     const { config, job, source } = standing
     const how = source.writes?.(config) ?? {}
@@ -109,7 +109,7 @@ export const makeRunJob = Effect.gen(function* () {
     if (batch.isUnchanged === true) standing.isUnchanged = true
     yield* remember(standing.seen, batch)
     if (standing.beyond === undefined) {
-      // What the cursor stands behind is in the engine and in the counts.
+      // Batches before the cursor are already in the engine and in the counts.
       if (job.stats.cursor > 0 && batch.cursor <= job.stats.cursor) return
       standing.beyond = yield* Clock.currentTimeMillis
     }
@@ -161,7 +161,7 @@ export const makeRunJob = Effect.gen(function* () {
       organizationId: job.organizationId,
       collection: job.collection,
       config,
-      // Ids of before the cursor are in no memory any more.
+      // Ids from before the cursor are no longer in memory.
       place: { cursor: isFull ? 0 : stats.cursor, state },
       pass
     })
@@ -169,6 +169,6 @@ export const makeRunJob = Effect.gen(function* () {
     if (standing.seen !== undefined && !standing.isUnchanged) yield* removeMissing(standing, process, standing.seen)
     return { ...standing.step, stats: { ...standing.step.stats, passes: pass } } satisfies Step
   })
-  /** What it counted, when all of it is read and written. */
+  /** Returns the counts once everything is read and written. */
   return (...given: Parameters<typeof run>): Effect.Effect<Step, RunFailure> => Effect.scoped(run(...given))
 })

@@ -1,13 +1,13 @@
 /**
- * The ids of a pass, to find what it did not bring: a 64-bit hash of each. Two ids with one hash are taken for one, so
- * a document that should go may stay: with ten million, one pair in 370,000 passes. Never the other way.
+ * The ids of a pass as 64-bit hashes, to find what the pass did not contain. Two ids with the same hash count as one,
+ * so a document that should be deleted may stay: with ten million, one pair in 370,000 passes. Never the reverse.
  *
- * Bound: at most 16 bytes an id from 10,000 ids on; of ten million 160 MB.
+ * Memory: at most 16 bytes per id from 10,000 ids on; 160 MB for ten million.
  */
 const SHARDS = 256
-/** Beyond, a pass is refused: what it brings is more than a job may remember. */
+/** A pass with more ids is refused, because a job may not remember more. */
 export const SEEN_IDS_MAX = 10_000_000
-/** A table grows by half when it is this full: between 8 / 0.85 and 8 / 0.57 bytes an id. */
+/** A table grows by half when it is this full, so it takes between 8 / 0.85 and 8 / 0.57 bytes per id. */
 const FULL = 0.85
 const GROWTH = 1.5
 
@@ -26,11 +26,11 @@ const hashOf = (id: string): readonly [high: number, low: number] => {
     a = Math.imul(a ^ unit, 0x01000193)
     b = Math.imul(b ^ unit, 0x5bd1e995) + i
   }
-  // Both halves zero is an empty place.
+  // An empty slot has both halves zero, so a hash never does.
   return [mixed(a), mixed(b ^ Math.imul(a, 0x27d4eb2f)) || 1]
 }
 
-/** One of the tables: pairs of halves, open addressing. */
+/** One of the hash tables: pairs of halves, open addressing. */
 class Shard {
   #words = new Uint32Array(2 * 16)
   #size = 0
@@ -44,7 +44,7 @@ class Shard {
   has(high: number, low: number): boolean {
     return this.#words[2 * this.#place(this.#words, high, low) + 1] !== 0
   }
-  /** False where it was there. */
+  /** Returns false if it was already there. */
   add(high: number, low: number): boolean {
     const at = this.#place(this.#words, high, low)
     if (this.#words[2 * at + 1] !== 0) return false
@@ -70,7 +70,7 @@ class Shard {
 }
 
 export class SeenIds {
-  /** Many, because one that grows is there twice for a moment. */
+  /** Many shards, because a growing one exists twice for a moment. */
   readonly #shards = Array.from({ length: SHARDS }, () => new Shard())
   #size = 0
   get size(): number {

@@ -1,7 +1,7 @@
 /**
- * Runs jobs. Each process looks for jobs of each load while it has room, and runs one under a claim that it renews; an
- * organization has one per load at a time over all processes. A job that was cancelled, or claimed by another process,
- * is interrupted within a second.
+ * Runs jobs. Each process polls for jobs of each load while it has room, and runs each under a claim that it renews;
+ * over all processes, an organization runs one job per load at a time. A job that was cancelled, or claimed by
+ * another process, is interrupted within a second.
  */
 import { Clock, Effect, Exit, Latch, Result, Schema, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -15,15 +15,15 @@ import { IngestFailed, type IngestLoad, type IngestSource } from "../sources/sou
 import { type Claimed, makeClaims, type Step } from "./claims.ts"
 import { makeRunJob, type RunFailure } from "./run-job.ts"
 
-/** Of a process at the same time. */
+/** Concurrent jobs per process. */
 const AT_WORK_MAX = [
   ["import", 2],
   ["wait", 16]
 ] as const satisfies ReadonlyArray<readonly [load: IngestLoad, jobs: number]>
-/** How soon a job that another process was asked for is found. */
+/** How soon a process finds a job that another process queued. */
 const POLL_MS = 2_000
 const RENEW_MS = 1_000
-/** How often a source may put its job off before the cursor has moved. */
+/** How often a source may postpone its job while the cursor does not move. */
 const FAILURES_MAX = 5
 
 type Sources = ReadonlyMap<string, IngestSource<unknown>>
@@ -34,7 +34,7 @@ interface Parts {
   readonly process: string
   readonly seal: Seal["Service"]
   readonly sources: Sources
-  /** In the transaction that ends a job. */ readonly ended: (
+  /** Runs in the transaction that ends a job. */ readonly ended: (
     job: Claimed,
     end: JobEnd
   ) => Effect.Effect<void, SqlError.SqlError>
@@ -63,19 +63,19 @@ const finish = ({ claims, ended, process, sources, sql }: Parts, job: Claimed, e
     )
     if (isOurs) yield* sources.get(job.source)?.forget?.(job.organizationId, job.id) ?? Effect.void
   })
-/** Settles when the job is over or somebody else's. */
+/** Resolves when the job is over or claimed by another process. */
 const renewing = ({ claims, process }: Parts, { id }: Claimed) =>
   Effect.gen(function* () {
     for (;;) {
       yield* Effect.sleep(RENEW_MS)
       const renewed = Effect.flatMap(Clock.currentTimeMillis, (now) => claims.renew(id, process, now))
-      // A database that does not answer is asked again: the claim lasts longer than it takes to come back.
+      // A database error is retried, because the claim outlasts a short outage.
       if (!(yield* Effect.catch(renewed, () => Effect.succeed(true)))) return undefined
     }
   })
 
 const unexpected: Result.Result<Step, RunFailure> = Result.fail(new IngestFailed({ message: "Unexpected error." }))
-/** What is unexpected fails the job; a database that is away does not: somebody goes on when its claim has ended. */
+/** Unexpected errors fail the job. An unavailable database does not: another process continues after the claim. */
 const outcomeOf = Effect.fnUntraced(function* ({ process, run, seal, sources }: Parts, job: Claimed) {
   const source = sources.get(job.source)
   if (source === undefined)
@@ -116,7 +116,7 @@ export interface WorkerOptions {
   readonly sources: Sources
   readonly ended: Parts["ended"]
 }
-/** Does jobs as long as the scope is open; answers how it is woken for a new one. */
+/** Runs jobs while the scope is open. Returns how to wake it for a new job. */
 export const makeWorker = Effect.fnUntraced(function* ({ ended, sources }: WorkerOptions) {
   const parts: Parts = {
     sql: yield* SqlClient.SqlClient,
@@ -129,7 +129,7 @@ export const makeWorker = Effect.fnUntraced(function* ({ ended, sources }: Worke
   }
   const { claims, process, sql } = parts
   if ((yield* Installation).isAlone) yield* Effect.orDie(claims.forget)
-  // A job may be taken in the moment in which its process is told to stop.
+  // A job may be claimed at the moment when its process is stopped.
   yield* Effect.addFinalizer(() => Effect.ignore(claims.releaseAll(process)))
   const next = (load: IngestLoad) =>
     sql.withTransaction(Effect.flatMap(Clock.currentTimeMillis, (now) => claims.next(load, process, now)))

@@ -1,4 +1,4 @@
-/** Every source of ingest jobs, by the name that jobs give it. */
+/** Every source of ingest jobs, by its name in a job. */
 import { Effect } from "effect"
 import { makeFeedSources } from "../feeds/feed-source.ts"
 import { makeReindex } from "./reindex.ts"
@@ -19,7 +19,7 @@ export const SOURCE_NAMES = [
   "reindex"
 ] as const
 
-// A source is asked with what its own schema decoded and with nothing else.
+// A source receives only configs that its own schema decoded, so the cast is safe.
 const any = <Config>(source: IngestSource<Config>) => source as unknown as IngestSource<unknown>
 export const makeSources = Effect.gen(function* () {
   const feeds = yield* makeFeedSources

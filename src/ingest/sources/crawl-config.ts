@@ -1,4 +1,4 @@
-/** What jobs of the crawler say in their `config`. */
+/** The `config` of crawl jobs. */
 import { Schema } from "effect"
 import { refusing } from "../../http/checks.ts"
 import { DEPTH_MAX, GLOB_LENGTH_MAX, GLOBS_MAX, PAGES_MAX, START_URLS_MAX } from "../crawl/limits.ts"
@@ -36,7 +36,7 @@ const common = {
   exclude: Schema.optionalKey(Globs),
   obey_robots: Schema.optionalKey(Schema.Boolean),
   delay_ms: Schema.optionalKey(whole(0, DELAY_MAX_MS)),
-  /** Asks for every page and writes it, whatever is known of it. */ refresh: Schema.optionalKey(Schema.Boolean)
+  /** Requests and writes every page, even if it is known. */ refresh: Schema.optionalKey(Schema.Boolean)
 }
 export const UrlConfig = Schema.Struct({
   urls: Schema.optionalKey(Addresses),

@@ -1,6 +1,6 @@
 /**
- * `reindex`: every document of the collection in insertion order, written back as it is stored then, so that changed
- * field mappings are picked up. Its cursor is the position behind the last document.
+ * `reindex`: writes every document of the collection back as it is currently stored, in insertion order, so that
+ * changed field mappings take effect. Its cursor is the position after the last document.
  */
 import { Effect, Option, Schema, Stream } from "effect"
 import { Engine } from "../../ports/engine/engine.ts"
@@ -8,7 +8,7 @@ import { BATCH_CHANGES_MAX, type IngestBatch, IngestFailed, IngestLater, type In
 
 const ReindexConfig = Schema.Struct({
   action: Schema.optionalKey(Schema.Literals(["create", "upsert", "update", "emplace"])),
-  /** Of jobs of before. */ total: Schema.optionalKey(Schema.Int)
+  /** Only in jobs of earlier versions. */ total: Schema.optionalKey(Schema.Int)
 })
 type ReindexConfig = typeof ReindexConfig.Type
 const AGAIN_S = 2
@@ -27,7 +27,7 @@ export const makeReindex = Effect.map(Engine, (engine): IngestSource<ReindexConf
           collection,
           filter: undefined,
           limit: BATCH_CHANGES_MAX,
-          // The cursor is one behind the last document; before the first it is 0.
+          // The cursor is one past the last document; before the first it is 0.
           ...(cursor === 0 ? {} : { after: cursor - 1 })
         })
       )

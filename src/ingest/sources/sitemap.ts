@@ -10,7 +10,7 @@ import { SitemapConfig } from "./crawl-config.ts"
 import type { IngestSource } from "./source.ts"
 import { siteOf } from "./url.ts"
 
-/** Addresses that go to the frontier with one statement. */
+/** Addresses added to the frontier per statement. */
 const CHUNK = 500
 
 export const makeSitemapSource = Effect.gen(function* () {

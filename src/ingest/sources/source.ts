@@ -1,17 +1,17 @@
 /**
- * Where documents of an ingest job come from. A source reads; the runner (`../running`) writes the batch to the engine
- * and stores the cursor after it, batch by batch, so that a process that dies costs one batch.
+ * Sources of documents for ingest jobs. A source reads; the runner (`../running`) writes each batch to the engine and
+ * stores the cursor after it, so that a process that dies costs one batch.
  *
- * A source starts at its beginning or where it was: everything up to `place.cursor` is in the engine. A source that can
- * only read from the beginning (a feed) yields those batches again; the runner skips them, and only counts their ids if
- * the job deletes what is missing.
+ * A source starts at its beginning or at its cursor: everything up to `place.cursor` is in the engine. A source that
+ * can only read from the beginning (a feed) yields those batches again; the runner skips them, and only records their
+ * ids if the job deletes missing documents.
  */
 import type { DirtyValues, WriteAction } from "@dowser/engine-sdk"
 import { Schema, type Effect, type Scope, type Stream } from "effect"
 import type { SqlError } from "effect/sql"
 import type { FeedSpaceExhausted } from "../errors.ts"
 
-/** A document to be written, which holds its `id`, or one to be deleted. */
+/** A document to write, which contains its `id`, or one to delete. */
 export type IngestChange =
   | { readonly op: "upsert"; readonly document: Readonly<Record<string, unknown>> }
   | { readonly op: "delete"; readonly id: string }
@@ -23,10 +23,10 @@ export interface IngestBatch {
    * before.
    */
   readonly cursor: number
-  /** Records read for this batch, those that could not be read included. */ readonly fetched: number
+  /** Records read for this batch, including those that could not be read. */ readonly fetched: number
   /** What could not be read: `id` names the record, row (`line 12`) or address. */
   readonly errors: ReadonlyArray<{ readonly id: string; readonly error: string }>
-  /** Share of the whole source that has been read, 0..1, if known. */ readonly progress?: number | undefined
+  /** Share of the source that has been read, 0..1, if known. */ readonly progress?: number | undefined
   /** What the source needs in order to continue from the cursor; stored with it. */
   readonly state?: Readonly<Record<string, unknown>> | undefined
   /** Writes the source's own rows, in the transaction that stores the cursor. */
@@ -78,7 +78,7 @@ export interface IngestSource<Config> {
   /** The name by which jobs refer to it. */ readonly name: string
   /**
    * The schema of a job's `config`, without `create_collection` and `confirm_deletes`, which every source has. An
-   * invalid one is a 400 that names every wrong field.
+   * invalid config is a 400 that names every wrong field.
    */
   readonly config: Schema.Codec<Config, unknown>
   readonly load: IngestLoad

@@ -1,4 +1,4 @@
-/** `url`: pages of a site, from start addresses along its links. `urls` and `start_urls` are two names of one field. */
+/** `url`: pages of a site, reached from start addresses by links. `urls` and `start_urls` are synonymous fields. */
 import { createHash } from "node:crypto"
 import { Effect } from "effect"
 import { Crawler } from "../crawl/crawl.ts"
@@ -7,7 +7,7 @@ import { bareHost, pageUrl } from "../crawl/page-url.ts"
 import { UrlConfig } from "./crawl-config.ts"
 import type { IngestSource } from "./source.ts"
 
-/** The same start addresses are the same site, in whatever order. */
+/** The same start addresses in any order are the same site. */
 export const siteOf = (source: string, urls: ReadonlyArray<string>): string =>
   createHash("sha256")
     .update(JSON.stringify([source, [...urls].sort()]))

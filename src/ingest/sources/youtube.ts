@@ -1,6 +1,6 @@
 /**
- * `youtube`: videos of a channel or a playlist, by its Atom feed or, with the tenant's key, by the Data API; or
- * captions that came with the job, in chunks that say when they are spoken. `stats.source_kind` says which it was.
+ * `youtube`: videos of a channel or a playlist, from its Atom feed or, with the tenant's key, from the Data API; or
+ * captions that came with the job, in chunks with their spoken time. `stats.source_kind` names the one used.
  */
 import { Effect, Schema, Stream } from "effect"
 import { refusing } from "../../http/checks.ts"
@@ -20,7 +20,7 @@ import {
 } from "./source.ts"
 
 const CAPTIONS_MAX = 100
-/** Of all captions of a job. */
+/** Limit over all captions of a job. */
 const CAPTIONS_LENGTH_MAX = 1_000_000
 const AGAIN_S = 5
 
@@ -58,7 +58,7 @@ const refusal = ({ api_key, captions, channel_id, playlist_id }: YouTubeConfig):
       ? "An `api_key` beside a `channel_id` or a `playlist_id` only"
       : undefined
 
-/** Documents in batches; those before the cursor are passed over. */
+/** Documents in batches; those before the cursor are skipped. */
 const inBatches = (
   documents: ReadonlyArray<Readonly<Record<string, unknown>>>,
   errors: IngestBatch["errors"],

@@ -1,4 +1,4 @@
-/** Where YouTube is. No tenant chooses it; a test does, by its layer. */
+/** YouTube's addresses. Tenants cannot choose them; tests replace the layer. */
 import { Context } from "effect"
 
 export const YouTubeAddresses = Context.Reference<{

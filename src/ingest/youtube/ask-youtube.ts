@@ -1,4 +1,4 @@
-/** Requests to YouTube: bounded, read whole, and a failure that says what to do. The key is in no message. */
+/** Requests to YouTube: bounded, read completely, with failures that say what to do. Messages never contain the key. */
 import { parseBounded } from "@dowser/engine-sdk/documents"
 import { Clock, Effect, Stream } from "effect"
 import { version } from "../../config.ts"
@@ -8,7 +8,7 @@ import { OutboundFailure, OutboundHttp } from "../../ports/outbound-http/outboun
 import { retryAfterSeconds } from "../crawl/politeness.ts"
 import { IngestFailed, IngestLater } from "../sources/source.ts"
 
-/** Kinds of failure that no waiting changes. */
+/** Kinds of failure that a retry cannot fix. */
 const FINAL: ReadonlySet<OutboundFailure["kind"]> = new Set([
   "refused_address",
   "refused_redirect",
@@ -22,10 +22,10 @@ const AGAIN_S = 30,
 interface Refusal {
   readonly error?: { readonly message?: unknown; readonly errors?: ReadonlyArray<{ readonly reason?: unknown }> }
 }
-/** What the Data API says of a refusal: `{error: {message, errors: [{reason}]}}`. */
+/** The reason of a refusal by the Data API: `{error: {message, errors: [{reason}]}}`. */
 const reasonOf = (text: string): string => {
   const parsed = parseBounded(text)
-  // A page for people: its status says what there is to say.
+  // The body is a page for people, so only the status is informative.
   if (typeof parsed !== "object") return ""
   const refusal = parsed.value as Refusal | null
   const reason = Array.isArray(refusal?.error?.errors) ? refusal.error.errors[0]?.reason : undefined
@@ -60,7 +60,7 @@ export const makeAskYouTube = Effect.map(OutboundHttp, (http) => {
     const after_s = retryAfterSeconds(answer.headers["retry-after"], yield* Clock.currentTimeMillis) ?? AGAIN_S
     return yield* new IngestLater({ message, after_s: Math.min(AGAIN_MAX_S, Math.max(1, after_s)) })
   })
-  /** `secret`: what stands in the address and in nothing that is told. */
+  /** `secret` is part of the address, and is removed from every message. */
   return (what: string, url: string, secret: string | undefined): Effect.Effect<string, IngestFailed | IngestLater> => {
     const hidden = (text: string) => (secret === undefined ? text : text.replaceAll(secret, "********"))
     return Effect.mapError(Effect.scoped(asked(what, url, hidden)), (error) => {

@@ -1,4 +1,4 @@
-/** The Atom feed of a channel or a playlist: its newest videos, some fifteen. Pure. */
+/** The Atom feed of a channel or a playlist, with some fifteen of its newest videos. Pure. */
 import { SaxesParser } from "saxes"
 import { lines, oneLine } from "../crawl/reading/clean-text.ts"
 
@@ -36,7 +36,7 @@ export const videoOf = ({ channel, description, id, image, published, title }: V
   )
 })
 
-/** A sentence where it is no feed. */
+/** Returns an error message if the text is not a feed. */
 export const readAtom = (text: string): ReadonlyArray<Video> | string => {
   const parser = new SaxesParser()
   const videos: Array<Video> = []

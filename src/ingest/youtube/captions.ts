@@ -1,6 +1,6 @@
 /**
- * Captions in SubRip or WebVTT as documents: cues that follow one another become a chunk that can be read and found,
- * with the second at which it begins. Linear in the text. Pure.
+ * Turns captions in SubRip or WebVTT into documents: consecutive cues form a chunk that can be read and found, with
+ * the second at which it begins. Linear in the text. Pure.
  */
 import { plainText } from "../../texts/plain-text.ts"
 
@@ -25,7 +25,7 @@ const secondsOf = (text: string): number | undefined => {
   const [, hours = "0", minutes, seconds, fraction] = found
   return Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds) + Number(`0.${fraction}`)
 }
-/** `00:01.000 --> 00:04.000 align:start`; both formats write it alike. */
+/** `00:01.000 --> 00:04.000 align:start`, as both formats write it. */
 const timesOf = (line: string): readonly [start: number, end: number] | undefined => {
   const at = line.indexOf("-->")
   if (at < 0 || line.length > 300) return undefined
@@ -45,7 +45,7 @@ const cuesOf = (content: string): ReadonlyArray<Cue> => {
     lines: Array<string> = [],
     last = ""
   const end = () => {
-    // Captions that roll say each line twice.
+    // Rolling captions repeat each line.
     const fresh = lines
       .map((line) => plainText(line.replaceAll(/<[\d:.]{4,20}>/g, "")))
       .filter((line) => line !== "" && line !== last)
@@ -62,7 +62,7 @@ const cuesOf = (content: string): ReadonlyArray<Cue> => {
       end()
       times = own
     } else if (line.trim() === "") end()
-    // What stands before a time is a number, a name or a note.
+    // Lines before a time are a number, a name or a note.
     else if (times !== undefined) lines.push(line)
   }
   end()

@@ -1,6 +1,6 @@
 /**
- * Every video of a channel or a playlist through the Data API, with the tenant's key: pages of fifty, each a batch; a
- * job continues at the page's token.
+ * Every video of a channel or a playlist through the Data API, with the tenant's key. Each page of fifty is a batch;
+ * a job continues at the page's token.
  */
 import { parseBounded } from "@dowser/engine-sdk/documents"
 import { Effect, Option, Schema, Stream } from "effect"
@@ -8,7 +8,7 @@ import { type IngestBatch, IngestFailed, type IngestLater, type IngestPlace } fr
 import type { AskYouTube } from "./ask-youtube.ts"
 import { videoOf } from "./atom.ts"
 
-/** As the service bounds the uploads of a channel. */
+/** The API's own limit for a channel's uploads. */
 const ITEMS_MAX = 20_000
 const PAGE_ITEMS = 50
 
@@ -46,7 +46,7 @@ const PlaylistItems = Schema.Struct({
 type Item = (typeof PlaylistItems.Type)["items"][number]
 const VIDEO_ID = /^[\w-]{1,64}$/
 
-/** Nothing of a video that was deleted or is private: it keeps a place in its list and has no date of its own. */
+/** Nothing for a deleted or private video, which keeps its position in the list but has no date. */
 const documentOf = ({ contentDetails, snippet }: Item) => {
   const { videoId } = snippet.resourceId
   const published = contentDetails?.videoPublishedAt
@@ -121,7 +121,7 @@ export const readDataApi = (ask: AskYouTube, { api, channelId, jobId, key, place
           is_over: nextPageToken === undefined
         }
       }
-      // A token that leads to itself would go on for ever.
+      // A token that refers to itself would loop forever.
       const isLast = nextPageToken === undefined || nextPageToken === at.token || cursor >= ITEMS_MAX
       return [[batch], isLast ? Option.none() : Option.some({ token: nextPageToken, cursor })] as const
     })

@@ -1,5 +1,5 @@
-//! Everything in one pass over the matches: the exact total, counts of facets by ordinal, the best by score, then by the
-//! default sorting field.
+//! Collects everything in one pass over the matches: the exact total, facet counts by ordinal, and the best hits by
+//! score, then by the default sorting field.
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 use tantivy::collector::{Collector, SegmentCollector};
@@ -116,7 +116,7 @@ impl SegmentCollector for Segment {
             .map(|(column, counts)| {
                 let mut seen: Vec<usize> = (0..counts.len()).filter(|&at| counts[at] > 0).collect();
                 seen.sort_by_key(|&at| (Reverse(counts[at]), at));
-                // Ten are shown; there is one segment.
+                // Ten values are shown. There is only one segment.
                 seen.truncate(10);
                 let mut values = HashMap::new();
                 for at in seen {

@@ -1,4 +1,4 @@
-//! Documents into one segment: text fields by words, facets as fast columns, what filters compare as it stands.
+//! Indexes documents into one segment: text fields by words, facets as fast columns, and filtered values unchanged.
 use crate::Failure;
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use tantivy::{Index, Searcher, TantivyDocument};
 pub struct Column {
     pub kind: String,
     pub field: Field,
-    /// Of texts and booleans: the whole value, for filters.
+    /// The complete value of a text or boolean, for filters.
     pub exact: Option<Field>,
 }
 

@@ -1,7 +1,7 @@
-//! The same work as the engine's bench, in Tantivy 0.25 on one thread: words must all match in some field, the last one
-//! may be completed, typos are tried only when nothing was found, a filter, the ten best by score and default sorting
-//! field with their stored source, the exact total, and counts of every facet over all matches. It remembers no filters.
-//! Arguments: docs schema queries warm out indexFolder.
+//! The same work as the engine's bench, in Tantivy 0.25 on one thread: all words must match in some field, the last
+//! may be a prefix, typos are tried only when nothing was found, a filter, the ten best by score and default sorting
+//! field with their stored source, the exact total, and counts of every facet over all matches. Filters are not
+//! cached. Arguments: docs schema queries warm out indexFolder.
 mod collect;
 mod index;
 mod query;

@@ -1,4 +1,4 @@
-//! Parameters of a search into Tantivy's queries.
+//! Translates the parameters of a search into Tantivy's queries.
 use crate::collect::Everything;
 use crate::index::{normal, words, Peer};
 use crate::Failure;
@@ -48,7 +48,7 @@ fn text_query(peer: &Peer, words: &[String], query_by: &[&str], with_typos: bool
     Box::new(BooleanQuery::new(all.collect()))
 }
 
-/// What stands in a list, between commas that are not quoted.
+/// The items of a list: the text between commas that are not quoted.
 fn listed(inner: &str) -> Vec<String> {
     let mut all = vec![String::new()];
     let mut is_quoted = false;

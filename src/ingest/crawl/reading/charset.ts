@@ -1,9 +1,9 @@
 /**
- * Bytes of a page to text: by the mark at its beginning, what its header says, what the page says of itself, else
- * UTF-8. A name that nobody knows is passed over; bytes that fit nowhere become U+FFFD, never a failure. Pure.
+ * Decodes the bytes of a page: by byte-order mark, by its header, by its own declaration, else as UTF-8. An unknown
+ * name is ignored; invalid bytes become U+FFFD and never a failure. Pure.
  */
 
-/** The page says it early, in ASCII (HTML asks for the first 1,024 bytes). */
+/** A page declares its encoding early, in ASCII (HTML requires the first 1,024 bytes). */
 const LOOKED_BYTES = 4_096
 
 const decoderOf = (label: string | undefined): InstanceType<typeof TextDecoder> | undefined => {
@@ -11,14 +11,14 @@ const decoderOf = (label: string | undefined): InstanceType<typeof TextDecoder> 
   try {
     return new TextDecoder(label.trim())
   } catch {
-    // Not a name of the encoding standard: the next hint decides.
+    // The label is not in the encoding standard, so the next hint decides.
     return undefined
   }
 }
 const charsetOf = (contentType: string | undefined): string | undefined =>
   /charset\s*=\s*["']?([\w.:-]{1,40})/i.exec((contentType ?? "").slice(0, 500))?.[1]
 
-/** A UTF-8 character that is whole, of more than one byte, and no sign of a wrong one: then the bytes are UTF-8. */
+/** At least one complete multi-byte UTF-8 character and no invalid one: then the bytes are UTF-8. */
 const isUtf8 = (bytes: Uint8Array): boolean => {
   try {
     new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, 100_000), { stream: true })
@@ -36,7 +36,7 @@ export const decodePage = (bytes: Uint8Array, contentType: string | undefined): 
   const declared = /^<\?xml[^>]{0,100}?encoding\s*=\s*["']([\w.:-]{1,40})/i.exec(beginning)?.[1]
   const decoder =
     decoderOf(charsetOf(contentType)) ?? decoderOf(said) ?? decoderOf(declared) ?? new TextDecoder("utf-8")
-  // Servers that call everything Latin are common, and their pages are UTF-8.
+  // Many servers label every page as Latin although the page is UTF-8.
   const text =
     decoder.encoding !== "utf-8" && isUtf8(bytes) && !/^utf-16/.test(decoder.encoding) ? "utf-8" : decoder.encoding
   return new TextDecoder(text).decode(bytes)

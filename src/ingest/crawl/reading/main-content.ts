@@ -1,7 +1,6 @@
 /**
- * The text of a page that its visitors came for, as blocks in the order of the page. Readability finds it; where it
- * finds nothing, blocks with much text and few links do. Its cost grows faster than the page, so it is asked of pages
- * of an ordinary size only.
+ * Extracts the main text of a page as blocks in page order. Readability finds it; otherwise blocks with much text and
+ * few links are taken. Readability's cost grows faster than the page, so it runs only on pages of ordinary size.
  */
 import { Readability } from "@mozilla/readability"
 import { Parser } from "htmlparser2"
@@ -9,7 +8,7 @@ import { parseHTML } from "linkedom"
 import { cut, lines } from "./clean-text.ts"
 
 export interface Block {
-  /** 1..6 of a heading, 0 of text. */ readonly level: number
+  /** 1 to 6 for a heading, 0 for text. */ readonly level: number
   readonly text: string
 }
 const READABLE_ELEMENTS_MAX = 6_000,
@@ -20,7 +19,7 @@ const BLOCK =
 const AROUND = /^(?:nav|header|footer|aside|menu)$/
 
 interface FoundBlock extends Block {
-  /** Characters inside links. */ readonly linked: number
+  /** Number of characters inside links. */ readonly linked: number
   readonly isAround: boolean
 }
 
@@ -76,7 +75,7 @@ const elementsOf = (html: string): number => {
   for (let at = html.indexOf("<"); at >= 0; at = html.indexOf("<", at + 1)) count++
   return count / 2
 }
-/** HTML of the article, or nothing where there is none, or the page is too large to look for it. */
+/** HTML of the article; undefined if there is none, or if the page is too large to look for it. */
 const articleOf = (html: string): string | undefined => {
   if (html.length > READABLE_LENGTH_MAX || elementsOf(html) > READABLE_ELEMENTS_MAX) return undefined
   const { document } = parseHTML(`<!doctype html><html><head></head><body>${html}</body></html>`)
@@ -95,7 +94,7 @@ export const mainContent = (html: string): ReadonlyArray<Block> => {
   const dense = all.filter(({ isAround, linked, text }) => !isAround && linked * 2 <= text.length)
   const article = articleOf(html)
   const read = article === undefined ? [] : blocksOf(article)
-  // A reader that keeps a corner of the page has misread it.
+  // If Readability keeps only a small part of the page, it has misread the page.
   if (lengthOf(read) * 4 >= lengthOf(dense)) return read
   return dense.length > 0 ? dense : all
 }

@@ -1,10 +1,10 @@
-/** What the front and the thread that reads pages say to one another. */
+/** Messages between the main thread and the thread that reads pages. */
 import type { PageRead, PageToRead } from "./page-documents.ts"
 
 export interface ToReader {
   readonly number: number
   readonly asked: PageToRead
-  /** The page: the buffer up to `length`. */ readonly buffer: ArrayBuffer
+  /** The page is the buffer up to `length`. */ readonly buffer: ArrayBuffer
   readonly length: number
 }
 export type FromReader =

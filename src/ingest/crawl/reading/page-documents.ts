@@ -1,6 +1,6 @@
 /**
- * A page as documents: a product where it says that it is one, else its text, in sections where it is long. Pure but
- * for what the readers of HTML keep while they work; runs in a thread of its own.
+ * Turns a page into documents: a product if the page declares one, else its text, in sections if it is long. Pure
+ * except for state of the HTML parsers while they work; runs in a separate thread.
  */
 import { directivesOf } from "../directives.ts"
 import { compileGlobs } from "../glob.ts"
@@ -14,9 +14,9 @@ import { readStructuredData, type StructuredData } from "./structured-data.ts"
 import { type PageHtml, readHtml } from "./visible-html.ts"
 
 type PageDocument = Readonly<Record<string, unknown>>
-/** Which links a crawl goes after. */
+/** Which links a crawl follows. */
 export interface LinkRules {
-  /** Bare; all hosts where absent. */ readonly hosts?: ReadonlyArray<string> | undefined
+  /** Hosts without `www.`; all hosts if absent. */ readonly hosts?: ReadonlyArray<string> | undefined
   readonly include: ReadonlyArray<string>
   readonly exclude: ReadonlyArray<string>
 }
@@ -25,13 +25,13 @@ export interface PageToRead {
   readonly contentType: string | undefined
   readonly robotsTag: string | undefined
   readonly obeysRobots: boolean
-  /** Where links are asked for. */ readonly rules: LinkRules | undefined
+  /** Set if links are wanted. */ readonly rules: LinkRules | undefined
 }
 export interface PageRead {
-  /** Nothing where it may not be indexed, or is another page's copy. */ readonly documents: ReadonlyArray<PageDocument>
+  /** Empty if indexing is forbidden, or for a copy of another page. */ readonly documents: ReadonlyArray<PageDocument>
   readonly links: ReadonlyArray<string>
-  /** Links that were more than `LINKS_PER_PAGE_MAX`. */ readonly linksBeyond: number
-  /** The page that it names as the one to keep, where that is another one. */ readonly canonical?: string | undefined
+  /** Number of links beyond `LINKS_PER_PAGE_MAX`. */ readonly linksBeyond: number
+  /** The canonical page that it names, if that is another page. */ readonly canonical?: string | undefined
   readonly isIndexed: boolean
 }
 
@@ -44,7 +44,7 @@ export const linkFilter = ({ exclude, hosts, include }: LinkRules): ((url: URL) 
     (include.length === 0 || isIncluded(url)) &&
     !isExcluded(url)
 }
-/** What is no page by its name: pictures, films, archives, programs. */
+/** Addresses that are not pages, by their extension: pictures, films, archives, programs. */
 const FILE =
   /\.(?:jpe?g|png|gif|webp|avif|svg|ico|bmp|tiff?|css|js|mjs|json|xml|rss|atom|zip|gz|tgz|rar|7z|exe|dmg|apk|mp[34]|m4[av]|avi|mov|mkv|webm|ogg|wav|woff2?|ttf|eot|docx?|xlsx?|pptx?|pdf)$/i
 
@@ -85,7 +85,7 @@ const factsOf = (page: PageHtml, { article }: StructuredData, url: string) => {
     published_at: secondsOf(article.published, meta("article:published_time"), meta("date"), meta("dc.date"))
   }
 }
-/** What the article says of itself is a block; questions stand under their own headings. */
+/** The article's own description is one block; each question is under its own heading. */
 const blocksOf = (page: PageHtml, data: StructuredData): ReadonlyArray<Block> => {
   const main = mainContent(page.html)
   const length = main.reduce((sum, { text }) => sum + text.length, 0)

@@ -1,6 +1,6 @@
 /**
- * Pages become documents here, one at a time over all jobs of a process, organizations taking turns by the time that
- * their pages took. The thread that does it starts with the first page and ends when nothing came for a while.
+ * Turns pages into documents, one at a time over all jobs of a process. Organizations take turns, weighted by the
+ * time that their pages took. The worker thread starts with the first page and ends after some idle time.
  */
 import { Context, Effect, Layer } from "effect"
 import { makeFairQueue } from "../../../fair-queue.ts"
@@ -54,11 +54,11 @@ class Desk {
 export class PageReader extends Context.Service<
   PageReader,
   {
-    /** Takes the bytes. Never fails: what cannot be read says why. */
+    /** Transfers the bytes. Never fails: an unreadable page yields the reason. */
     readonly read: (organizationId: string, bytes: Uint8Array, asked: PageToRead) => Effect.Effect<Outcome>
   }
 >()("dowser/ingest/PageReader") {
-  /** `within_ms`: for a page; tests ask for less. */
+  /** `within_ms`: time limit per page; tests set a lower one. */
   static readonly layer = (within_ms?: number) =>
     Layer.effect(
       PageReader,

@@ -1,15 +1,15 @@
 /**
- * The front's side of the thread that reads pages: one life of it, one page at a time. A page that takes too long or
- * too much memory ends the thread, and the next page gets a new one.
+ * The main thread's side of one worker thread that reads pages one at a time. A page that takes too long or too much
+ * memory ends the worker, and the next page gets a new one.
  */
 import { Worker } from "node:worker_threads"
 import type { FromReader, ToReader } from "./messages.ts"
 import type { PageRead, PageToRead } from "./page-documents.ts"
 
-/** With 48 a page took 36 ms of a processor, most of it the collector's; with 80 and 96 it took 7. */
+/** With 48, a page took 36 ms of processor time, most of it in the garbage collector; with 80 and 96 it took 7. */
 const HEAP_MB = 96
 const START_WITHIN_MS = 20_000
-/** What an ordinary page takes is some ten milliseconds. */
+/** An ordinary page takes some ten milliseconds. */
 const READ_WITHIN_MS = 10_000
 
 export type Outcome =
@@ -33,7 +33,7 @@ export class ReaderThread {
     })
     this.#worker.on("message", (message: FromReader) => {
       if (message.kind === "ready") ready()
-      // What comes after its time was up is of nobody.
+      // A result that arrives after its time limit is ignored.
       else if (message.number === this.#number) this.#end(message)
     })
     const over = (message: string) => {
@@ -56,7 +56,7 @@ export class ReaderThread {
     this.#settle = undefined
     settle?.(outcome)
   }
-  /** Takes the bytes. Never rejects. */
+  /** Transfers the bytes. Never rejects. */
   async read(bytes: Uint8Array, asked: PageToRead, within_ms = READ_WITHIN_MS): Promise<Outcome> {
     const late = (message: string) => {
       this.#end({ kind: "unread", message })

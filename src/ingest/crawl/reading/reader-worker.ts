@@ -1,4 +1,4 @@
-/** The entry of the thread that reads pages, so that no page holds up the thread that answers. */
+/** The entry of the thread that reads pages, so that no page blocks the main thread. */
 import { parentPort } from "node:worker_threads"
 import type { FromReader, ToReader } from "./messages.ts"
 import { readPage } from "./page-documents.ts"

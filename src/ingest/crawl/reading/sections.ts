@@ -1,6 +1,6 @@
 /**
- * A long page in pieces of 800 to 1,200 characters, cut where its headings and paragraphs are, so that a search finds
- * the piece that answers. Each keeps the headings above it. Pure.
+ * Splits a long page into sections of 800 to 1,200 characters at its headings and paragraphs, so that a search finds
+ * the section with the answer. Each section keeps the headings above it. Pure.
  */
 import type { Block } from "./main-content.ts"
 import { cut } from "./clean-text.ts"
@@ -10,11 +10,11 @@ export const SECTION_LENGTH_MAX = 1_200
 const SECTIONS_MAX = 200
 
 interface Section {
-  /** From the outermost on. */ readonly headings: ReadonlyArray<string>
+  /** From the outermost heading inwards. */ readonly headings: ReadonlyArray<string>
   readonly text: string
 }
 
-/** Pieces of one text, at the ends of sentences, else between words, else anywhere. */
+/** Splits one text at the ends of sentences, else between words, else anywhere. */
 const pieces = (text: string): ReadonlyArray<string> => {
   const found: Array<string> = []
   for (let rest = text; rest !== "";) {
@@ -36,7 +36,7 @@ const pieces = (text: string): ReadonlyArray<string> => {
   return found
 }
 
-/** The path to a heading: those of a lower level stay above it. */
+/** The path to a heading, which keeps the enclosing headings of lower levels. */
 const below = (path: ReadonlyArray<Block>, heading: Block): ReadonlyArray<Block> => [
   ...path.filter(({ level }) => level < heading.level),
   heading
@@ -56,7 +56,7 @@ export const sectionsOf = (blocks: ReadonlyArray<Block>): ReadonlyArray<Section>
     if (sections.length >= SECTIONS_MAX) return sections
     if (block.level > 0) {
       path = below(path, block)
-      // A short piece goes on under the next heading, which stays in its text.
+      // A short section continues under the next heading, whose text it includes.
       if (text.length >= SECTION_LENGTH_MIN || text === "") end()
     }
     for (const piece of pieces(block.text)) {

@@ -1,6 +1,6 @@
 /**
- * What a page says about itself in JSON-LD: a product, an article, questions with answers, the way to it. Sites write
- * it in every shape, so all is looked at with care and nothing is believed to be there. Bounded in nodes. Pure.
+ * What a page declares in JSON-LD: a product, an article, questions with answers, breadcrumbs. Sites write it in
+ * every shape, so nothing is assumed to be present. The number of nodes is bounded. Pure.
  */
 import { parseBounded } from "@dowser/engine-sdk/documents"
 import { numberIn } from "../../../texts/number-in.ts"
@@ -15,7 +15,7 @@ const listOf = (value: unknown): ReadonlyArray<unknown> =>
   Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
 const of = (node: unknown, key: string): unknown => (isNode(node) && Object.hasOwn(node, key) ? node[key] : undefined)
 
-/** Every node of the page, also those inside `@graph` and lists. */
+/** Every node of the page, including those inside `@graph` and lists. */
 const nodesOf = (texts: ReadonlyArray<string>): ReadonlyArray<Node> => {
   const found: Array<Node> = []
   const walk = (value: unknown, depth: number): void => {
@@ -28,7 +28,7 @@ const nodesOf = (texts: ReadonlyArray<string>): ReadonlyArray<Node> => {
     }
   }
   for (const text of texts) {
-    // What is none is a site's own mistake: the page is read without it.
+    // Invalid JSON is the site's own mistake, and the page is read without it.
     const parsed = parseBounded(text.replace(/^\s*<!--|-->\s*$/g, ""))
     if (typeof parsed === "object") walk(parsed.value, 0)
   }
@@ -39,7 +39,7 @@ const isA = (node: Node, ...types: ReadonlyArray<string>): boolean =>
     (type) => typeof type === "string" && types.includes(type.replace(/^https?:\/\/schema\.org\//, ""))
   )
 
-/** A text, or the name of the node that stands for it. */
+/** The value if it is a text, or the name of a node in its place. */
 const textOf = (value: unknown, max = 1_000): string | undefined => {
   const [first] = listOf(value)
   const text =
@@ -61,7 +61,7 @@ const numberOf = (value: unknown): number | undefined => {
   if (typeof first === "number") return Number.isFinite(first) ? first : undefined
   return typeof first === "string" ? numberIn(first.slice(0, 100)) : undefined
 }
-/** A document without what is not there. */
+/** The document without absent fields. */
 const present = (fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0))
@@ -78,7 +78,7 @@ const crumbsOf = (nodes: ReadonlyArray<Node>): ReadonlyArray<string> => {
     .sort((a, b) => a.at - b.at)
     .flatMap(({ name }) => (name === undefined ? [] : [name]))
 }
-/** The offer that is sold: the cheapest where there are several. */
+/** The offer that is used: the cheapest of several. */
 const offerOf = (product: Node): { readonly offer: unknown; readonly price: number | undefined } => {
   const offers = listOf(of(product, "offers"))
     .flatMap((offer) => [offer, ...listOf(of(offer, "offers"))])
@@ -122,7 +122,7 @@ const productOf = (node: Node, nodes: ReadonlyArray<Node>, url: string): Readonl
     price,
     old_price: numberOf(of(offer, "highPrice")) === price ? undefined : oldPriceOf(offer, specification, price),
     currency: textOf(of(offer, "priceCurrency"), 10) ?? textOf(of(specification, "priceCurrency"), 10),
-    // The way to a product ends with the product.
+    // Breadcrumbs of a product end with the product itself.
     categories:
       category.length > 0 ? category : crumbs.filter((crumb, i) => !(i === crumbs.length - 1 && crumb === title)),
     image: images[0],
@@ -132,7 +132,7 @@ const productOf = (node: Node, nodes: ReadonlyArray<Node>, url: string): Readonl
     attributes: attributes.length === 0 ? undefined : Object.fromEntries(attributes)
   })
 }
-/** A struck-out price stands beside the price as its list price. */
+/** A struck-out price is the list price next to the current price. */
 const oldPriceOf = (offer: unknown, specification: unknown, price: number | undefined): number | undefined => {
   const old = [specification, ...listOf(of(offer, "priceSpecification"))]
     .filter((one) => /(?:ListPrice|StrikethroughPrice|SRP)$/.test(textOf(of(one, "priceType")) ?? ""))
@@ -152,7 +152,7 @@ export interface StructuredData {
     readonly description: string | undefined
     readonly image: string | undefined
     readonly published: string | undefined
-    /** Said as a whole by some sites. */ readonly body: string | undefined
+    /** Some sites give the complete text. */ readonly body: string | undefined
   }
   readonly questions: ReadonlyArray<{ readonly question: string; readonly answer: string }>
 }
@@ -173,7 +173,7 @@ export const readStructuredData = (texts: ReadonlyArray<string>, url: string): S
       return question === undefined || answer === undefined ? [] : [{ question, answer }]
     })
   return {
-    // A page of many products is a list, and is text.
+    // A page with several products is a list, and is treated as text.
     product: products.length === 1 ? productOf(products[0]!, nodes, url) : undefined,
     article: {
       title: textOf(of(article, "headline"), 500) ?? textOf(of(article, "name"), 500),

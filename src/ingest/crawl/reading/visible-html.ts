@@ -1,18 +1,18 @@
 /**
- * One walk over a page's HTML: what it says about itself, where it links, and what a visitor sees. Hidden elements (by
- * element, attribute or style), comments and zero-width characters are dropped and never become text. Linear in the
- * page, with bounded output, whatever it contains.
+ * Walks once over a page's HTML and collects its metadata, its links, and what a visitor sees. Hidden elements (by
+ * element, attribute or style), comments and zero-width characters are dropped and never become text. Takes time
+ * linear in the page, with bounded output, whatever the page contains.
  */
 import { Parser } from "htmlparser2"
 import { LINKS_PER_PAGE_MAX } from "../limits.ts"
 import { oneLine, seen } from "./clean-text.ts"
 
-/** Elements and depth that are kept; text beyond goes on without its elements. */
+/** Limits of elements and depth in the output; beyond them, text continues without its elements. */
 const ELEMENTS_MAX = 20_000,
   DEPTH_MAX = 100
-/** Open elements at which a page is read no further: the parser's cost grows with them; real pages have fewer. */
+/** Reading stops at this many open elements, because the parser's cost grows with them. Real pages have fewer. */
 const OPEN_MAX = 500
-/** Worked on at a time: one text may be the whole page. */
+/** Characters per step, because one text may be the entire page. */
 const SLICE_LENGTH = 65_536
 const HTML_LENGTH_MAX = 1_000_000,
   JSON_LD_LENGTH_MAX = 500_000,
@@ -24,16 +24,16 @@ export interface PageHtml {
   readonly title: string
   readonly lang: string | undefined
   /** By `name` or `property`, in lower case; the first of each. */ readonly metas: ReadonlyMap<string, string>
-  /** Of every `robots` meta, ours and general. */ readonly robots: ReadonlyArray<string>
+  /** Contents of every `robots` meta, our own and general. */ readonly robots: ReadonlyArray<string>
   readonly canonical: string | undefined
   readonly base: string | undefined
-  /** As written, without `rel=nofollow`. */ readonly links: ReadonlyArray<string>
+  /** As written, without links with `rel=nofollow`. */ readonly links: ReadonlyArray<string>
   readonly headings: ReadonlyArray<string>
   readonly jsonLd: ReadonlyArray<string>
-  /** Visible elements without attributes but few. */ readonly html: string
+  /** Visible elements, with only a few attributes. */ readonly html: string
 }
 
-/** Nothing of these is text of a page. */
+/** The content of these elements is not text of a page. */
 const UNREAD = new Set(
   "script style template noscript iframe object embed svg math canvas audio video select datalist textarea button dialog head title map frameset noframes xmp plaintext applet".split(
     " "
@@ -51,7 +51,7 @@ const isHidden = (name: string, attributes: Attributes): boolean =>
 const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 const HEADING = /^h[1-6]$/
 
-/** What the walk has gathered so far. */
+/** What the walk has collected so far. */
 class Page {
   title = ""
   lang: string | undefined
@@ -66,15 +66,15 @@ class Page {
   #length = 0
   #isFull = false
   #elements = 0
-  /** Open elements: whether each is in the output. */ readonly #open: Array<{
+  /** Whether each open element is in the output. */ readonly #open: Array<{
     readonly name: string
     readonly isKept: boolean
   }> = []
-  /** How many elements are open since one that hides; 0 where nothing does. */ #hiddenFor = 0
+  /** Number of open elements since one that hides; 0 if nothing is hidden. */ #hiddenFor = 0
   #collects: { readonly to: "title" | "json" | "heading"; readonly depth: number; text: string } | undefined
   #jsonLength = 0
 
-  /** Nothing more of it is read. */
+  /** Whether reading of the page ends here. */
   get isOver(): boolean {
     return this.#isFull || this.#open.length > OPEN_MAX
   }
@@ -104,7 +104,7 @@ class Page {
       !/^(html|body|form|input|link|meta|base)$/.test(name)
     if (isKept) {
       this.#elements++
-      // Readability looks at these names to tell an article from its surroundings.
+      // Readability uses these names to tell an article from its surroundings.
       const kept = (["class", "id", "role"] as const).flatMap((key) => {
         const value = attributes[key]
         return value === undefined ? [] : ` ${key}="${escaped(value.slice(0, 200)).replaceAll('"', "&quot;")}"`
@@ -115,7 +115,7 @@ class Page {
     if (HEADING.test(name) && this.#collects === undefined && this.headings.length < HEADINGS_MAX)
       this.#collects = { to: "heading", depth: this.#open.length, text: "" }
   }
-  /** The parser closes what the page forgets, so names match; one that does not is passed over. */
+  /** The parser closes what the page forgets, so names match; a name that does not match is ignored. */
   close(name: string): void {
     if (EMPTY.has(name) || this.#open.at(-1)?.name !== name) return
     if (this.#collects?.depth === this.#open.length) this.#collected()

@@ -62,10 +62,10 @@ import org.apache.lucene.store.MMapDirectory;
 import org.apache.lucene.util.BytesRef;
 
 /**
- * The same work as the engine's bench, in Lucene 9.12 on one thread: words must all match in some field, the last one may
- * be completed, typos are tried only when nothing was found (so the peer never pays for them needlessly), a filter, the ten
- * best by score and default sorting field with their stored source, the exact total, and counts of every facet over all
- * matches. Arguments: docs schema queries warm out indexFolder.
+ * The same work as the engine's bench, in Lucene 9.12 on one thread: all words must match in some field, the last may
+ * be a prefix, typos are tried only when nothing was found (so the peer never pays for them needlessly), a filter,
+ * the ten best by score and default sorting field with their stored source, the exact total, and counts of every
+ * facet over all matches. Arguments: docs schema queries warm out indexFolder.
  */
 public final class LucenePeer {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -270,7 +270,7 @@ public final class LucenePeer {
     }
   }
 
-  /** Counts ordinals of one field over all matches. */
+  /** Counts the ordinals of one field over all matches. */
   private static final class FacetCounts extends SimpleCollector {
     final String field;
     SortedSetDocValues values;
