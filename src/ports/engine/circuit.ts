@@ -2,7 +2,7 @@
  * A circuit breaker as a pure state machine:
  *
  *   closed ──(`failuresMax` failures in a row within `window_ms`)──> open ──(after `wait_ms`)──> half open
- * half open lets one call through: its success closes, its failure opens again
+ *   half open lets one call through: its success closes, its failure opens again
  *
  * A call gets a ticket when it is let through. Its outcome counts only in the state that issued the ticket, so calls
  * that have been hanging since before the circuit opened neither close nor prolong it. O(1) in time and memory.
