@@ -47,7 +47,7 @@ export interface RuntimeOptions {
   readonly allowPrivateAddresses?: boolean
   /** Weights of organizations, by which they share limits per second. */ readonly weights?: Weights
   /** The operator's prices of AI operations. */ readonly aiPrices?: AiPricesTable
-  /** The service's own domain: free organizations may use its subdomains as origins of keys. */ readonly serviceDomain?:
+  /** The service's own domain: free organizations may use subdomains as origins of keys. */ readonly serviceDomain?:
     | string
     | undefined
   /** Limits of the embedded event log. */ readonly logSpace?: LogSpaceOptions
