@@ -23,7 +23,7 @@ interface JobKind {
   readonly type: string
   /** `tell`: reports progress, 0..1. Interrupted when the job is cancelled. */
   readonly run: (job: ClaimedJob, tell: (progress: number) => Effect.Effect<void>) => Effect.Effect<JobEnd, JobFailed>
-  /** Jobs at a time in one process, each of another organization; `AT_WORK_MAX` if absent. */ readonly atWorkMax?: number
+  /** Jobs at a time in a process, one per organization; `AT_WORK_MAX` if absent. */ readonly atWorkMax?: number
 }
 interface JobWorker {
   /** Signals a new job. */ readonly wake: Effect.Effect<void>

@@ -3,8 +3,8 @@
  *
  *   X-SVC-Signature    `t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>`, keyed with the secret's text as
  *                      shown, including `whsec_`; one `v1` per valid secret
- *   webhook-signature  `v1,<base64>`: HMAC-SHA256 of `<id>.<timestamp>.<raw body>`, keyed with the bytes decoded from the
- *                      base64 text after `whsec_` (Standard Webhooks 1.0.0); one entry per valid secret, by spaces
+ *   webhook-signature  `v1,<base64>`: HMAC-SHA256 of `<id>.<timestamp>.<raw body>`, keyed with the bytes decoded from
+ *                      the base64 after `whsec_` (Standard Webhooks 1.0.0); one entry per valid secret, by spaces
  *
  * A secret is therefore `whsec_` and 32 characters of base64's alphabet: 24 bytes for a standard verifier.
  */
