@@ -1,7 +1,7 @@
-/** How far readers other than stream processors have read a topic: retention keeps everything beyond. */
+/** How far readers other than stream processors have read a topic: retention keeps all later records. */
 import { Context } from "effect"
 
-/** By `topic/partition`: everything below has been consumed. One instance per process. */
+/** By `topic/partition`: all earlier offsets have been consumed. One instance per process. */
 export const ConsumedElsewhere = Context.Reference<Map<string, number>>("dowser/log/ConsumedElsewhere", {
   defaultValue: () => new Map()
 })

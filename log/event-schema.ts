@@ -1,6 +1,6 @@
 /**
- * A behavioural event as the log keeps it, the request and answer of `POST /events`, and the bounds of both.
- * `accept-batch.ts` turns an entry into this shape.
+ * A behavioural event as the log stores it, the request and answer of `POST /events`, and the bounds of both.
+ * `accept-batch.ts` converts an entry to this shape.
  */
 import { Schema } from "effect"
 import { refusing } from "./refusing.ts"
@@ -14,14 +14,14 @@ export const BATCH_BYTES_MAX = 1_000_000
 export const EVENT_AGE_MAX_MS = 30 * 24 * 3_600_000
 export const EVENT_AHEAD_MAX_MS = 5 * 60_000
 export const EVENT_ID_BYTES_MAX = 128
-/** An event's id is known again for thirty days after it came. */
+/** A repeated event id is recognized for thirty days after its arrival. */
 export const DEDUPE_WINDOW_HOURS = 30 * 24
 /** Decision: generous for people, yet bounded, because events are kept for years. */
 export const IDENTIFIER_BYTES_MAX = 256
 export const QUERY_CHARACTERS_MAX = 4_096
 export const TEXT_CHARACTERS_MAX = 4_096
 export const ITEMS_MAX = 500
-/** Money is summed in whole millionths, exactly; above this a sum could leave what a double counts exactly. */
+/** Money is summed in integer millionths; with larger amounts a sum could exceed what a double holds exactly. */
 export const MONEY_MAX = 1_000_000_000
 
 export interface EventItem {
@@ -38,7 +38,7 @@ export interface BehaviouralEvent {
   readonly user_id?: string
   readonly anonymous_id?: string
   readonly session_id?: string
-  /** Unix milliseconds; the time of arrival when the sender gave none. */
+  /** Unix milliseconds; the time of arrival if the sender gave none. */
   readonly timestamp: number
   readonly document_id?: string
   readonly document_ids?: ReadonlyArray<string>
@@ -59,30 +59,30 @@ export interface BehaviouralEvent {
 }
 
 export const EXPOSED_UNITS = ["session", "anonymous", "user"] as const
-/** The variant of an experiment that a search was answered by. */
+/** The variant of an experiment that answered a search. */
 export interface ServedExposure {
   /** Id of the experiment. */ readonly id: string
-  /** Counts from 1; each start of the experiment has its own number. */ readonly run: number
-  /** Its place among the run's variants; 0 is the control. */ readonly variant: number
-  /** Which of the search's ids the variant was assigned by. */ readonly unit: (typeof EXPOSED_UNITS)[number]
+  /** Counts from 1; each start of the experiment gets its own number. */ readonly run: number
+  /** Index among the run's variants; 0 is the control. */ readonly variant: number
+  /** By which of the search's ids the variant was assigned. */ readonly unit: (typeof EXPOSED_UNITS)[number]
   /** For an interleaved answer: the documents (`documentPrint`) that only one of the two rankings proposed. */
   readonly teams?: { readonly a: ReadonlyArray<number>; readonly b: ReadonlyArray<number> }
-  /** Microseconds until the answer was made; absent for cached answers and for records from before this field. */
+  /** Microseconds until the answer was ready; missing for cached answers and in records older than this field. */
   readonly took_us?: number
 }
 
-/** One answered search, as the search room reports it. */
+/** One answered search, as reported by the search room. */
 export interface ServedSearch {
   readonly organization_id: string
   readonly query_id: string
-  /** As the caller named it, so that it equals the `collection` of the events that follow. */
+  /** The name that the caller used, so that it equals the `collection` of the events that follow. */
   readonly collection: string
   readonly q: string
   readonly filter_by?: string
   readonly facet_by?: string
   readonly analytics_tag?: string
   readonly found: number
-  /** A rule redirected the visitor: nothing was searched, so nothing was missing. */
+  /** A rule redirected the visitor: nothing was searched, so this is not a search without results. */
   readonly isRedirected?: boolean
   readonly session_id?: string
   readonly user_id?: string
@@ -90,9 +90,9 @@ export interface ServedSearch {
   readonly device?: string
   readonly country?: string
   readonly surface?: string
-  /** Keyed fingerprint of the network that asked, of 53 bits; records of before do not have it. */
+  /** Keyed fingerprint of the caller's network, 53 bits; missing in older records. */
   readonly network?: number
-  /** Present when an experiment included the search. */
+  /** Present if an experiment included the search. */
   readonly experiment?: ServedExposure
   /** Unix milliseconds. */
   readonly at: number
@@ -101,8 +101,8 @@ export interface ServedSearch {
 }
 
 /**
- * Payload of `behaviour.events.v1`, schema version 1: accepted events of one organization and partition, of one request
- * or several (`pack-events.ts`). Null where one was erased.
+ * Payload of `behaviour.events.v1`, schema version 1: accepted events of one organization and partition, from one or
+ * several requests (`pack-events.ts`). Null where one was erased.
  */
 export interface EventsPayload {
   readonly events: ReadonlyArray<BehaviouralEvent | null>
@@ -117,7 +117,7 @@ export const SERVED_SCHEMA_VERSION = 1
 const text = Schema.optionalKey(Schema.String)
 const number = Schema.optionalKey(Schema.Number)
 
-/** For the API document. Entries are judged one by one, so the request's own schema takes any entry. */
+/** For the API document. Entries are validated one by one, so the request's own schema accepts any entry. */
 const EventEntry = Schema.Struct({
   type: Schema.Literals(EVENT_TYPES),
   collection: Schema.String,
@@ -156,7 +156,7 @@ export const EventBatchAnswer = Schema.Struct({
   accepted: Schema.Int,
   deduplicated: Schema.Int,
   rejected: Schema.Array(Schema.Struct({ index: Schema.Int, reason: Schema.String })),
-  /** NDJSON only, when more lines were rejected than `REJECTIONS_LISTED_MAX`. */
+  /** NDJSON only, if more lines were rejected than `REJECTIONS_LISTED_MAX`. */
   rejected_total: Schema.optionalKey(Schema.Int)
 }).annotate({
   identifier: "EventBatchAnswer",
@@ -164,7 +164,7 @@ export const EventBatchAnswer = Schema.Struct({
     "`accepted` + `deduplicated` + entries in `rejected` = entries sent. NDJSON takes a token of the key's rate for each 1,000 lines (or megabyte); when less than half of a minute's tokens is left it is read more slowly. A stream that is cut short (429 no token left, 403 `event_bytes_per_day`, 400, 503) answers these totals so far beside the error, with `lines`, the number of lines that were processed; send the others again."
 })
 
-/** Rejections listed for one NDJSON request, whose answer must not grow with its length. */
+/** The most rejections listed for one NDJSON request, whose answer must not grow with its length. */
 export const REJECTIONS_LISTED_MAX = 10_000
 export interface Rejection {
   readonly index: number
@@ -180,7 +180,7 @@ export const FailedEvent = Schema.Struct({
   /** Unix milliseconds. */ received_at: Schema.Int,
   reason: Schema.String,
   /** The entry as it was sent. */ entry: Schema.optionalKey(Schema.Unknown),
-  /** Instead of the entry when it was not JSON or was longer than 8,192 characters: the part that was kept. */
+  /** Instead of the entry if it was not JSON or was longer than 8,192 characters: the part that was kept. */
   text: Schema.optionalKey(Schema.String),
   /** Retries that failed. */ attempts: Schema.Int,
   last_retried_at: Schema.optionalKey(Schema.Int)
@@ -198,8 +198,8 @@ export const RetryBody = Schema.Struct({
       )
     )
   ),
-  /** Without `ids`: where the previous answer ended. */ cursor: Schema.optionalKey(Schema.String),
-  /** Keys laid over every entry before it is judged again; null takes a key away. */ set: Schema.optionalKey(
+  /** Without `ids`: continues after the previous answer. */ cursor: Schema.optionalKey(Schema.String),
+  /** Keys to override in every entry before it is validated again; null removes a key. */ set: Schema.optionalKey(
     Schema.Record(Schema.String, Schema.Unknown)
   ),
   collection: Schema.optionalKey(Schema.String)
@@ -211,7 +211,7 @@ export const RetryAnswer = Schema.Struct({
   retried: Schema.Int,
   accepted: Schema.Int,
   deduplicated: Schema.Int,
-  /** These stay in the list, with the new reason. */ rejected: Schema.Array(
+  /** These stay in the list, with their new reason. */ rejected: Schema.Array(
     Schema.Struct({ id: Schema.String, reason: Schema.String })
   ),
   next_cursor: Schema.optionalKey(Schema.String)

@@ -1,5 +1,5 @@
 /**
- * The installation's secret for fingerprints of event ids, made once by migration 0010 and the same in every process.
+ * The installation's secret for fingerprints of event ids, created once by migration 0010, the same in every process.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

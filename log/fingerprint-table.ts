@@ -1,23 +1,22 @@
 /**
  * A set of 128-bit fingerprints with the hour each was last admitted, in open-addressing segments of fixed size behind
  * a directory (extendible hashing, Fagin et al. 1979). It grows by splitting one segment of 4,096 slots at a time, so
- * no insertion ever waits for a table to double; entries older than the window are dropped when their segment fills up.
+ * no insertion ever waits for a table to double. Entries older than the window are dropped when their segment is full.
  */
 import { FINGERPRINT_WORDS } from "./fingerprint.ts"
 
 const SLOTS = 4_096
 const MASK = SLOTS - 1
 const FILLED_MAX = SLOTS * 0.8
-/** A segment that expiry brings below this keeps its size; above it, it splits at once rather than again soon. */
+/** A segment that expiry brings below this keeps its size; a fuller one is split, or it would soon be full again. */
 const FILLED_AFTER_EXPIRY_MAX = SLOTS * 0.6
 /**
- * A segment's words: all fingerprints, then their stamps (hour and turn, 16 bits each). They are apart because the
- * common look-up, one that finds nothing, reads fingerprints alone; four of them share a cache line and none straddles
- * two.
+ * A segment's words: all fingerprints, then their stamps (hour and turn, 16 bits each). They are separate because the
+ * most common look-up, a miss, reads only fingerprints; four of them share a cache line and none straddles two.
  */
 const STAMPS = SLOTS * FINGERPRINT_WORDS
 export const SEGMENT_BYTES = (STAMPS + SLOTS) * 4
-/** Hours are counted from here, so that they fit 16 bits until 2031; 0 is no hour, 1 a forgotten slot's. */
+/** Hours are counted from here, so that they fit into 16 bits until 2031; 0 means no hour, 1 a forgotten slot. */
 const EPOCH_HOURS = Date.UTC(2024, 0, 1) / 3_600_000 - 2
 /** A time (ms) as the hour that tables and sealed runs store. */
 export const hourOf = (now: number): number => Math.floor(now / 3_600_000) - EPOCH_HOURS
@@ -32,7 +31,7 @@ interface Segment {
 }
 
 const hourAt = ({ words }: Segment, slot: number): number => words[STAMPS + slot]! >>> 16
-/** The order of arrival: an hour may bring more than the table holds, and the newest ids must not be dropped. */
+/** The order of arrival: an hour may bring more ids than the table holds, and the newest must not be dropped. */
 const turnAt = ({ words }: Segment, slot: number): number => words[STAMPS + slot]! & 0xffff
 const setHour = (segment: Segment, slot: number, hour: number): void => {
   segment.words[STAMPS + slot] = (hour << 16) | turnAt(segment, slot)
@@ -41,9 +40,9 @@ const setHour = (segment: Segment, slot: number, hour: number): void => {
 
 interface FingerprintTableOptions {
   readonly windowHours: number
-  /** At the bound a full segment drops the quarter of its ids that came first; those are taken for new again. */
+  /** At this bound a full segment drops the oldest quarter of its ids, which count as new again. */
   readonly bytesMax: number
-  /** Expected number of ids; no segment is split up to it. A segment takes memory only on first use. Default: none. */
+  /** Expected ids, up to which no segment is split. A segment allocates memory only on first use. Default: none. */
   readonly ids?: number
 }
 
@@ -55,7 +54,7 @@ export class FingerprintTable {
   #depth: number
   #segments = 0
   #dropped = 0
-  /** Words for the next segments: empty ones, and those that `clear` took. */
+  /** Words for the next segments: empty ones, and those that `clear` released. */
   readonly #empty: Array<Uint32Array> = []
   #cleared: Array<Uint32Array> = []
   // oxlint-disable-next-line no-unused-private-class-members -- see `touch`
@@ -74,14 +73,14 @@ export class FingerprintTable {
   get bytes(): number {
     return (this.#segments + this.#empty.length + this.#cleared.length) * SEGMENT_BYTES
   }
-  /** Fingerprints dropped before their time because the table had reached its bound. */
+  /** Fingerprints dropped early because the table had reached its bound. */
   get dropped(): number {
     return this.#dropped
   }
 
   /**
-   * True when the fingerprint at `words[at]` was not in the window; it is from now on, as of `now` (ms). A fingerprint
-   * that is already there keeps its first hour: the window is measured from the first time an id is seen.
+   * Returns true if the fingerprint at `words[at]` was not in the window, and adds it as of `now` (ms). A fingerprint
+   * that is already there keeps its first hour, because the window is measured from the first time an id is seen.
    */
   admit(words: Uint32Array, at: number, now: number): boolean {
     const hour = hourOf(now)
@@ -111,9 +110,8 @@ export class FingerprintTable {
   }
 
   /**
-   * Prefetches the slots of these fingerprints and their stamps into the processor's cache, all at once: a look-up
-   * waits for memory, and a branch on its result keeps the next one from overlapping. Pays off for hundreds to
-   * thousands of them.
+   * Prefetches the slots and stamps of all these fingerprints into the processor's cache together: a look-up waits for
+   * memory, and a branch on its result keeps the next one from overlapping. Pays off for hundreds to thousands of them.
    */
   touch(words: Uint32Array): void {
     let sum = 0
@@ -123,11 +121,11 @@ export class FingerprintTable {
       const slot = words[at + 1]! & MASK
       sum ^= segment.words[slot * FINGERPRINT_WORDS]! ^ segment.words[STAMPS + slot]!
     }
-    // Kept, or the compiler would drop the unused reads.
+    // Stored, because otherwise the compiler would remove the unused reads.
     this.#touched = sum
   }
 
-  /** Takes an admission back, as if it had not happened. */
+  /** Undoes an admission. */
   forget(words: Uint32Array, at: number): void {
     const segment = this.#directory[this.#indexOf(words[at]!)]
     if (segment === undefined) return
@@ -135,7 +133,7 @@ export class FingerprintTable {
     if (found >= 0) setHour(segment, found, FORGOTTEN)
   }
 
-  /** Forgets everything and keeps the memory that it was made for. */
+  /** Forgets everything but keeps the allocated memory. */
   clear(): void {
     this.#cleared = [...new Set(this.#directory)]
       .flatMap((segment) => (segment === undefined ? [] : [segment.words]))
@@ -146,7 +144,8 @@ export class FingerprintTable {
   }
 
   /**
-   * Allocates this many of the expected segments: 10 to 40 µs each, which the first caller would otherwise wait for.
+   * Allocates this many of the expected segments in advance, 10 to 40 µs each, so that the first caller need not wait
+   * for it.
    */
   prepare(segments: number): void {
     for (let made = 0; made < segments && this.#segments + this.#empty.length < 2 ** this.#depthFirst; made++)
@@ -186,7 +185,7 @@ export class FingerprintTable {
       const half = halves[(words[at]! >>> (32 - depth)) & 1]!
       put(half, ~find(half.words, words, at), words, at, hourAt(segment, slot))
     }
-    // The segment's places are one after the other.
+    // The segment's directory entries are adjacent.
     const first = this.#directory.indexOf(segment),
       places = 2 ** (this.#depth - segment.depth)
     for (let i = 0; i < places; i++) this.#directory[first + i] = halves[2 * i < places ? 0 : 1]
@@ -197,12 +196,12 @@ const emptyDirectory = (depth: number): Array<Segment | undefined> =>
   Array.from({ length: 2 ** depth }, () => undefined)
 
 /**
- * The last word as slots store it: a word without a set bit marks an empty slot. Two fingerprints that this makes equal
+ * The last word as slots store it, because a zero word marks an empty slot. Two fingerprints that become equal by this
  * differ in one bit of 128.
  */
 const lastOf = (words: Uint32Array, at: number): number => words[at + 3]! || 1
 
-/** The slot of a fingerprint, or the complement (negative) of the empty slot where it would go. */
+/** The slot of a fingerprint, or the complement (negative) of the empty slot where it belongs. */
 const find = (slots: Uint32Array, words: Uint32Array, at: number): number => {
   const last = lastOf(words, at)
   for (let slot = words[at + 1]! & MASK; ; slot = (slot + 1) & MASK) {
@@ -247,8 +246,8 @@ const inTurn = (segment: Segment, oldest: number): Int32Array => {
 const byTurn = new Int32Array(SLOTS)
 
 /**
- * Keeps only entries from `oldest` on, at most the last `most` of them, and closes the gaps that linear probing would
- * trip over.
+ * Keeps only entries from `oldest` on, at most the last `most` of them, and closes gaps, which would break linear
+ * probing.
  */
 const rebuild = (segment: Segment, oldest: number, most = SLOTS): void => {
   const kept = inTurn(segment, oldest).subarray(-Math.floor(most))

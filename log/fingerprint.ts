@@ -1,10 +1,10 @@
 /**
  * Keyed 128-bit fingerprints of event ids. They are not cryptographic: a tenant who engineered a collision would only
- * lose events of its own, because the organization is part of the key. SHA-256 costs eight times as much per event and
- * 64 bits would call two of a few billion ids equal.
+ * lose its own events, because the organization is part of the key. SHA-256 costs eight times as much per event, and 64
+ * bits would make two of a few billion ids equal.
  */
 
-/** Four 32-bit words. The installation's secret, or that secret narrowed to one organization. */
+/** Four 32-bit words: the installation's secret, or that secret narrowed to one organization. */
 export type FingerprintKey = readonly [number, number, number, number]
 
 /** Words of one fingerprint. */
@@ -17,14 +17,14 @@ const finish = (x: number) => {
   return x ^ (x >>> 16)
 }
 
-/** Code units of the text at hand, with zeros behind them up to a whole block. */
+/** Code units of the current text, padded with zeros to a full block. */
 let units = new Uint16Array(512)
 const BLOCK = 8
 
 /**
- * MurmurHash3 x86 128 (Appleby, 2011) over UTF-16 code units, seeded with all four words of the key.
- * Writes `FINGERPRINT_WORDS` words at `at`. About 0.1 µs for a UUID; no allocation. `before` is what the text begins
- * with, without joining the two.
+ * MurmurHash3 x86 128 (Appleby, 2011) over UTF-16 code units, seeded with all four words of the key. Writes
+ * `FINGERPRINT_WORDS` words at `at`. About 0.1 µs for a UUID; no allocation. `before` is a prefix of the text, passed
+ * separately so that the two need not be joined.
  */
 export const fingerprintInto = (key: FingerprintKey, text: string, out: Uint32Array, at: number, before = ""): void => {
   const from = before.length,
@@ -35,7 +35,7 @@ export const fingerprintInto = (key: FingerprintKey, text: string, out: Uint32Ar
   mixInto(key, length, out, at)
 }
 
-/** The same for an ASCII text given as bytes: returns what `fingerprintInto` would, without creating the text. */
+/** Likewise for an ASCII text given as bytes: returns what `fingerprintInto` would, without creating the text. */
 export const fingerprintBytesInto = (
   key: FingerprintKey,
   bytes: Uint8Array,
@@ -52,7 +52,7 @@ export const fingerprintBytesInto = (
 
 const mixInto = (key: FingerprintKey, length: number, out: Uint32Array, at: number): void => {
   const text = units
-  // The length mixed in below distinguishes padding from zeros.
+  // The length mixed in below distinguishes padding from real zeros.
   for (let i = length; i < length + BLOCK; i++) text[i] = 0
   let a = key[0],
     b = key[1],
@@ -92,13 +92,13 @@ const mixInto = (key: FingerprintKey, length: number, out: Uint32Array, at: numb
 }
 
 const short = new Uint32Array(FINGERPRINT_WORDS)
-/** 53 bits of a fingerprint as a number, never 0; two that fall together are taken for one. */
+/** 53 bits of a fingerprint as a number, never 0; texts that collide are taken for one. */
 export const shortPrint = (key: FingerprintKey, kind: string, text: string): number => {
   fingerprintInto(key, text, short, 0, kind)
   return short[0]! * 0x20_0000 + (short[1]! >>> 11) || 1
 }
 
-/** The key of one organization: equal ids of two organizations have unrelated fingerprints. */
+/** The key of one organization, so that equal ids of two organizations have unrelated fingerprints. */
 export const narrowKey = (key: FingerprintKey, organizationId: string): FingerprintKey => {
   const words = new Uint32Array(FINGERPRINT_WORDS)
   fingerprintInto(key, organizationId, words, 0)

@@ -1,6 +1,6 @@
 /**
- * Clock-ordered identifiers and secret texts. The one place with randomness, so that tests seed it and `tidy` can
- * forbid it everywhere else.
+ * Time-ordered identifiers and secret texts. The only source of randomness, so that tests can seed it and `tidy` can
+ * forbid randomness everywhere else.
  */
 import { randomBytes } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -8,7 +8,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-/** The prefix of that millisecond's ULIDs; every earlier one sorts before it. */
+/** The prefix of that millisecond's ULIDs; all earlier ULIDs sort before it. */
 export const ulidTime = (at_ms: number): string => {
   let text = ""
   for (let rest = at_ms, i = 0; i < 10; i++) {

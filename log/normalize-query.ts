@@ -1,9 +1,9 @@
 /**
- * Queries are compared trimmed, case-folded and with single spaces. The normal form is also what rows show and what
- * tables are keyed by, so it is bounded: Postgres refuses index entries beyond about 2,700 bytes.
+ * Queries are compared trimmed, case-folded and with single spaces. The normal form is also what rows display and the
+ * key of tables, so it is bounded: Postgres refuses index entries beyond about 2,700 bytes.
  */
 
-/** Bytes of a query in analytics; longer ones are cut between characters and counted together. */
+/** The most bytes of a query in analytics; longer ones are cut between characters and counted together. */
 const ANALYTICS_QUERY_BYTES_MAX = 1_024
 
 /** Longest prefix of at most `bytes_max` UTF-8 bytes that ends between code points. */
@@ -16,7 +16,7 @@ export const cutBytes = (text: string, bytes_max: number): string => {
   return bytes.toString("utf8", 0, end)
 }
 
-/** Text that Postgres stores: no NUL, no half of a surrogate pair. */
+/** Text that Postgres can store: no NUL, no lone surrogates. */
 export const storable = (text: string): string =>
   (text.includes("\u0000") ? text.replaceAll("\u0000", " ") : text).toWellFormed()
 

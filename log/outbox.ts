@@ -1,7 +1,7 @@
 /**
- * Outbound events are written in the transaction that causes them, so that an event exists exactly when its cause does.
- * The webhooks room turns them into deliveries and sets `settled_at` when an event is delivered or given up everywhere
- * (`outbox-retention.ts` says how long rows stay).
+ * Outbound events are written in the transaction that causes them, so that an event exists exactly if its cause does.
+ * The webhooks room turns them into deliveries and sets `settled_at` when an event is delivered or given up for every
+ * webhook (`outbox-retention.ts` describes how long rows stay).
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

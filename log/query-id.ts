@@ -1,6 +1,6 @@
 /**
  * Query ids (`qry_` + ULID) carry the visitor's partition in the first ten of their random bits, so that every event
- * naming the id routes to the partition of that search, whatever else the event says.
+ * naming the id is routed to the partition of that search, whatever else the event contains.
  */
 import { Effect } from "effect"
 import type { Identifiers } from "./identifiers.ts"
@@ -10,8 +10,8 @@ const minted = /^qry_[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 /** Ten bits: `qry_`, ten characters of time, then two of partition. */
 const PARTITION_AT = 14
 /**
- * The number of partitions that ten bits can name. More would give two of them the same mark: `SearchServed` refuses to
- * start.
+ * The number of partitions that ten bits can name. With more, two would have the same mark, so `SearchServed` refuses
+ * to start.
  */
 export const QUERY_ID_PARTITIONS_MAX = 1_024
 
@@ -25,7 +25,7 @@ export const markPartition = (queryId: string, partition: number): string =>
 export const mintQueryId = (identifiers: Identifiers["Service"], partition: number): Effect.Effect<string> =>
   Effect.map(identifiers.make("qry"), (id) => markPartition(id, partition))
 
-/** The partition inside an id of ours; undefined for an id made by others. */
+/** The partition inside one of our ids; undefined for a foreign id. */
 export const partitionOfQueryId = (queryId: string): number | undefined =>
   minted.test(queryId)
     ? crockford.indexOf(queryId[PARTITION_AT]!) * 32 + crockford.indexOf(queryId[PARTITION_AT + 1]!)

@@ -1,7 +1,7 @@
 /**
- * The envelope of every record: whom it belongs to, when it happened, and the schema of its payload. Events are stored
- * by column (`columns/layout.ts`). Other payloads, and events of older programs, are self-contained msgpackr: shapes
- * are written into each record, so any later process can read it.
+ * The envelope of every record: the organization it belongs to, when it happened, and the schema of its payload. Events
+ * are stored by column (`columns/layout.ts`). Other payloads, and events of older programs, are self-contained
+ * msgpackr: shapes are written into each record, so any later process can read it.
  */
 import { Packr } from "msgpackr"
 import { EventColumns, isColumns } from "./columns/decode.ts"
@@ -9,7 +9,7 @@ import { encodeEvents } from "./columns/encode.ts"
 
 export interface Envelope<Payload> {
   readonly schema_version: number
-  /** Empty for records that carry several organizations, each entry naming its own. */
+  /** Empty for records with entries of several organizations, each naming its own. */
   readonly organization_id: string
   /** Unix milliseconds. */
   readonly occurred_at: number
@@ -19,7 +19,7 @@ export interface Envelope<Payload> {
 // Without `useRecords`, or with `structures` in memory, a later process could not read what this one wrote.
 const packr = new Packr({ useRecords: true, encodeUndefinedAsNil: false })
 
-/** A payload of `events` and nothing else is written by column. */
+/** A payload with only `events` is written by column. */
 export const encodeRecord = <Payload>(envelope: Envelope<Payload>): Uint8Array => {
   const events = eventsOf(envelope.payload)
   return (events === undefined ? undefined : encodeEvents(events, envelope)) ?? packr.pack(envelope)
@@ -30,7 +30,7 @@ const eventsOf = (payload: unknown): ReadonlyArray<unknown> | undefined => {
   return Array.isArray(events) && Object.keys(others).length === 0 ? events : undefined
 }
 
-/** Throws on bytes that are no envelope. */
+/** Throws if the bytes are not an envelope. */
 export const decodeRecord = (bytes: Uint8Array): Envelope<unknown> => {
   const envelope = openRecord(bytes)
   return envelope.payload instanceof EventColumns
@@ -38,7 +38,7 @@ export const decodeRecord = (bytes: Uint8Array): Envelope<unknown> => {
     : envelope
 }
 
-/** The same for readers that go event by event: a payload may be `EventColumns`, which are much cheaper to read. */
+/** Likewise for readers that read event by event: a payload may be `EventColumns`, which are much cheaper to read. */
 export const openRecord = (bytes: Uint8Array): Envelope<unknown> => {
   if (isColumns(bytes)) {
     const payload = new EventColumns(bytes)

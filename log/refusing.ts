@@ -1,5 +1,5 @@
 import { Schema } from "effect"
 
-/** A check for `schema.check(…)`; the sentence is what the caller reads. Undefined lets the value through. */
+/** A check for `schema.check(…)`; the sentence is what the caller reads. Undefined accepts the value. */
 export const refusing = <A>(refusal: (value: A) => string | undefined) =>
   Schema.makeFilter((value: A) => refusal(value))

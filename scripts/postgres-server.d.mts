@@ -1,4 +1,4 @@
-/** How a program of the server is called, and as whom; `{}`: as the calling process. */
+/** How a program of the server is called, and as which user; `{}`: as the calling process. */
 export interface RunAs {
   readonly command: (
     program: string,
@@ -8,16 +8,16 @@ export interface RunAs {
 }
 export interface RunningServer {
   readonly port: number
-  /** Fast shutdown (SIGINT); resolves when the server is gone. Idempotent. */ readonly stop: () => Promise<void>
-  /** Settles when the server ended without having been asked to. */ readonly died: Promise<string>
+  /** Fast shutdown (SIGINT); resolves when the server has ended. Idempotent. */ readonly stop: () => Promise<void>
+  /** Resolves when the server ended without `stop`. */ readonly died: Promise<string>
 }
 export declare const BACKGROUND: number
-/** Of this platform's binaries. Throws where npm has none. */
+/** Folder of this platform's binaries. Throws if npm has none. */
 export declare const nativeFolder: () => string
-/** A loopback port that nobody listens on now: asked for by listening on port 0 and letting go. */
+/** A loopback port on which nobody listens now, found by listening on port 0 and closing. */
 export declare const freePort: () => Promise<number>
 export declare const initialize: (folder: string, password: string, as: RunAs) => void
 export declare const startServer: (
   folder: string,
-  as: RunAs & { /** Its port; else a free one. */ readonly at?: number }
+  as: RunAs & { /** Its port; by default a free one. */ readonly at?: number }
 ) => Promise<RunningServer>

@@ -1,6 +1,6 @@
-// A Postgres server from npm binaries over a folder of ours, for the program and, where root starts the program, for
-// the launcher, which runs the server as a user of its own. Plain JavaScript: the launcher runs before anything is
-// installed. Its password is random, it listens on loopback only, and it dies with the process that started it, however
+// A Postgres server from npm binaries over a folder of ours, for the program and, if root starts the program, for the
+// launcher, which runs the server as a user of its own. Plain JavaScript, because the launcher runs before anything is
+// installed. Its password is random, it listens on loopback only, and it ends with the process that started it, however
 // that ends.
 import { spawn, spawnSync } from "node:child_process"
 import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -9,7 +9,7 @@ import { connect, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 
-/** Of the server's processes: requests come first (`log/process/background.ts` says why). */
+/** Priority of the server's processes: requests have precedence (`log/process/background.ts` explains why). */
 export const BACKGROUND = 12
 const START_MAX_MS = 30_000,
   STOP_MAX_MS = 10_000
@@ -23,8 +23,8 @@ export const nativeFolder = () => {
   }
 }
 /**
- * A loopback port that nobody listens on now, below those that systems give to outgoing connections (32,768 on Linux,
- * 49,152 elsewhere): one of those was now and then somebody's by the time it was listened on.
+ * A loopback port on which nobody listens now, below those that systems use for outgoing connections (32,768 on Linux,
+ * 49,152 elsewhere): one of those was occasionally taken by the time it was listened on.
  */
 const FIRST_PORT = 20_000,
   PORTS = 12_000,
@@ -43,7 +43,7 @@ export const freePort = async () => {
   throw new Error(`No free port was found between ${FIRST_PORT} and ${FIRST_PORT + PORTS}.`)
 }
 
-/** Fills the folder, which is empty and `identity`'s. */
+/** Fills the folder, which is empty and belongs to `identity`. */
 export const initialize = (folder, password, { command, identity }) => {
   const passwordFolder = mkdtempSync(join(tmpdir(), "dowser-pg-"))
   const passwordFile = join(passwordFolder, "password")
@@ -72,8 +72,8 @@ export const initialize = (folder, password, { command, identity }) => {
 }
 
 /**
- * A server of ours left over from a killed parent is stopped; a stale pid file whose pid now belongs to somebody else
- * is removed.
+ * Stops a server of ours left over from a killed parent; removes a stale pid file whose pid now belongs to another
+ * process.
  */
 const clearLeftover = async (folder) => {
   const pidFile = join(folder, "postmaster.pid")
@@ -95,17 +95,17 @@ const clearLeftover = async (folder) => {
 }
 
 /**
- * The shell holds a pipe from us: when we end in any way the pipe ends, and the server is told to stop.
- * The priority before the server starts, so that all its processes have it. (Where a kernel shares processors among
- * sessions first, as Linux does outside control groups, it counts for nothing there: each of Postgres' processes makes
- * itself a session. Services and containers are in control groups.)
+ * The shell holds a pipe from us: however we end, the pipe closes, and the server is stopped. The priority is set
+ * before the server starts, so that all its processes have it. (If a kernel first shares CPUs among sessions, as Linux
+ * does outside control groups, the priority has no effect there, because each of Postgres' processes creates its own
+ * session. Services and containers are in control groups.)
  */
 const guard = `n="nice -n ${BACKGROUND}"; command -v nice >/dev/null || n=
 exec 3<&0; $n "$@" </dev/null 3<&- & p=$!; (cat <&3 >/dev/null; kill -INT $p) 2>/dev/null & w=$!; exec 3<&-
 trap 'kill -INT $p' INT TERM; wait $p; r=$?; wait $p 2>/dev/null; kill $w 2>/dev/null; exit $r`
 
 /**
- * A startup message is answered with a request to authenticate ("R") once clients are accepted, and with an error while
+ * A startup message is answered with an authentication request ("R") once clients are accepted, and with an error while
  * the server recovers.
  */
 const startupMessage = (user, database) => {
@@ -127,8 +127,8 @@ const accepts = (port) =>
   })
 
 /**
- * Over an initialized folder. After a kill -9 the server recovers by itself. Rejects with one sentence that a person
- * can act on.
+ * Starts over an initialized folder. After a kill -9 the server recovers by itself. Rejects with one sentence that a
+ * person can act on.
  */
 export const startServer = async (folder, { at, command, identity }) => {
   await clearLeftover(folder)

@@ -1,10 +1,10 @@
-// Started as root, the program runs as DOWSER_RUN_AS (a name, or uid:gid), by itself as `nobody`, and Postgres as
-// DOWSER_POSTGRES_RUN_AS, by itself as `daemon`: the data folder is handed over, in it Postgres' own to Postgres, and
-// neither reads what the other stores. The launcher keeps root for passing signals and for starting Postgres. Where
-// `nobody` cannot read the clone or pass to the folder the program goes on as root and says so, where `daemon` cannot,
-// Postgres runs as the program's user; a user who was named is refused instead. Sentences name what to change.
+// If started as root, the program runs as DOWSER_RUN_AS (a name, or uid:gid), by default as `nobody`, and Postgres as
+// DOWSER_POSTGRES_RUN_AS, by default as `daemon`. The data folder is handed over, Postgres' part to Postgres, and
+// neither reads what the other stores. The launcher stays root to pass signals and to start Postgres. If `nobody`
+// cannot read the clone or reach the folder, the program continues as root and reports it; if `daemon` cannot, Postgres
+// runs as the program's user; but a user named explicitly is refused. Messages name what to change.
 //
-// Root gives away only a folder that is new, empty, a data folder or that user's already.
+// Root gives away only a folder that is new, empty, a data folder or already that user's.
 import { spawnSync } from "node:child_process"
 import {
   chmodSync,
@@ -19,7 +19,7 @@ import {
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
-/** `passwd` as text; Postgres asks for the name of its user, so a number without a line there is refused. */
+/** `passwd` as text; Postgres looks up the name of its user, so a number without an entry there is refused. */
 const userOf = (variable, wanted, passwd) => {
   const users = passwd
     .split("\n")
@@ -33,7 +33,7 @@ const userOf = (variable, wanted, passwd) => {
   return { uid: user.uid, gid: group === undefined ? user.gid : Number(group) }
 }
 
-/** What `--data-dir`, DOWSER_DATA_DIR or the default name, as the program itself reads them. */
+/** The folder that `--data-dir`, DOWSER_DATA_DIR or the default names, as the program itself reads them. */
 const dataFolderDefault = fileURLToPath(new URL("../.dowser", import.meta.url))
 const dataFolderOf = (args, environment, cwd) => {
   const at = args.findIndex((arg) => arg === "--data-dir" || arg.startsWith("--data-dir="))
@@ -42,20 +42,22 @@ const dataFolderOf = (args, environment, cwd) => {
 }
 
 /**
- * The system's own `chown` follows no link, also of one that is put in its way while it walks. Files that a server
- * which is ending still removes are no matter; what it cannot change, the program meets and tells.
+ * The system's own `chown` follows no link, not even one that is placed there while it runs. Files that an ending
+ * server still removes do not matter; whatever cannot be changed, the program encounters and reports.
  */
 const handOver = (path, { gid, uid }) => {
   spawnSync("chown", ["-RhPf", `${uid}:${gid}`, path])
 }
-/** Postgres' user passes through the folder and sees nothing of it. */
+/** Postgres' user can traverse the folder but not list it. */
 const handOverBoth = (folder, user, postgres) => {
   for (const name of readdirSync(folder))
     handOver(join(folder, name), name === "postgres" || name === "postgres.new" ? postgres : user)
   chownSync(folder, user.uid, postgres.gid)
   chmodSync(folder, 0o710)
 }
-/** Who Postgres is when the program is `user`: undefined for the same, a sentence where it cannot be who was named. */
+/**
+ * The user of Postgres if the program is `user`: undefined for the same, a sentence if the named one cannot be used.
+ */
 const postgresUser = (user, folder, files, environment, passwd) => {
   const isNamed = (environment.DOWSER_POSTGRES_RUN_AS ?? "") !== ""
   const found = userOf("DOWSER_POSTGRES_RUN_AS", isNamed ? environment.DOWSER_POSTGRES_RUN_AS : "daemon", passwd)
@@ -70,7 +72,7 @@ const postgresUser = (user, folder, files, environment, passwd) => {
 const isOf = (folder, { uid }) => lstatSync(folder).uid === uid
 const isDataFolder = (folder) => existsSync(join(folder, "version.json")) || readdirSync(folder).length === 0
 
-/** What is closed to `user` of what the program needs, if anything. */
+/** A file that the program needs but that `user` cannot access, if any. */
 const closedTo = (user, folder, files) => {
   for (const [mode, path] of [["-x", dirname(folder)], ...files.map((file) => ["-r", file])]) {
     if (spawnSync("/bin/sh", ["-c", 'test $0 "$1"', mode, path], { ...user, cwd: "/" }).status !== 0)
@@ -78,11 +80,11 @@ const closedTo = (user, folder, files) => {
   }
 }
 
-/** Of commands that run on. Who only asks what they take leaves nothing behind. */
+/** For commands that keep running. A call that only asks for help or the version leaves nothing behind. */
 const isLasting = (command, args) =>
   (command === "start" || command === "streams") &&
   !args.some((arg) => ["--help", "-h", "--version", "-v"].includes(arg))
-/** `--mode` wins over the variable, as in the program. */
+/** `--mode` takes precedence over the variable, as in the program. */
 const modeOf = (args, environment) =>
   args.flatMap((arg, i) =>
     arg.startsWith("--mode=") ? [arg.slice("--mode=".length)] : arg === "--mode" ? [args[i + 1]] : []
@@ -90,9 +92,9 @@ const modeOf = (args, environment) =>
 const hasPostgres = (command, args, environment) => command === "start" && modeOf(args, environment) !== "distributed"
 
 /**
- * What to spawn the program with; undefined where it stays as it is, a sentence where it cannot be done. `files` must
- * be readable, for Postgres' user those of `postgresFiles`; `postgres` of the answer: whom it is, where that is another
- * user, and over which folder.
+ * Options for spawning the program; undefined if it stays as it is, a sentence if it cannot be done. `files` must be
+ * readable, and `postgresFiles` for Postgres' user; `postgres` of the result: its user, if that is another one, and its
+ * folder.
  */
 export const runAs = (command, args, environment, cwd, files, postgresFiles) => {
   if (process.getuid?.() !== 0 || !isLasting(command, args)) return undefined
@@ -105,7 +107,7 @@ export const runAs = (command, args, environment, cwd, files, postgresFiles) => 
     mkdirSync(dirname(named), { recursive: true })
     mkdirSync(named, { recursive: true, mode: 0o700 })
   } catch {
-    // The program says what is wrong with it, as it does to everybody.
+    // The program reports what is wrong with it, as it does for everybody.
     return undefined
   }
   const folder = realpathSync(named)
@@ -134,7 +136,7 @@ export const runAs = (command, args, environment, cwd, files, postgresFiles) => 
   if (user.uid === 0) return undefined
   return {
     ...user,
-    // Compiled code is that user's own as well. Programs that are started often, each in a new folder, may share it.
+    // Compiled code belongs to that user as well. Programs that are started often, each in a new folder, may share it.
     env: { HOME: folder, DENO_DIR: environment.DOWSER_CODE_CACHE || join(folder, ".deno") },
     ...(postgres === undefined ? {} : { postgres: { user: postgres, folder: join(folder, "postgres") } })
   }

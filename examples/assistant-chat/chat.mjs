@@ -1,4 +1,4 @@
-// Server-sent events of an answer, read as they come. Plain Node, 20 or later.
+// Reads server-sent events of an answer as they arrive. Plain Node, 20 or later.
 import { createInterface } from "node:readline"
 
 const { ASSISTANT, DOWSER_URL = "http://127.0.0.1:3100", SEARCH_KEY } = process.env
@@ -9,7 +9,10 @@ if (!ASSISTANT || !SEARCH_KEY) {
 const session = `terminal-${process.pid}`
 let conversation
 
-/** The events of a stream: `event:` and `data:` lines, an empty line behind each. Comments keep the line open. */
+/**
+ * The events of a stream: `event:` and `data:` lines, each followed by an empty line. Comments keep the connection
+ * open.
+ */
 async function* eventsOf(stream) {
   let rest = ""
   for await (const text of stream.pipeThrough(new TextDecoderStream())) {

@@ -1,6 +1,6 @@
-// A shop of one store whose products and changes lie in a file, as JSON lines of
+// A shop with one store whose products and changes are in a file, as JSON lines such as
 //   {"at": 7, "id": "lamp-1", "title": "Lamp", "price": 35}   or   {"at": 8, "id": "lamp-1", "deleted": true}
-// Replace it by your CMS: `at` is anything that grows with each change, such as the row number of an outbox table.
+// Replace it by your CMS: `at` is any number that increases with each change, such as the id of an outbox row.
 import { createReadStream, existsSync } from "node:fs"
 import { createInterface } from "node:readline"
 

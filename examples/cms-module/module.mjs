@@ -1,5 +1,5 @@
-// A module of a CMS, whole: it polls what it is to run by, applies it, pushes what changed in its shop, and reports.
-// Plain Node (20 or later), no packages. Of your own CMS you write `catalogue.mjs`; all else can stay.
+// A complete CMS module: it polls its configuration, applies it, pushes what changed in its shop, and reports. Plain
+// Node (20 or later), no packages. For your own CMS you write `catalogue.mjs`; everything else can stay.
 //
 //   DOWSER_URL=https://search.example DOWSER_INSTALLATION_KEY=cmsk_… node module.mjs ./catalogue.mjs ./state.json
 import { createHmac } from "node:crypto"
@@ -21,12 +21,12 @@ if (!url || !key) {
 }
 
 /**
- * The shop: `describe()` → `{cms_version, capabilities, stores}`; `changes(store, source, since)` → an async iterable of
- * `{cursor, event}`, each event as the connector takes it, in the order in which they happened.
+ * The shop: `describe()` → `{cms_version, capabilities, stores}`; `changes(store, source, since)` → an async iterable
+ * of `{cursor, event}`, each event in the connector's format, in the order in which they happened.
  */
 const catalogue = await import(pathToFileURL(cataloguePath).href)
 
-// What outlives a restart: the revision that is applied, and how far each source is pushed.
+// What survives a restart: the applied revision, and up to where each source has been pushed.
 const state = (() => {
   try {
     return JSON.parse(readFileSync(statePath, "utf8"))
@@ -36,13 +36,13 @@ const state = (() => {
   }
 })()
 const save = () => {
-  // Whole or not at all: a process that is cut off leaves the file as it was.
+  // Replaced atomically: an interrupted process leaves the file unchanged.
   writeFileSync(`${statePath}.new`, JSON.stringify(state))
   renameSync(`${statePath}.new`, statePath)
 }
 
 const pause = (ms) => new Promise((settle) => setTimeout(settle, ms))
-/** The answer; what may pass is tried again, after what the answer says or twice as long each time. */
+/** Returns the answer; temporary failures are retried, after the time in the answer or after doubling delays. */
 const send = async (method, path, { body, headers = {} } = {}) => {
   for (let attempt = 1; ; attempt++) {
     let problem
@@ -73,14 +73,14 @@ const send = async (method, path, { body, headers = {} } = {}) => {
 const own = { authorization: `Bearer ${key}` }
 
 let config
-/** What this installation is to run by; undefined: as before. */
+/** The configuration of this installation; undefined: unchanged. */
 const poll = async () => {
   const known = config === undefined ? {} : { "if-none-match": `"${config.desired_revision}"` }
   const answer = await send("GET", "/v1/cms/runtime/config", { headers: { ...own, ...known } })
   if (answer.status !== 304) config = answer.body
 }
 
-/** Signed with the connector's secret, as a webhook is. */
+/** Signed with the connector's secret, like a webhook. */
 const pushSigned = ({ secret, webhook_path }, body) => {
   const timestamp = String(Math.floor(Date.now() / 1_000))
   const signature = createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex")
@@ -91,7 +91,7 @@ const pushSigned = ({ secret, webhook_path }, body) => {
 }
 
 const health = { pending: 0, failed: 0, processing: 0, batch_size: PUSH_EVENTS_MAX, workers: 1 }
-/** Pushes one batch; what could not be read is counted, since sending it again would not help. */
+/** Pushes one batch; entries that could not be read are only counted, because sending them again would not help. */
 const pushBatch = async (connector, batch, events) => {
   const answer = await pushSigned(connector, JSON.stringify({ events }))
   health.failed += answer.body.rejected.length
@@ -100,7 +100,7 @@ const pushBatch = async (connector, batch, events) => {
   state.cursors[batch.name] = batch.cursor
   save()
 }
-/** Everything of a source that changed since it was pushed last. */
+/** Pushes everything of a source that changed since the last push. */
 const pushSource = async (connector) => {
   const name = `${connector.store}/${connector.local_id}`
   let events = []
@@ -128,7 +128,7 @@ const report = async (more) => {
     body: JSON.stringify({ sync_health, applied_revision: state.applied_revision, ...more })
   })
 }
-/** A revision is applied when its stores are there; a CMS would switch its own search over here. */
+/** A revision is applied once its stores exist; a CMS would switch its own search over here. */
 const apply = async () => {
   if (state.applied_revision === config.desired_revision) return
   const { cms_version, capabilities = [], stores } = await catalogue.describe()
@@ -157,7 +157,7 @@ while (!isStopping) {
     await report({ last_error: null })
   } catch (error) {
     console.error(error.message)
-    // The key is revoked: there is nobody to report to.
+    // The key has been revoked, so a report is impossible.
     if (error.status === 401) process.exit(1)
     await report({ last_error: String(error.message).slice(0, 1_000) }).catch(() => {})
   }

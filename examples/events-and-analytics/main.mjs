@@ -16,7 +16,7 @@ const dowser = async (method, path, body, headers = {}) => {
 }
 const lines = (values) => values.map((value) => JSON.stringify(value)).join("\n")
 
-// 1. A collection, and its documents as JSON Lines. Each line of the answer is the verdict on one document.
+// 1. A collection, and its documents as JSON Lines. Each line of the answer reports the result for one document.
 const fields = [
   { name: "title", type: "string" },
   { name: "price", type: "float" }
@@ -31,7 +31,7 @@ const imported = await dowser("POST", `/collections/${COLLECTION}/documents/impo
 const failed = imported.split("\n").filter((line) => line !== "" && !JSON.parse(line).success)
 if (failed.length > 0) throw new Error(`not imported: ${failed.join("\n")}`)
 
-// 2. A search within a visit. The answer's `query_id` joins what follows to it.
+// 2. A search within a visit. Later events refer to it by the answer's `query_id`.
 const session_id = `visit-${process.pid}`
 const q = "runing shoe"
 const found = JSON.parse(
@@ -44,7 +44,7 @@ const found = JSON.parse(
 )
 console.log(`found ${found.found}: ${found.hits.map(({ document }) => document.title).join(", ")}`)
 
-// 3. What the visitor did. An `event_id` of your own makes sending again harmless.
+// 3. What the visitor did. With your own `event_id`, sending again is harmless.
 const visit = { collection: COLLECTION, session_id, query_id: found.query_id, q }
 const [{ document }] = found.hits
 const events = [

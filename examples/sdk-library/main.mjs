@@ -3,7 +3,7 @@ import { createSearch } from "@dowser/engine-sdk"
 
 const products = createSearch({
   fields: { title: "string", brand: { type: "string", facet: true }, price: "float" },
-  // Who searches for a shoe sees the spray in the second place.
+  // A search for "shoe" shows the spray in second place.
   rules: { pins: [{ query: "shoe", match: "partial", doc_id: "3", position: 2 }] }
 })
 await products.add([

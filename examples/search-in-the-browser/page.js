@@ -1,4 +1,4 @@
-// The whole storefront: what is searched, what is shown, and what is reported.
+// The entire storefront: what is searched, what is shown, and what is reported.
 /* global instantsearch, TypesenseInstantSearchAdapter */
 const { url, key, collection } = await (await fetch("/config.json")).json()
 const { hostname, port, protocol } = new URL(url)
@@ -45,7 +45,7 @@ document.querySelector("#hits").addEventListener("click", (event) => {
   void fetch(`${url}/v1/events?x-svc-api-key=${encodeURIComponent(key)}`, {
     method: "POST",
     body: JSON.stringify({ events: [click] }),
-    // The report survives the page that sends it.
+    // The report survives leaving the page.
     keepalive: true
   })
 })

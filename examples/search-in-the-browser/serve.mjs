@@ -1,4 +1,4 @@
-// Serves this folder and the two widgets' bundles; your own site does it in its own way. Plain Node, 20 or later.
+// Serves this folder and the two widgets' bundles; your own site serves them in its own way. Plain Node, 20 or later.
 import { readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { createRequire } from "node:module"

@@ -1,4 +1,4 @@
-// Signatures are checked over the bytes that came, before anything is parsed. Plain Node, 20 or later.
+// Signatures are checked over the received bytes, before anything is parsed. Plain Node, 20 or later.
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { createServer } from "node:http"
 
@@ -11,7 +11,7 @@ const BODY_BYTES_MAX = 1_000_000
 const AGE_S_MAX = 300
 const REMEMBERED_MAX = 10_000
 
-/** `t=<seconds>,v1=<hex>`; for a day after a rotation there is a `v1` of each secret. */
+/** `t=<seconds>,v1=<hex>`; for a day after a rotation there is a `v1` for each secret. */
 const isSigned = (header, body, now_s) => {
   const parts = (header ?? "").split(",").map((part) => part.split("=", 2))
   const t = parts.find(([name]) => name === "t")?.[1]
@@ -23,7 +23,10 @@ const isSigned = (header, body, now_s) => {
   })
 }
 
-/** A delivery may come again. Your own receiver remembers in its database, in the transaction that acts on it. */
+/**
+ * A delivery may arrive again. Your own receiver should remember ids in its database, in the transaction that acts on
+ * them.
+ */
 const seen = new Set()
 const isNew = (id) => {
   if (seen.has(id)) return false
@@ -53,11 +56,11 @@ const receive = async (request, response) => {
     }
     const id = request.headers["x-svc-delivery"]
     if (isNew(id)) console.log(`${request.headers["x-svc-event"]} ${id}`)
-    // Answer at once; work that takes longer goes on behind the answer.
+    // Answer immediately; longer work continues after the answer.
     response.writeHead(204).end()
   } catch (error) {
     console.error(error)
-    // A 5xx is sent again later.
+    // After a 5xx the delivery is sent again later.
     if (!response.headersSent) response.writeHead(500).end()
   }
 }

@@ -29,7 +29,7 @@ const broken = (what: string): never => {
   throw new TypeError(`not a record of events: ${what}`)
 }
 
-/** Takes bytes one after the other and never past the end. */
+/** Reads bytes one after another and never past the end. */
 class Bytes {
   readonly buffer: Buffer
   at: number
@@ -103,8 +103,8 @@ class Numbers {
 const OWN_TEXTS: ReadonlySet<TextField> = new Set(["event_id", "query_id", "user_id", "anonymous_id", "session_id"])
 
 /**
- * Texts that came lately, by a hash of their bytes: a shop's records bring the same products and queries again and
- * again, and a text that is found here is neither made nor, where it is a key, hashed again. A power of two.
+ * Recent texts, by a hash of their bytes. A shop's records contain the same products and queries again and again; a
+ * text found here is not created again and, where it is a key, not hashed again. A power of two.
  */
 const RECENT = 4_096
 const RECENT_LENGTH_MAX = 48
@@ -152,7 +152,7 @@ class Texts {
     if (number === 0) return undefined
     return (this.#made[number - 1] ??= this.#make(number - 1))
   }
-  /** The fingerprint of a text, without making it; false for an event without one. */
+  /** Writes the fingerprint of a text without creating the text; false for an event without one. */
   fingerprintInto(key: FingerprintKey, event: number, out: Uint32Array, at: number): boolean {
     const number = this.#numbers.at(event)
     if (number === 0) return false
@@ -206,8 +206,8 @@ const EVENT_ID = TEXT_FIELDS.indexOf("event_id")
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * The event at `index`, as a `BehaviouralEvent` for readers that go one by one. Valid until the index moves; use `copy`
- * to keep one.
+ * The event at `index`, as a `BehaviouralEvent` for readers that take one event at a time. Valid until the index moves;
+ * use `copy` to keep one.
  */
 class EventAt implements BehaviouralEvent {
   readonly #columns: EventColumns
@@ -326,7 +326,7 @@ export class EventColumns {
   readonly #at = new EventAt(this)
   #all: ReadonlyArray<BehaviouralEvent | null> | undefined
 
-  /** Throws a TypeError on bytes that are no whole record. */
+  /** Throws a TypeError if the bytes are not a complete record. */
   constructor(value: Uint8Array) {
     const bytes = new Bytes(
       Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
@@ -363,7 +363,7 @@ export class EventColumns {
     else broken(`field ${field} is not known`)
   }
 
-  /** Whether events were erased from it. */
+  /** Whether events were erased from the record. */
   get hasErased(): boolean {
     if (this.#rest === undefined) return false
     for (const fields of this.#rest.values()) if (fields === null) return true
@@ -387,7 +387,7 @@ export class EventColumns {
       put(event, NUMBER_FIELDS[field]!, this.numberAt(field, index))
     return Object.assign(event, this.#rest?.get(index)) as unknown as BehaviouralEvent
   }
-  /** All as objects, null where one was erased. */
+  /** All events as objects, null where one was erased. */
   get events(): ReadonlyArray<BehaviouralEvent | null> {
     return (this.#all ??= Array.from({ length: this.length }, (_, index) =>
       this.isErased(index) ? null : this.copy(index)
@@ -414,7 +414,7 @@ export class EventColumns {
 /** The event as an object that may be kept. */
 export const kept = (event: BehaviouralEvent): BehaviouralEvent => (event instanceof EventAt ? event.copy() : event)
 
-/** The fingerprint of an event's id (`log/fingerprint.ts`) into `out` at `at`; false for an event without one. */
+/** Writes the fingerprint of an event's id (`log/fingerprint.ts`) to `out` at `at`; false for an event without one. */
 export const eventIdInto = (
   key: FingerprintKey,
   event: Pick<BehaviouralEvent, "event_id">,

@@ -57,7 +57,7 @@ const writeText = (text: string): void => {
   end += scratch.write(text, end)
 }
 
-/** Numbers of a column, one per event, as they will be written: plus one, 0 for none. */
+/** The numbers of a column, one per event, as they will be written: the value plus one, 0 for none. */
 abstract class Column {
   readonly at: number
   numbers = new Uint32Array(512)
@@ -105,7 +105,7 @@ abstract class Column {
       scratch[end++] = number >>> 24
     }
   }
-  /** False if the column cannot hold the value, which then goes to the rest. */
+  /** Returns false if the column cannot hold the value, which is then stored in the rest. */
   abstract put(index: number, value: unknown): boolean
   protected abstract writeBody(): void
   protected get field(): number {
@@ -121,7 +121,7 @@ abstract class Column {
     this.writeNumbers(events, shape)
     scratch.writeUInt32LE(end - lengthAt - 4, lengthAt)
   }
-  /** Lets go of what it holds of the record. */
+  /** Releases what it holds of the record. */
   clear(): void {}
 }
 
@@ -190,7 +190,7 @@ class TextColumn extends Column {
       if (width === 1) scratch[end++] = lengths[i]!
       else end = scratch.writeUInt32LE(lengths[i]!, end)
     }
-    // As UTF-8 in any case: Deno writes Latin-1 character by character, five times as slowly.
+    // Always as UTF-8: Deno writes Latin-1 character by character, five times as slowly.
     end += scratch.write(joined, end, bytes)
   }
   override clear(): void {
@@ -209,7 +209,7 @@ class NumberColumn extends Column {
 
   put(index: number, value: unknown): boolean {
     if (typeof value !== "number") return false
-    // Index into the values for now, whatever the column becomes.
+    // For now an index into the values, whatever shape the column gets.
     this.set(index, this.#values.push(value))
     if (value < this.#low) this.#low = value
     if (value > this.#high) this.#high = value
@@ -256,7 +256,7 @@ const columns: ReadonlyMap<string, Column> = new Map<string, Column>([
   ...NUMBER_FIELDS.map((field, place) => [field, new NumberColumn(NUMBERS_AT + place)] as const)
 ])
 
-/** Undefined where an entry is no object, which is no list of events, and past `EVENTS_MAX`. O(fields). */
+/** Returns undefined if an entry is not an object, so this is no list of events, or beyond `EVENTS_MAX`. O(fields). */
 export const encodeEvents = (
   events: ReadonlyArray<unknown>,
   {
@@ -302,7 +302,7 @@ export const encodeEvents = (
     writeLong(packed.length)
     room(packed.length)
     scratch.set(packed, end)
-    // A copy: the next record is written over this one.
+    // Copied, because the next record overwrites the buffer.
     return Uint8Array.prototype.slice.call(scratch, 0, end + packed.length)
   } finally {
     for (const column of columns.values()) column.clear()

@@ -1,29 +1,29 @@
 /**
- * Events of a record by column: what many events share is written once, and a reader takes only the fields it needs,
- * without creating an object or texts for the others. An event of a shop takes some 75 bytes, where named fields took
- * 130.
+ * The events of a record by column: what many events share is written once, and a reader takes only the fields it
+ * needs, without creating an object or texts for the others. An event of a shop takes some 75 bytes, where named fields
+ * took 130.
  *
  *     [MARK][FORMAT][count u32][schema version u32][occurred at f64][organization, as a text]
  *     [columns u8] { [field u8][shape u8][length u32][the column] } [length u32][rest]
  *
- * All numbers little end first; a text is its length (u32) and its UTF-8. A column is
+ * All numbers are little-endian; a text is its length (u32) and its UTF-8 bytes. A column is
  *
  *     texts     [isAscii u8][texts u32][bytes of a length u8: 1 or 4][lengths][the texts, end to end][numbers]
- *     numbers   [base f64][numbers]                 value = base + number, whole ones
- *     doubles   [values u32][values f64][numbers]   number = place among the values
- *     types     [numbers]                           number = place in TYPES
+ *     numbers   [base f64][numbers]                 value = base + number, integers
+ *     doubles   [values u32][values f64][numbers]   number = index into the values
+ *     types     [numbers]                           number = index into TYPES
  *
- * and its numbers are one per event, 0 for an event without the field, else the number and one more: a byte, two or
- * four each, by the shape; or the same for all, or each event's own place. What no column takes (lists, objects,
- * unknown fields, a value of another type than its field has) is in the rest: msgpackr of `[index, fields or null][]`,
- * null for an event that was erased.
+ * and its numbers are one per event: 0 for an event without the field, otherwise the number plus one. By shape, they
+ * have one, two or four bytes each, or are the same for all events, or are each event's own index. What no column
+ * accepts (lists, objects, unknown fields, a value of another type than its field has) is in the rest: msgpackr of
+ * `[index, fields or null][]`, null for an event that was erased.
  */
 
 /** The byte that msgpack never uses: no other record begins with it. */
 export const MARK = 0xc1
 export const FORMAT = 1
 
-/** A number for good each, since stored records name them. */
+/** Indexes are permanent, since stored records contain them. */
 export const TYPES = ["search", "view", "click", "add_to_cart", "purchase", "conversion", "custom"] as const
 export const TYPE_FIELD = "type"
 export const TEXT_FIELDS = [
@@ -49,7 +49,7 @@ export type NumberField = (typeof NUMBER_FIELDS)[number]
 export const TYPES_AT = 0
 export const TEXTS_AT = 1
 export const NUMBERS_AT = 64
-/** Flag beside a numeric field: its column holds doubles. */
+/** Flag combined with a numeric field: its column holds doubles. */
 export const DOUBLES = 128
 
 /** How the numbers of a column are stored. */
@@ -59,9 +59,9 @@ export const SAME = 0,
   LONGS = 4,
   OWN_PLACE = 5
 /**
- * The most events of a record; an event may take no bytes, so bytes do not bound them. Far more than any writer
- * produces.
+ * The most events of a record. An event may take no bytes, so a limit in bytes does not bound them. Far more than any
+ * writer produces.
  */
 export const EVENTS_MAX = 1_048_576
-/** Numbers of a column are below this, stored plus one. */
+/** The largest number of a column; it is stored plus one. */
 export const NUMBER_MAX = 0xffff_fffe

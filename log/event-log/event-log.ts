@@ -1,13 +1,12 @@
 /**
  * The durable log under every stream: topics are divided into partitions, and records are numbered by offset within a
- * partition. The port only stores and returns records; a consumer's own offset lives in Postgres beside its aggregates.
- * Adapters: `layerMemory` here, LMDB in `event-log-lmdb.ts`, Kafka in `event-log-kafka.ts`.
+ * partition. The port only stores and returns records; a consumer's offset is stored in Postgres, next to its
+ * aggregates. Adapters: `layerMemory` here, LMDB in `event-log-lmdb.ts`, Kafka in `event-log-kafka.ts`.
  */
 import { Clock, Context, Effect, Layer, Queue, Schema, Scope } from "effect"
 
 /**
- * One record to append. `key` is what compaction and external brokers see; it does not choose the partition, the caller
- * does.
+ * One record to append. `key` is for compaction and external brokers; the caller chooses the partition, not the key.
  */
 export interface AppendRecord {
   readonly topic: string
@@ -17,8 +16,8 @@ export interface AppendRecord {
 }
 
 /**
- * One stored record. `appendedAt` (ms) is the log's own clock at the append and never decreases by more than clock
- * steps.
+ * One stored record. `appendedAt` (ms) is the log's own clock at the append; it decreases only if that clock is set
+ * back.
  */
 export interface LogRecord {
   readonly offset: number
@@ -30,42 +29,42 @@ export interface LogRecord {
 export interface ReadRequest {
   readonly topic: string
   readonly partition: number
-  /** First offset wanted. When retention has passed it, the answer starts later and `startOffset` says so. */
+  /** First offset to read. If retention has removed it, the answer starts at `startOffset`. */
   readonly from: number
   readonly recordsMax: number
-  /** Stops after the record that reaches it, so one oversized record still comes through. */
+  /** Reading stops after the record that reaches this limit, so one oversized record is still returned. */
   readonly bytesMax: number
 }
 
 export interface ReadAnswer {
   readonly records: ReadonlyArray<LogRecord>
-  /** Where the next read starts. Not always the last offset plus one: a broker may leave gaps. */
+  /** Offset of the next read. Not always the last offset plus one, because a broker may leave gaps. */
   readonly nextOffset: number
-  /** Oldest offset still kept. */
+  /** Oldest offset that is still kept. */
   readonly startOffset: number
 }
 
 export interface PartitionBounds {
-  /** For brokers, whose retention moves it, up to a second old. */
+  /** For brokers, where retention moves it, up to a second old. */
   readonly startOffset: number
   /** One past the newest durable record. */
   readonly endOffset: number
 }
 
-/** New durable records exist up to `endOffset`. A hint only: it may be dropped or merged, the log is the truth. */
+/** New durable records exist up to `endOffset`. Only a hint: it may be dropped or merged; the log is authoritative. */
 export interface AppendedHint {
   readonly topic: string
   readonly partition: number
   readonly endOffset: number
 }
 
-/** The log stored nothing of this append and will not for some time; the same batch may be sent again. */
+/** The log stored nothing of this append and will accept nothing for some time; the same batch may be sent again. */
 export class EventLogOverloaded extends Schema.TaggedError<EventLogOverloaded>()("EventLogOverloaded", {
   message: Schema.String,
   retry_after_s: Schema.Number
 }) {}
 
-/** The log failed. Records of the failed append may or may not be stored: send the same batch again. */
+/** The log failed. Records of the failed append may or may not be stored; send the same batch again. */
 export class EventLogUnavailable extends Schema.TaggedError<EventLogUnavailable>()("EventLogUnavailable", {
   message: Schema.String
 }) {}
@@ -77,26 +76,26 @@ export interface RewrittenRecord {
 
 export interface EventLogShape {
   /**
-   * Stores the batch and answers the offset of each record, in order, once every one is durable. Appends that wait at
-   * the same time share one commit. Fails at once, without waiting, when more is pending than the adapter's bound.
+   * Stores the batch and returns the offset of each record, in order, once all are durable. Appends that wait at the
+   * same time share one commit. Fails immediately if more is pending than the adapter allows.
    */
   readonly append: (
     records: ReadonlyArray<AppendRecord>
   ) => Effect.Effect<ReadonlyArray<number>, EventLogOverloaded | EventLogUnavailable>
   /**
-   * Durable records from an offset on, bounded by count and bytes; empty at the end. The bytes are the caller's own
-   * copy.
+   * Durable records from an offset on, bounded by count and bytes; empty at the end. The caller owns the returned
+   * bytes.
    */
   readonly read: (request: ReadRequest) => Effect.Effect<ReadAnswer, EventLogUnavailable>
   readonly bounds: (topic: string, partition: number) => Effect.Effect<PartitionBounds, EventLogUnavailable>
-  /** First offset whose record was appended at or after `time` (ms); the end offset when there is none. */
+  /** First offset whose record was appended at or after `time` (ms); the end offset if there is none. */
   readonly offsetAt: (topic: string, partition: number, time: number) => Effect.Effect<number, EventLogUnavailable>
-  /** Drops the records below `before` and gives their space back, also while readers are open. Idempotent. */
+  /** Drops the records below `before` and frees their space, even while readers are open. Idempotent. */
   readonly trim: (topic: string, partition: number, before: number) => Effect.Effect<void, EventLogUnavailable>
   /**
    * Replaces the values of stored records in place; keys and times stay, and what retention has removed stays removed.
-   * Durable when it returns. Returns false, and changes nothing, where the log cannot do this: brokers keep what they
-   * have until it expires.
+   * Durable when it returns. Returns false and changes nothing if the log cannot do this: brokers keep what they have
+   * until it expires.
    */
   readonly rewrite: (
     topic: string,
@@ -104,19 +103,19 @@ export interface EventLogShape {
     values: ReadonlyArray<RewrittenRecord>
   ) => Effect.Effect<boolean, EventLogUnavailable>
   /**
-   * Fails while nothing can be stored: for good after a failed sync, or until the brokers are back. Reads known state;
-   * costs nothing.
+   * Fails while nothing can be stored: permanently after a failed sync, or until the brokers are back. Only reads known
+   * state.
    */
   readonly health: Effect.Effect<void, EventLogUnavailable>
-  /** Hints for all partitions from now on, the newest kept when the subscriber is slow. Ends with the scope. */
+  /** Hints for all partitions from now on; a slow subscriber gets only the newest. Ends with the scope. */
   readonly subscribe: Effect.Effect<Queue.Dequeue<AppendedHint>, never, Scope.Scope>
 }
 
-/** How many undelivered hints a subscriber holds; older ones are dropped, since a later hint says more. */
+/** How many undelivered hints a subscriber queues; older ones are dropped, since a later hint supersedes them. */
 export const HINTS_MAX = 256
 
 export class EventLog extends Context.Service<EventLog, EventLogShape>()("dowser/ports/EventLog") {
-  /** Records in arrays, for tests. Durable means "in the array"; the same rules otherwise. */
+  /** Records in arrays, for tests. Durable means "in the array"; otherwise the same rules apply. */
   static readonly layerMemory: Layer.Layer<EventLog> = Layer.effect(
     EventLog,
     Effect.suspend(() => makeMemory)

@@ -22,28 +22,26 @@ import type { BatchRecord } from "./kafka/record-batch.ts"
 import { ensureTopics, KafkaTopicsDiffer, MESSAGE_BYTES_MAX, type TopicSpec } from "./kafka/topics.ts"
 
 export interface KafkaLogOptions extends Omit<KafkaSettings, "onLog"> {
-  /** Every topic that is read or written; made when missing. */
+  /** Every topic that is read or written; created if missing. */
   readonly topics: ReadonlyArray<TopicSpec>
-  /** Put before every topic's name, for installations that share brokers. */
+  /** Prefix of every topic's name, for installations that share brokers. */
   readonly prefix?: string
-  /** Replicas of a topic that is made here; the brokers' default otherwise. */
+  /** Replicas of a topic that is created here; by default the brokers' own setting. */
   readonly replication?: number
-  /** zstd where the runtime has it, else gzip. */
+  /** By default zstd if the runtime has it, else gzip. */
   readonly compression?: Compression
   /** Bytes that may wait for an acknowledgement before `append` refuses. */
   readonly pendingBytesMax?: number
-  /**
-   * How long an append waits before its caller gets a failure. The records are sent until acknowledged all the same.
-   */
+  /** How long an append waits before its caller gets a failure. The records are sent until acknowledged in any case. */
   readonly appendWithin_ms?: number
   readonly readWithin_ms?: number
-  /** How often the ends of partitions read here are checked, to hint at what other processes appended. */
+  /** How often the ends of the partitions read here are polled, to hint at appends by other processes. */
   readonly hintEvery_ms?: number
 }
 
 const PENDING_BYTES_MAX = 64 * 1024 * 1024
 const BATCH_BYTES_MAX = 1024 * 1024
-/** A broker takes 100 MB by default; this keeps one request from holding up the next for long. */
+/** A broker accepts 100 MB by default; this keeps one request from delaying the next for long. */
 const REQUEST_BYTES_MAX = 8 * 1024 * 1024
 /** Below the brokers' limit by more than a batch's own headers. */
 const RECORD_BYTES_MAX = MESSAGE_BYTES_MAX - 1024 * 1024
@@ -52,9 +50,9 @@ const READ_WITHIN_MS = 30_000
 const REQUEST_TIMEOUT_MS = 5_000
 const HINT_EVERY_MS = 100
 const OVERLOADED_RETRY_AFTER_S = 1
-/** How long the log may go without an acknowledgement before it reports itself unhealthy. */
+/** How long the log may receive no acknowledgement before it reports itself unhealthy. */
 const UNWELL_AFTER_MS = 10_000
-/** Left of the ten seconds in which a program must have stopped. */
+/** What remains of the ten seconds in which a program must have stopped. */
 const CLOSE_WITHIN_MS = 7_000
 
 const unavailable = (cause: unknown) => new EventLogUnavailable({ message: messageOf(cause) })
@@ -76,7 +74,7 @@ interface Part {
 /** The newest known ends of partitions, and their subscribers. */
 class Hints {
   readonly #subscribers = new Set<Queue.Queue<AppendedHint>>()
-  /** By every partition that was written or read here. */
+  /** For every partition that was written or read here. */
   readonly #ends = new Map<string, AppendedHint>()
 
   publish(hint: AppendedHint): void {
@@ -90,7 +88,7 @@ class Hints {
     const key = `${topic}/${partition}`
     if ((this.#ends.get(key)?.endOffset ?? -1) < endOffset) this.#ends.set(key, { topic, partition, endOffset })
   }
-  /** Partitions whose ends have subscribers. */
+  /** Partitions to poll: all watched ones, if there are subscribers. */
   asked(): ReadonlyArray<AppendedHint> {
     return this.#subscribers.size === 0 ? [] : [...this.#ends.values()]
   }
@@ -111,7 +109,7 @@ const hinting = (hints: Hints, reader: KafkaReader, prefix: string, every_ms: nu
       yield* Effect.sleep(every_ms)
       const asked = hints.asked().map(({ partition, topic }) => ({ topic: prefix + topic, partition }))
       if (asked.length === 0) return
-      // A look that fails costs a hint; readers look for themselves every second and say what is wrong.
+      // A failed poll only costs a hint; readers poll by themselves every second and report what is wrong.
       const found = yield* Effect.tryPromise({ try: () => reader.ends(asked), catch: unavailable }).pipe(
         Effect.catch((error) => Effect.as(Effect.logDebug("The ends of the event log could not be read", error), []))
       )
@@ -120,7 +118,7 @@ const hinting = (hints: Hints, reader: KafkaReader, prefix: string, every_ms: nu
     })
   )
 
-/** Records by partition, in the order of the append; a refusal of one applies to all. */
+/** Records by partition, in the order of the append; if one is refused, all are. */
 const partsOf = (
   records: ReadonlyArray<AppendRecord>,
   partitions: ReadonlyMap<string, number>
@@ -167,7 +165,7 @@ class Appends {
     this.#pendingBytesMax = options.pendingBytesMax ?? PENDING_BYTES_MAX
   }
 
-  /** Settles when every record is acknowledged, or the last has failed. */
+  /** Completes when every record is acknowledged, or the last one has failed. */
   readonly append = (records: ReadonlyArray<AppendRecord>): Appended =>
     Effect.callback((resume) => {
       if (records.length === 0) return resume(Effect.succeed([]))
@@ -210,7 +208,7 @@ class Appends {
   }
 }
 
-/** Fails when no broker has acknowledged anything for long. */
+/** Fails if no broker has acknowledged anything for a long time. */
 const healthOf = (producer: KafkaProducer) =>
   Effect.suspend(() => {
     const { trouble } = producer
@@ -224,7 +222,7 @@ const healthOf = (producer: KafkaProducer) =>
         )
   })
 
-/** The producer and the reader, closed with the scope; topics exist once the layer is built. */
+/** The producer and the reader, closed with the scope; the topics exist once the layer is built. */
 const connect = Effect.fnUntraced(function* (options: KafkaLogOptions) {
   const run = Effect.runSyncWith(yield* Effect.context<never>())
   const prefix = options.prefix ?? ""
@@ -298,7 +296,7 @@ const make = Effect.fnUntraced(function* (options: KafkaLogOptions) {
 })
 
 /**
- * The log on brokers, shared by any number of processes. Building it makes and checks the topics and fails when they
+ * The log on brokers, shared by any number of processes. Building it creates and checks the topics, and fails if they
  * differ from the table or no broker answers. Closing sends what waits, for at most seven seconds.
  */
 export const layerKafka = (options: KafkaLogOptions): Layer.Layer<EventLog, EventLogUnavailable | KafkaTopicsDiffer> =>

@@ -1,7 +1,7 @@
 /**
  * The LMDB environment under the embedded event log: one named database per topic and partition, keyed by offset. It
- * handles files, frames and transactions and knows nothing about waiting callers, which `lmdb.ts` queues above it.
- * Tests insert a simulated disk by wrapping `synced`, the one place that promises "this survives a power cut".
+ * handles files, frames and transactions and knows nothing about waiting callers, which `lmdb.ts` queues. Tests
+ * simulate a disk by wrapping `synced`, the only operation that promises "this survives a power cut".
  */
 import { type Database, open, type RootDatabase } from "lmdb"
 import { copyEnvironment } from "@dowser/engine-sdk/store"
@@ -17,15 +17,15 @@ export interface LogWrite {
 }
 
 export interface LogEnvironment {
-  /** Makes the group visible, all or nothing. Not durable yet. */
+  /** Makes the group visible atomically. Not durable yet. */
   readonly commit: (writes: ReadonlyArray<LogWrite>) => Promise<void>
   /** Resolves when everything committed before the call is on disk. */
   readonly synced: () => Promise<void>
-  /** The newest state of the file, not the one this thread read last (an LMDB read transaction outlives the turn). */
+  /** Switches from the snapshot that this thread last read (it outlives the turn) to the newest state of the file. */
   readonly refresh: () => void
   readonly get: (topic: string, partition: number, offset: number) => LogRecord | undefined
   readonly bounds: (topic: string, partition: number) => { startOffset: number; endOffset: number }
-  /** Removes at most `TRIM_RECORDS_MAX` records below `before`; answers the new start. */
+  /** Removes at most `TRIM_RECORDS_MAX` records below `before`; returns the new start. */
   readonly trim: (topic: string, partition: number, before: number) => Promise<number>
   /** Replaces the values of records, keeping keys and times. Not durable yet. */
   readonly rewrite: (
@@ -38,7 +38,7 @@ export interface LogEnvironment {
   readonly close: () => Promise<void>
 }
 
-/** Records removed in one transaction: a longer one would hold up the appends that wait behind it. */
+/** Records removed in one transaction: a longer one would delay the appends that wait behind it. */
 const TRIM_RECORDS_MAX = 512
 /** Named databases in the environment, with room for dead-letter topics and a few partitions each. */
 const DATABASES_MAX = 512
@@ -56,7 +56,7 @@ interface TreePages {
 const pagesOf = ({ overflowPages, treeBranchPageCount, treeLeafPageCount }: TreePages): number =>
   overflowPages + treeBranchPageCount + treeLeafPageCount
 
-/** `[appended at f64][key length u16][key][value]`, little end first. */
+/** `[appended at f64][key length u16][key][value]`, little-endian. */
 export const frame = (appendedAt: number, key: string | undefined, value: Uint8Array): Buffer => {
   const keyBytes = key === undefined ? 0 : Buffer.byteLength(key)
   const framed = Buffer.allocUnsafe(HEADER_BYTES + keyBytes + value.length)
@@ -83,7 +83,7 @@ type PartitionDatabase = Database<Buffer, number>
 /** The databases of an open environment, opened on first use. */
 class Databases {
   readonly root: RootDatabase<Buffer, string>
-  /** Where a partition continues once retention has removed every record. */
+  /** The next offset of a partition from which retention has removed every record. */
   readonly meta: Database<Buffer, string>
   readonly #opened = new Map<string, PartitionDatabase>()
 
@@ -125,7 +125,7 @@ const trim = async (databases: Databases, topic: string, partition: number, befo
   const next = Buffer.allocUnsafe(8)
   next.writeDoubleLE(endOffset, 0)
   await root.batch(() => {
-    // Only the last record carries the end in its own key; when it goes, the meta entry must record it.
+    // The end is derived from the key of the last record; before that is removed, the meta entry must record the end.
     void meta.put(`${topic}/${partition}`, next)
     for (let offset = startOffset; offset < stop; offset++) void database.remove(offset)
   })
@@ -146,7 +146,7 @@ const usageOf = (databases: Databases): LogUsage => {
     readonly free: TreePages
     readonly root: TreePages
   }
-  // Pages that no tree holds are free. A database that this process has not opened yet is listed in the main one.
+  // Pages that no tree holds are free. A database that this process has not opened yet is listed in the main database.
   let held = META_PAGES + pagesOf(main) + pagesOf(free) + pagesOf(meta.getStats() as TreePages)
   for (const name of root.getKeys())
     if (name !== NEXT_OFFSETS) held += pagesOf(databases.named(name).getStats() as TreePages)
@@ -157,9 +157,9 @@ const usageOf = (databases: Databases): LogUsage => {
   }
 }
 
-/** Opens or creates the environment. Several threads may hold the same path open; only one may `commit` and `trim`. */
+/** Opens or creates the environment. Several threads may open the same path; only one may `commit` and `trim`. */
 export const openLogEnvironment = (path: string): LogEnvironment => {
-  // `safeRestore` (absent from the typings): after any crash, return to the newest synced transaction. By default LMDB
+  // `safeRestore` (missing in the typings): after any crash, return to the newest synced transaction. By default LMDB
   // trusts unsynced ones while the machine's boot id is unchanged, and a restored snapshot of a virtual disk can keep
   // that id.
   const options: Parameters<typeof open>[0] & { readonly safeRestore: boolean } = {
@@ -173,7 +173,7 @@ export const openLogEnvironment = (path: string): LogEnvironment => {
   const { root } = databases
   return {
     commit: async (writes) => {
-      // A database must exist before the transaction that writes to it begins.
+      // A database must exist before a transaction that writes to it begins.
       const targets = writes.map((write) => databases.of(write.topic, write.partition))
       await root.batch(() => {
         for (let i = 0; i < writes.length; i++) void targets[i]!.put(writes[i]!.offset, writes[i]!.value)
@@ -191,7 +191,7 @@ export const openLogEnvironment = (path: string): LogEnvironment => {
     trim: (topic, partition, before) => trim(databases, topic, partition, before),
     rewrite: async (topic, partition, values) => {
       const database = databases.of(topic, partition)
-      // Looked at inside the transaction: a trim that waits before it must not be undone.
+      // Read inside the transaction, so that a trim that runs before it is not undone.
       await root.transaction(() => {
         for (const { offset, value } of values) {
           const framed = database.get(offset)
@@ -209,10 +209,10 @@ export const openLogEnvironment = (path: string): LogEnvironment => {
   }
 }
 
-/** Copies the log at `path`, which other processes go on writing to, into the folder `to`, as it is at one moment. */
+/** Copies the log at `path` to the folder `to` as a consistent snapshot, while other processes write to it. */
 export const copyLog = (path: string, to: string): Promise<void> =>
   copyEnvironment(open, path, to, { maxDbs: DATABASES_MAX, maxReaders: READERS_MAX })
-/** End offsets by `topic/partition`, for a log that has no writer. */
+/** End offsets by `topic/partition`, for a log without a writer. */
 export const endOffsetsOf = async (path: string): Promise<Readonly<Record<string, number>>> => {
   const root = open<Buffer, string>({
     path,

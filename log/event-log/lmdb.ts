@@ -1,7 +1,7 @@
 /**
  * The embedded event log: LMDB, one writing thread (the front), any number of reading threads. Appends that wait while
- * a commit is on its way to disk go together into the next one, so a slow disk makes larger groups and not a queue of
- * syncs. A record is readable only once it is durable: a consumer must not count what a power cut could take back.
+ * a commit is being synced are grouped into the next one, so a slow disk makes larger groups and not a queue of syncs.
+ * A record is readable only once it is durable: a consumer must not count what a power cut could undo.
  */
 import { statfs } from "node:fs/promises"
 import { Clock, Effect, Layer, Queue } from "effect"
@@ -20,25 +20,25 @@ import { type LogSpaceOptions, spaceRefusal } from "./log-space.ts"
 import { frame, type LogEnvironment, type LogWrite, openLogEnvironment } from "./lmdb-environment.ts"
 
 export interface EmbeddedLogOptions {
-  /** Folder of the environment; created when missing. */
+  /** Folder of the environment; created if missing. */
   readonly path: string
   /** Bytes that may wait for a commit before `append` refuses. */
   readonly pendingBytesMax?: number
-  /** Bytes of one commit: bounds how long one group keeps the disk and its callers waiting. */
+  /** Bytes of one commit: bounds how long one group occupies the disk and its callers wait. */
   readonly groupBytesMax?: number
   /**
-   * Near these bounds appends are refused, but those to topics that `isAlwaysTaken`: without dead letters nothing can
-   * be counted and then removed.
+   * Near these bounds appends are refused, except to topics that `isAlwaysTaken`: without dead letters nothing can be
+   * counted and then removed.
    */
   readonly space?: LogSpaceOptions & { readonly isAlwaysTaken?: (topic: string) => boolean }
-  /** The environment under the log; tests put a simulated disk there. */
+  /** Opens the environment; tests insert a simulated disk. */
   readonly open?: (path: string) => LogEnvironment
 }
 
 const PENDING_BYTES_MAX = 64 * 1024 * 1024
 const GROUP_BYTES_MAX = 8 * 1024 * 1024
 const OVERLOADED_RETRY_AFTER_S = 1
-/** Space comes back by retention or by a person. */
+/** Space is freed by retention or by a person. */
 const FULL_RETRY_AFTER_S = 30
 const SPACE_EVERY_MS = 1_000
 
@@ -66,7 +66,7 @@ export const readDurable = (
     bytes += record.value.length
     records.push(record)
   }
-  // An open read transaction would keep every page that retention frees from now on.
+  // An open read transaction would retain every page that retention frees from now on.
   environment.refresh()
   return { records, nextOffset: next, startOffset }
 }
@@ -95,7 +95,7 @@ export const offsetAtOrAfter = (
 const failed = (cause: unknown) =>
   new EventLogUnavailable({ message: cause instanceof Error ? cause.message : String(cause) })
 
-/** The answer to every append from then on. */
+/** The answer to every append after a failed sync. */
 const unsynced = (cause: unknown) =>
   new EventLogUnavailable({
     message: `the event log could not be synced to disk (${cause instanceof Error ? cause.message : String(cause)}) and accepts nothing until Dowser is restarted`
@@ -108,21 +108,21 @@ class LmdbEventLog {
   readonly #pendingBytesMax: number
   readonly #groupBytesMax: number
   readonly #isAlwaysTaken: (topic: string) => boolean
-  /** Why there is no room; undefined while there is. */
+  /** Why there is no space; undefined if there is some. */
   full: string | undefined
-  /** End offsets by `topic/partition`, durable ones only. */
+  /** End offsets by `topic/partition`, of durable records only. */
   readonly #ends = new Map<string, number>()
   #waiting: Array<PendingAppend> = []
   #pendingBytes = 0
   #draining: Promise<void> | undefined
   /**
-   * Set for good once a sync has failed: what the file holds afterwards is unknown until a new process opens it.
+   * Set permanently once a sync has failed: what the file contains afterwards is unknown until a new process opens it.
    *
    * Decision: it is not reopened here. A second sync would succeed without the pages that the kernel gave up on. LMDB
    * also shares one environment among the threads of a process, so while the stream worker reads, reopening would
-   * continue with the unsynced transaction instead of returning to the newest synced one. A new process does return
-   * (`safeRestore`), and every acknowledged record is in what it finds. Until then nothing is acknowledged and `health`
-   * reports it.
+   * continue with the unsynced transaction instead of returning to the newest synced one. A new process does return to
+   * it (`safeRestore`), and finds every acknowledged record. Until then nothing is acknowledged and `health` reports
+   * the failure.
    */
   #broken: EventLogUnavailable | undefined
 
@@ -143,7 +143,7 @@ class LmdbEventLog {
   endOf(topic: string, partition: number): number {
     const name = `${topic}/${partition}`
     let end = this.#ends.get(name)
-    // What an opened file holds has survived, so it is durable by definition.
+    // What an opened file contains has survived, so it is durable by definition.
     if (end === undefined) this.#ends.set(name, (end = this.#environment.bounds(topic, partition).endOffset))
     return end
   }
@@ -174,7 +174,7 @@ class LmdbEventLog {
   }
 
   async #drain(): Promise<void> {
-    // One turn of grace lets every append of this turn join the first group.
+    // Yielding once lets every append of this turn join the first group.
     await Promise.resolve()
     try {
       while (this.#waiting.length > 0) {
@@ -189,7 +189,8 @@ class LmdbEventLog {
         await this.#commit(this.#waiting.splice(0, count))
       }
     } finally {
-      // In the same turn as the check that found nothing: an append between the two would wait for the next one.
+      // Cleared in the same turn as the check that found nothing, or an append between the two would wait for the next
+      // one.
       this.#draining = undefined
     }
   }
@@ -313,6 +314,6 @@ const make = Effect.fnUntraced(function* (options: EmbeddedLogOptions) {
   return EventLog.of(shape)
 })
 
-/** The log in a folder of this machine, written by this thread only. Closing drains what waits. */
+/** The log in a folder of this machine, written by this thread only. Closing drains pending appends. */
 export const layerEmbedded = (options: EmbeddedLogOptions): Layer.Layer<EventLog> =>
   Layer.effect(EventLog, make(options))

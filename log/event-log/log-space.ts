@@ -1,19 +1,19 @@
-/** When a log on this machine's disk takes nothing more: decided from what it holds and what the disk has left. */
+/** Decides when a log on this machine's disk accepts nothing more, by its size and the free space of the disk. */
 
 export interface LogSpaceOptions {
-  /** The most that the log may hold; bounded by the disk alone when absent. */
+  /** The most that the log may hold; if absent, only the disk bounds it. */
   readonly bytesMax?: number
-  /** What must stay free on its disk, for Postgres and the engine beside it. */
+  /** What must stay free on its disk, for Postgres and the engine on the same machine. */
   readonly reserveBytes?: number
 }
 
-/** Looked at once a second, in which less than this is written. */
+/** The disk is checked once a second, in which less than this is written. */
 const DISK_RESERVE_BYTES = 256 * 1024 * 1024
 
 export interface LogUsage {
   /** Size of the file. */
   readonly bytes: number
-  /** The part of it that is at least reusable. */
+  /** How much of it is reusable, at least. */
   readonly reusableBytes: number
 }
 

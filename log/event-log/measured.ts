@@ -1,4 +1,4 @@
-/** Wraps any event log and counts what it stored and what it was asked for, since this process started. */
+/** Wraps any event log and counts what it stored and which calls it received since this process started. */
 import { Context, Effect, Layer } from "effect"
 import { Tally, Timings } from "../process/timings.ts"
 import { EventLog, type EventLogShape } from "./event-log.ts"
@@ -6,7 +6,7 @@ import { EventLog, type EventLogShape } from "./event-log.ts"
 export interface LogFigures {
   /** By topic. */ readonly records: Tally
   readonly bytes: Tally
-  /** Appends and reads until they were answered, with whatever answer. */ readonly calls: Timings
+  /** Durations of appends and reads until any answer. */ readonly calls: Timings
   /** Calls that the log did not serve, by the error's name. */ readonly failures: Tally
 }
 export class MeasuredLog extends Context.Service<MeasuredLog, LogFigures>()("dowser/log/MeasuredLog") {}
@@ -36,7 +36,7 @@ const measured = (log: EventLogShape, figures: LogFigures): EventLogShape => ({
   read: (request) => timed(figures, "read")(log.read(request))
 })
 
-/** Cost: two clock readings a call and two additions a record. */
+/** Costs two clock readings a call and two additions a record. */
 export const layerMeasured = Layer.effectContext(
   Effect.map(EventLog, (log) => {
     const figures: LogFigures = {

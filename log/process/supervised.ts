@@ -1,23 +1,23 @@
 /**
- * Keeps something alive that may fail at any moment: it is restarted with pauses that double while its lives are short.
- * What a failure means, and who learns of it, is up to the life itself.
+ * Keeps something alive that may fail at any moment: it is restarted after pauses that double while its lives are
+ * short. What a failure means, and who is notified of it, is up to the life itself.
  */
 import { Clock, Effect } from "effect"
 
 interface Pace {
-  /** The first pause; it doubles with every life that ends. */
+  /** The first pause; it doubles each time a life ends. */
   readonly first_ms: number
   readonly max_ms: number
-  /** A life this long was not one of a row of failures: the pause after it is the first one again. */
+  /** A life this long ends a series of failures: the pause after it is the first one again. */
   readonly healthyAfter_ms: number
-  /** A factor for pauses, so that processes that failed together do not return together; 1 when absent. */
+  /** A factor for pauses, so that processes that failed together do not return together; 1 if absent. */
   readonly jitter?: Effect.Effect<number>
 }
 
 /** `over`: no life follows. `failed`: the next one follows after the pause. `soon`: after the first pause. */
 export type LifeEnd = "over" | "failed" | "soon"
 
-/** Runs `life` again and again, until one says that it is over. */
+/** Runs `life` repeatedly, until one reports that it is over. */
 export const supervised = Effect.fnUntraced(function* <R>(
   { first_ms, healthyAfter_ms, jitter, max_ms }: Pace,
   life: Effect.Effect<LifeEnd, never, R>

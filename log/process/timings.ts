@@ -1,9 +1,9 @@
 /**
- * How long things took, by kind: a Prometheus histogram. Kinds are the program's own words, so there are few. Recording
- * one is a map look-up and a walk over at most fourteen bounds: some 50 ns.
+ * Durations by kind, as a Prometheus histogram. Kinds are fixed names in the program, so there are few. Recording one
+ * is a map look-up and a scan of at most fourteen bounds: some 50 ns.
  */
 
-/** In seconds; one count for each bound and one above all of them. */
+/** In seconds; one count for each bound and one for everything above. */
 export interface Spread {
   readonly bounds: ReadonlyArray<number>
   readonly counts: ReadonlyArray<number>
@@ -31,7 +31,7 @@ export class Timings {
     return this.#spreads
   }
 }
-/** Things that happened, by kind; as few kinds as above. */
+/** Counts of events by kind; as few kinds as above. */
 export class Tally {
   readonly #counts = new Map<string, number>()
   add(kind: string, n = 1): void {

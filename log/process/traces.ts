@@ -3,8 +3,8 @@
  * `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set. Effects outside the sample, and
  * whatever runs outside a traced effect, create no spans.
  *
- * Starts a trace here, ignoring any trace context in the request: searchers are strangers and would choose what is
- * kept. Attributes are names known to the program, ids of organizations, numbers, and SQL statements without values:
+ * Traces start here, ignoring any trace context in the request: searchers are strangers and would otherwise choose what
+ * is kept. Attributes are names known to the program, ids of organizations, numbers, and SQL statements without values:
  * never the text of a query, document or header.
  */
 import { Config, ConfigProvider, Context, Effect, Exit, Layer, Option, Random, References, type Tracer } from "effect"
@@ -18,18 +18,18 @@ const endpoint = Config.all([
   Config.String("OTEL_EXPORTER_OTLP_ENDPOINT").pipe(Config.withDefault("")),
   Config.String("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").pipe(Config.withDefault(""))
 ]).pipe(Config.map((all) => all.some((text) => text !== "")))
-/** From OTEL_TRACES_SAMPLER_ARG, read as by `parentbased_traceidratio`; everything when absent. */
+/** From OTEL_TRACES_SAMPLER_ARG, interpreted as by `parentbased_traceidratio`; everything if absent. */
 const share = Config.Finite("OTEL_TRACES_SAMPLER_ARG").pipe(
   Config.withDefault(1),
   Config.map((given) => Math.min(1, Math.max(0, given)))
 )
 
-/** The standard's default; the exporter waits for a call. */
+/** The standard's default; Effect's exporter is off unless the variable is set. */
 const OTLP_BY_DEFAULT = ConfigProvider.layerAdd(ConfigProvider.fromUnknown({ OTEL_TRACES_EXPORTER: "otlp" }))
 
 /**
- * `serviceName` applies where `OTEL_SERVICE_NAME` is not set. Spans not yet sent when the program ends are sent within
- * 3 s.
+ * `serviceName` applies if `OTEL_SERVICE_NAME` is not set. Spans not yet sent when the program ends are sent within 3
+ * s.
  */
 export const layerTraces = (serviceName: string): Layer.Layer<never> =>
   Layer.unwrap(
@@ -47,7 +47,7 @@ export const layerTraces = (serviceName: string): Layer.Layer<never> =>
     }).pipe(Effect.orDie)
   )
 
-/** What is wrong with the variables, by name; undefined if nothing is. */
+/** Describes what is wrong with the variables, by name; undefined if nothing is. */
 export const refusalOfTraces = (variables: Readonly<Record<string, string | undefined>>): string | undefined => {
   const wrong: Array<string> = []
   for (const name of ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]) {
@@ -63,8 +63,8 @@ export const refusalOfTraces = (variables: Readonly<Record<string, string | unde
 
 type Attributes = Readonly<Record<string, string | number>>
 /**
- * Runs the effect as a trace of its own if it is in the sample, else as it is, at the cost of reading one reference.
- * `came` is what its answer adds.
+ * Runs the effect as a trace of its own if it is in the sample, otherwise unchanged, at the cost of reading one
+ * reference. `came` returns the attributes that its answer adds.
  */
 export const traced = <A, E, R>(
   name: string,
@@ -85,7 +85,7 @@ const EPOCH_ns = BigInt(Math.round(performance.timeOrigin * 1e6))
 /** `performance.now()` as nanoseconds since 1970. */
 const nanoseconds = (at_ms: number): bigint => EPOCH_ns + BigInt(Math.round(at_ms * 1e6))
 
-/** Stages of work outside of Effect, each a span below the one that was current when it began. */
+/** Stages of work outside Effect, each a child span of the one that was current when it began. */
 export class Stages {
   readonly #tracer: Tracer.Tracer
   readonly #parent: Tracer.Span
@@ -94,7 +94,7 @@ export class Stages {
     this.#tracer = tracer
     this.#parent = parent
   }
-  /** Names the stage that just ended. */
+  /** Names the stage that has just ended. */
   ended(name: string, attributes: Attributes = {}): void {
     const until_ms = performance.now()
     const span = this.#tracer.span({
@@ -111,12 +111,12 @@ export class Stages {
     span.end(nanoseconds(until_ms), Exit.void)
     this.#since_ms = until_ms
   }
-  /** Adds attributes to the whole. */
+  /** Adds attributes to the entire span. */
   say(attributes: Attributes): void {
     for (const [name, value] of Object.entries(attributes)) this.#parent.attribute(name, value)
   }
 }
-/** The current trace; undefined where there is none, at the cost of reading one reference. */
+/** The current trace; undefined if there is none, at the cost of reading one reference. */
 export const currentStages: Effect.Effect<Stages | undefined> = Effect.withFiber((fiber) =>
   fiber.getRef(TracedShare) === 0 || !fiber.getRef(References.TracerEnabled)
     ? Effect.succeed(undefined)

@@ -1,4 +1,4 @@
-/** When something is done again: five fields of cron, in UTC. Pure. */
+/** Schedules of repeated work: five fields of cron, in UTC. Pure. */
 import { Cron, Result } from "effect"
 
 const CRON_CHARACTERS_MAX = 120
@@ -7,7 +7,7 @@ const cronOf = (text: string): Cron.Cron | undefined => {
   const parsed = Cron.parse(text.trim(), "UTC")
   return Result.isSuccess(parsed) ? parsed.success : undefined
 }
-/** The first time after `now` (ms); undefined where there is none, as of the 30th of February. */
+/** The first time after `now` (ms); undefined if there is none, such as for the 30th of February. */
 export const nextRunAt = (cron: string | undefined, now: number): number | undefined => {
   const parsed = cron === undefined ? undefined : cronOf(cron)
   if (parsed === undefined) return undefined

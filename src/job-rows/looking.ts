@@ -1,9 +1,9 @@
-/** Looking for what is due, again and again. */
+/** Repeatedly checks for what is due. */
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import { counted } from "../metrics/background.ts"
 
-/** As long as the scope is open; a database that does not answer is asked again. `what`: as measures name it. */
+/** Runs while the scope is open; a check that gets no answer is retried next time. `what`: its name in metrics. */
 export const lookingFor = (what: string, every_ms: number, look: Effect.Effect<unknown, SqlError.SqlError>) =>
   Effect.forkScoped(
     Effect.forever(

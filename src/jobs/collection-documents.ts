@@ -1,6 +1,6 @@
 /**
- * All documents of a collection for a job, with some of their fields, page by page, with a pause after each page:
- * concurrent searches wait for one page at most.
+ * All documents of a collection for a job, with some of their fields, page by page, with a pause after each page, so
+ * that concurrent searches wait for one page at most.
  */
 import { isAway } from "@dowser/engine-sdk/operations"
 import { stringifyJson } from "@dowser/engine-sdk/documents"
@@ -10,7 +10,7 @@ import { JobFailed } from "./job-worker.ts"
 
 const PAGE = 200
 const ATTEMPTS_MAX = 5
-/** Of the time that a page took. */
+/** Pause relative to the duration of a page. */
 const REST = 0.5
 const REST_MAX_MS = 50
 
@@ -21,7 +21,7 @@ interface Asked {
   readonly documentsMax: number
 }
 
-/** `page`: JSON of each document, with its id. Answers how many there were. */
+/** `page`: called with the JSON of each document, including its id. Returns their number. */
 export const makeCollectionDocuments = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const pageAfter = Effect.fnUntraced(function* (

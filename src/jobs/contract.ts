@@ -1,4 +1,4 @@
-/** Jobs of every kind; ingest jobs are seen here as well. Full key. */
+/** Jobs of every kind; ingest jobs are listed here as well. Full key. */
 import { Schema } from "effect"
 import { optionalText } from "../http/checks.ts"
 import { operation } from "../http/operation.ts"

@@ -1,5 +1,5 @@
 /**
- * Rows of jobs that a room does itself, one function a statement. Who does one holds a claim on it
+ * Rows of jobs that a room runs itself, one function per statement. The process that runs one holds a claim on it
  * (`src/job-rows/row-claims.ts`).
  */
 import { Effect } from "effect"
@@ -24,8 +24,8 @@ export const makeJobClaims = Effect.gen(function* () {
   const time = (at: number) => sql`${String(at)}::text::int8`
   return {
     /**
-     * The oldest job of the kind that nobody does, of an organization of which none of the kind is being done. Inside
-     * a transaction: claims are made one at a time.
+     * The oldest unclaimed job of the kind, of an organization with no running job of that kind. Inside a transaction:
+     * claims are made one at a time.
      */
     next: Effect.fnUntraced(function* (type: string, process: string, now: number) {
       yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`dowser: claims of ${type}`}, 0))`
@@ -51,7 +51,7 @@ export const makeJobClaims = Effect.gen(function* () {
       "result" in end
         ? sql`UPDATE jobs SET status = 'ready', progress = 1, result = ${JSON.stringify(end.result)}::text::jsonb, claimed_until = NULL, updated_at = ${time(now)}, finished_at = ${time(now)} WHERE id = ${id}`
         : sql`UPDATE jobs SET status = 'failed', error = ${end.error}, claimed_until = NULL, updated_at = ${time(now)}, finished_at = ${time(now)} WHERE id = ${id}`,
-    /** Claims of processes before this one, where there can be no other. */
+    /** Drops claims of earlier processes, if there can be no others. */
     forget: (type: string) =>
       sql`UPDATE jobs SET claimed_until = NULL WHERE type = ${type} AND finished_at IS NULL AND claimed_until IS NOT NULL`
   }

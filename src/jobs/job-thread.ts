@@ -1,6 +1,6 @@
 /**
- * A thread that lives as long as a job and gets one task after the other, so that computing blocks nobody. A thread
- * that exceeds its memory ends, and its task fails.
+ * A thread that lives as long as a job and gets one task after another, so that computing blocks nobody. A thread that
+ * exceeds its memory ends, and its task fails.
  */
 import { Worker } from "node:worker_threads"
 import { Effect, type Scope } from "effect"
@@ -32,7 +32,7 @@ export class JobThread<Ask> {
     this.#settle = undefined
     settle?.(answered)
   }
-  /** Rejects with why there is no answer. The next thing is asked when this one is answered. */
+  /** Rejects with the reason if there is no answer. The next task may be sent after the answer. */
   async ask<A>(ask: Ask): Promise<A> {
     if (this.#isOver) throw new Error(ENDED)
     const { answer, error } = await new Promise<JobReply>((settle) => {
@@ -48,13 +48,13 @@ export class JobThread<Ask> {
   }
 }
 
-/** Ended with the scope. */
+/** Ends with the scope. */
 export const startedThread = <Ask>(entry: URL, heap_mb: number): Effect.Effect<JobThread<Ask>, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => new JobThread<Ask>(entry, heap_mb)),
     (thread) => Effect.promise(() => thread.close())
   )
-/** What a thread answers; the job fails with it. */
+/** The answer of a thread; if it fails, the job fails. */
 export const threadAnswer = <A>(answer: () => Promise<A>): Effect.Effect<A, JobFailed> =>
   Effect.tryPromise({
     try: answer,

@@ -1,7 +1,7 @@
 /**
- * Runs jobs: a room says what to do for a job of its kind, and this does it, once over all processes, one per kind and
- * organization at a time. A job that is interrupted (a stop, a crash) starts again; what belongs to its end is written
- * in the transaction that ends it, so that it happens once.
+ * Runs jobs: a room defines what a job of its kind does, and this module runs it, once over all processes, one per kind
+ * and organization at a time. An interrupted job (by a stop or a crash) starts again; what belongs to its end is
+ * written in the transaction that ends it, so that it happens once.
  */
 import { Clock, Effect, Exit, Latch, Ref, Schema, type Scope, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -12,27 +12,27 @@ import { ATTEMPTS_MAX } from "../job-rows/row-claims.ts"
 import { counted } from "../metrics/background.ts"
 
 export type { ClaimedJob }
-/** Why a job cannot be done, as its caller reads it. */
+/** Why a job failed, as its caller reads it. */
 export class JobFailed extends Schema.TaggedError<JobFailed>()("JobFailed", { message: Schema.String }) {}
 
 export interface JobEnd {
   readonly result: Readonly<Record<string, unknown>>
-  /** In the transaction that ends the job. */ readonly alongside?: Effect.Effect<void, SqlError.SqlError>
+  /** Runs in the transaction that ends the job. */ readonly alongside?: Effect.Effect<void, SqlError.SqlError>
 }
 interface JobKind {
   readonly type: string
-  /** `tell`: how far it is, 0..1. Interrupted when the job was cancelled. */
+  /** `tell`: reports progress, 0..1. Interrupted when the job is cancelled. */
   readonly run: (job: ClaimedJob, tell: (progress: number) => Effect.Effect<void>) => Effect.Effect<JobEnd, JobFailed>
-  /** In one process, each of another organization; `AT_WORK_MAX` where absent. */ readonly atWorkMax?: number
+  /** Jobs at a time in a process, one per organization; `AT_WORK_MAX` if absent. */ readonly atWorkMax?: number
 }
 interface JobWorker {
-  /** There is a new job. */ readonly wake: Effect.Effect<void>
+  /** Signals a new job. */ readonly wake: Effect.Effect<void>
 }
 
-/** How soon a job that another process was asked for is found. */
+/** How soon a job that was requested in another process is found. */
 const POLL_MS = 2_000
 const RENEW_MS = 1_000
-/** Of a kind that says no other number. */
+/** Default for kinds that set no other number. */
 const AT_WORK_MAX = 2
 
 type Claims = Effect.Success<typeof makeJobClaims>
@@ -42,7 +42,7 @@ interface Parts {
   readonly process: string
 }
 
-/** Ends the job with what came of it; nothing where it was cancelled meanwhile. */
+/** Ends the job with its result; does nothing if it was cancelled meanwhile. */
 const finish = ({ claims, process, sql }: Parts, { id }: ClaimedJob, end: JobEnd | JobFailed) =>
   sql.withTransaction(
     Effect.gen(function* () {
@@ -52,7 +52,7 @@ const finish = ({ claims, process, sql }: Parts, { id }: ClaimedJob, end: JobEnd
       yield* claims.finish(id, end instanceof JobFailed ? { error: end.message } : { result: end.result }, now)
     })
   )
-/** Settles when the job is somebody else's or over; until then it is ours. */
+/** Completes when the claim is lost or the job has ended; until then the claim is renewed. */
 const renewing = ({ claims, process }: Parts, { id }: ClaimedJob, progress: Ref.Ref<number>) =>
   Effect.gen(function* () {
     for (;;) {
@@ -60,7 +60,7 @@ const renewing = ({ claims, process }: Parts, { id }: ClaimedJob, progress: Ref.
       const renewed = Effect.flatMap(Effect.all([Ref.get(progress), Clock.currentTimeMillis]), ([done, now]) =>
         claims.renew(id, process, now, done)
       )
-      // A database that does not answer is asked again: the claim lasts longer than it takes to come back.
+      // If the database does not answer, renewal is retried: the claim lasts longer than an outage.
       if (!(yield* Effect.catch(renewed, () => Effect.succeed(true)))) return undefined
     }
   })
@@ -86,7 +86,7 @@ const work = Effect.fnUntraced(function* (parts: Parts, { run, type }: JobKind, 
 type Claimed = NonNullable<Effect.Success<ReturnType<Claims["next"]>>>
 const next = ({ claims, process, sql }: Parts, type: string) =>
   sql.withTransaction(Effect.flatMap(Clock.currentTimeMillis, (now) => claims.next(type, process, now)))
-/** Does a job that is ours; given back where the process stops. */
+/** Runs a claimed job; the claim is released if the process stops. */
 const done = Effect.fnUntraced(function* (parts: Parts, kind: JobKind, { attempts, job }: Claimed) {
   if (attempts > ATTEMPTS_MAX)
     return yield* finish(parts, job, new JobFailed({ message: `The work was cut off ${ATTEMPTS_MAX} times.` }))
@@ -95,7 +95,7 @@ const done = Effect.fnUntraced(function* (parts: Parts, kind: JobKind, { attempt
   )
 })
 
-/** Does jobs of a kind as long as the scope is open. */
+/** Runs jobs of a kind as long as the scope is open. */
 export const makeJobWorker = Effect.fnUntraced(function* (
   kind: JobKind
 ): Effect.fn.Return<JobWorker, never, Identifiers | Installation | Scope.Scope | SqlClient.SqlClient> {
@@ -106,7 +106,7 @@ export const makeJobWorker = Effect.fnUntraced(function* (
     process: yield* (yield* Identifiers).make("prc")
   }
   if ((yield* Installation).isAlone) yield* Effect.orDie(claims.forget(kind.type))
-  // A job may be taken in the moment in which its process is told to stop.
+  // A job may be claimed at the very moment at which its process is stopped.
   yield* Effect.addFinalizer(() => Effect.ignore(claims.releaseAll(parts.process)))
   const latch = yield* Latch.make()
   const places = yield* Semaphore.make(kind.atWorkMax ?? AT_WORK_MAX)
@@ -117,7 +117,7 @@ export const makeJobWorker = Effect.fnUntraced(function* (
       ),
       Effect.andThen(places.release(1), latch.open)
     )
-  // One looks for all: a question of the database every two seconds, however many may be at work.
+  // A single poller: one query every two seconds, however many jobs may run.
   const looking = Effect.gen(function* () {
     yield* places.take(1)
     yield* latch.close

@@ -1,4 +1,4 @@
-/** Rows of jobs. One function per statement; the organization stands in every one. */
+/** Rows of jobs. One function per statement; the organization is part of each. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Job } from "./schema.ts"
@@ -25,7 +25,7 @@ export const makeJobsRepository = Effect.gen(function* () {
   )
   const time = (at: number) => sql`${String(at)}::text::int8`
   return {
-    /** Fails with a unique violation where the kind allows one at a time. */
+    /** Fails with a unique violation if the kind allows only one at a time. */
     insert: (organizationId: string, { config, created_at, id, progress, status, type }: Job) =>
       sql`INSERT INTO jobs (id, organization_id, type, status, progress, config, created_at, updated_at)
         VALUES (${id}, ${organizationId}, ${type}, ${status}, ${String(progress)}::text::float8, ${JSON.stringify(config)}::text::jsonb, ${time(created_at)}, ${time(created_at)})`,
@@ -34,7 +34,7 @@ export const makeJobsRepository = Effect.gen(function* () {
         sql<JobRow>`SELECT ${columns} FROM jobs WHERE organization_id = ${organizationId} AND id = ${id}`,
         ([row]) => (row === undefined ? undefined : jobOf(row))
       ),
-    /** Nobody else changes it until the transaction ends. */
+    /** Locks it until the transaction ends. */
     lock: (organizationId: string, id: string) =>
       Effect.map(
         sql<JobRow>`SELECT ${columns} FROM jobs WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`,
@@ -49,7 +49,7 @@ export const makeJobsRepository = Effect.gen(function* () {
       type: string
       n: number
     }>`SELECT type, count(*)::int4 AS n FROM jobs WHERE finished_at IS NULL GROUP BY type`,
-    /** Those that were just made in the same transaction among them. */
+    /** Includes those just created in the same transaction. */
     countUnfinished: (organizationId: string, type: string) =>
       Effect.map(
         sql<{
@@ -60,8 +60,8 @@ export const makeJobsRepository = Effect.gen(function* () {
     cancel: (organizationId: string, id: string, now: number) =>
       sql`UPDATE jobs SET status = 'cancelled', updated_at = ${time(now)}, finished_at = ${time(now)} WHERE organization_id = ${organizationId} AND id = ${id} AND finished_at IS NULL`,
     /**
-     * Newest first, without results as long as the work was. `collections` are LIKE patterns, one of which must match
-     * the job's collection; all jobs when absent.
+     * Newest first, without long results. `collections` are LIKE patterns, one of which must match the job's
+     * collection; all jobs if absent.
      */
     page: (
       organizationId: string,

@@ -1,8 +1,8 @@
 /**
- * Jobs of an organization, whatever runs them. A room that starts one inserts it here, in its own transaction; whoever
- * runs it updates its row. Ingest jobs have a table of their own and are shown as jobs.
+ * Jobs of an organization, whatever runs them. A room that starts one inserts it here, in its own transaction; the
+ * process that runs it updates its row. Ingest jobs have a table of their own and are listed as jobs.
  *
- * States: queued → running → ready | failed; cancelled from the first two by the caller, as long as nothing has been
+ * States: queued → running → ready | failed; the first two can be cancelled by the caller, as long as nothing has been
  * changed.
  */
 import { Clock, Context, Effect, Layer } from "effect"
@@ -23,7 +23,7 @@ interface JobsPage {
   readonly status: string | undefined
   readonly cursor: string | undefined
   readonly limit: number
-  /** Patterns of collections as keys list them: jobs of others, and of all collections, are not there. */
+  /** Patterns of collections as in keys: jobs of other collections, and of all collections, are treated as missing. */
   readonly collections: ReadonlyArray<string> | undefined
 }
 
@@ -64,7 +64,7 @@ export class Jobs extends Context.Service<
     readonly unfinished: Effect.Effect<ReadonlyArray<{ readonly type: string; readonly n: number }>>
     /** Newest first. Two reads of at most `limit` rows. */
     readonly list: (organizationId: string, page: JobsPage) => Effect.Effect<ReadonlyArray<Job>>
-    /** The job as it is afterwards; a finished one stays as it ended. Conflict if it can no longer be cancelled. */
+    /** Returns the job afterwards; a finished one stays unchanged. Conflict if it can no longer be cancelled. */
     readonly cancel: (organizationId: string, id: string) => Effect.Effect<Job, NotFound | Conflict>
   }
 >()("dowser/jobs/Jobs") {
@@ -144,16 +144,16 @@ export class Jobs extends Context.Service<
     )
 }
 
-/** Waiting jobs of one kind and organization: each takes a while, and they run one after the other. */
+/** Limit of waiting jobs of one kind and organization: each takes a while, and they run one after another. */
 const WAITING_MAX = 20
 
-/** A job that waits to be done. `alongside` runs in the transaction that makes it. */
+/** Queues a job. `alongside` runs in the transaction that creates it. */
 export const makeJobStarter = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const identifiers = yield* Identifiers
   const repository = yield* makeJobsRepository
   const audit = yield* makeAuditRecorder
-  /** Fails with a unique violation if the kind allows one per organization at a time. */
+  /** Fails with a unique violation if the kind allows only one per organization at a time. */
   const start = <E>(
     organizationId: string,
     type: string,
@@ -175,7 +175,7 @@ export const makeJobStarter = Effect.gen(function* () {
         Effect.gen(function* () {
           yield* repository.insert(organizationId, job)
           yield* alongside(job)
-          // Without the config, which may name the person that is to be forgotten.
+          // Without the configuration, which may name a person to be erased.
           yield* audit.noted({ organizationId, kind: "job", id: job.id, action: "started", after: { type } })
         })
       )

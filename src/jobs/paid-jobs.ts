@@ -1,5 +1,5 @@
 /**
- * Starts jobs that cost credits: they are reserved first, so that the request gets the 402, and given back if no job
+ * Starts jobs that cost credits, which are reserved first, so that the request gets the 402, and returned if no job
  * starts.
  */
 import { Effect } from "effect"
@@ -14,7 +14,7 @@ import type { Job } from "./schema.ts"
 
 export type PaidJobError = Conflict | Effect.Error<ReturnType<AiSpending["Service"]["reserveForJob"]>>
 
-/** `quantity` is in the operation's own unit. The reservation is stored in the job's config. */
+/** `quantity` is in the operation's own unit. The reservation is stored in the job's configuration. */
 export const makePaidJobStarter = Effect.gen(function* () {
   const jobs = yield* makeJobStarter
   const spending = yield* AiSpending

@@ -1,6 +1,6 @@
 /**
- * Jobs that machines start by the thousand, such as pushes of a shop system: stored and shown like others, without a
- * line in the audit log, and updated by whoever runs them inside its own transaction.
+ * Jobs that machines start by the thousand, such as pushes of a shop system: stored and listed like others, without an
+ * entry in the audit log, and updated by their runner inside its own transaction.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -13,12 +13,12 @@ interface PushedJob {
   readonly type: string
   readonly config: Readonly<Record<string, unknown>>
 }
-/** Over where its progress is 1. */
+/** Finished if its progress is 1. */
 interface PushedStep {
   readonly id: string
   readonly progress: number
   /** The result so far. */ readonly result: Readonly<Record<string, unknown>>
-  /** Why it failed, of one that is over. */ readonly error?: string | undefined
+  /** Why it failed, if it is finished. */ readonly error?: string | undefined
 }
 const statusOf = ({ error, progress }: PushedStep) =>
   progress < 1 ? "running" : error === undefined ? "ready" : "failed"
@@ -31,7 +31,7 @@ export const makePushedJobs = Effect.gen(function* () {
       const job: Job = { id, type, status: "queued", progress: 0, config, created_at: now, updated_at: now }
       return repository.insert(organizationId, job)
     },
-    /** One statement for all. A finished job stays as it ended. */
+    /** One statement for all. A finished job stays unchanged. */
     move: (steps: ReadonlyArray<PushedStep>, now: number) =>
       sql`UPDATE jobs j SET status = t.status, progress = t.progress, result = t.result::jsonb, error = nullif(t.error, ''), updated_at = ${String(now)}::text::int8,
           finished_at = CASE WHEN t.progress >= 1 THEN ${String(now)}::text::int8 END

@@ -1,4 +1,4 @@
-/** Long work: its progress and its end. */
+/** Long-running work: its progress and its end. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { metrics } from "./metrics.ts"
@@ -17,7 +17,7 @@ export const room = defineRoom({
   expiries: [(rowsMax) => expireJobs(rowsMax)],
   metrics,
   migrations: {
-    // For jobs that a room runs itself: by whom, until when, and how often it was started.
+    // For jobs that a room runs itself: claimed by which process, until when, and how often it was started.
     "2026112310_job_claims": Effect.flatMap(
       SqlClient.SqlClient,
       (sql) =>

@@ -24,7 +24,7 @@ export const routes = Effect.gen(function* () {
       (typeof collection === "string" && reachesOwnName(contextOf(caller.organizationId), caller, collection))
     )
   }
-  /** Jobs on collections beyond the key's reach, or on all of them, do not exist for it. */
+  /** Jobs on collections beyond the key's reach, or on all collections, are treated as missing. */
   const found = (caller: Caller, id: string) =>
     Effect.flatMap(jobs.get(caller.organizationId, id), (job) =>
       reached(caller, job) ? Effect.succeed(job) : Effect.fail(new NotFound({ message: `Job ${id} does not exist.` }))

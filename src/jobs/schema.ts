@@ -1,7 +1,7 @@
-/** A job as every operation that starts one answers it. */
+/** A job, as returned by every operation that starts one. */
 import { Schema } from "effect"
 
-/** `fetching` and `importing` are an ingest job's ways of running. */
+/** `fetching` and `importing` are the running states of an ingest job. */
 export const JOB_STATUSES = ["queued", "running", "fetching", "importing", "ready", "failed", "cancelled"] as const
 export const Job = Schema.Struct({
   id: Schema.String,
@@ -16,8 +16,8 @@ export const Job = Schema.Struct({
   status: Schema.Literals(JOB_STATUSES),
   /** 0..1. */ progress: Schema.Number,
   /** The parameters of the request. */ config: Schema.Record(Schema.String, Schema.Unknown),
-  /** When it is ready. */ result: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
-  /** When it has failed. */ error: Schema.optionalKey(Schema.String),
+  /** Set when it is ready. */ result: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  /** Set when it has failed. */ error: Schema.optionalKey(Schema.String),
   created_at: Schema.Int,
   updated_at: Schema.Int,
   finished_at: Schema.optionalKey(Schema.Int)

@@ -12,7 +12,7 @@ class NoToken extends Data.TaggedError("NoToken")<{ readonly message: string }> 
 const HOME = "https://oauth2.googleapis.com/token"
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 const LIFE_S = 3_600
-/** Before its end a token is over. */
+/** How long before its expiry a token counts as expired. */
 const EARLY_MS = 60_000
 const TIMEOUT_MS = 10_000
 const ANSWER_BYTES_MAX = 100_000
@@ -36,7 +36,7 @@ interface Asked {
   readonly url: string
   readonly form: Readonly<Record<string, string>>
 }
-/** Throws where the private key is none. */
+/** Throws if the private key is invalid. */
 const bySigning = ({ client_email, private_key, token_uri = HOME }: ServiceAccount, now_s: number): Asked => {
   const claims = { iss: client_email, scope: SCOPE, aud: token_uri, iat: now_s, exp: now_s + LIFE_S }
   const signed = `${base64url({ alg: "RS256", typ: "JWT" })}.${base64url(claims)}`
@@ -100,7 +100,7 @@ export const makeGoogleTokens = Effect.gen(function* () {
     return token.text
   })
   return {
-    /** `refused`: the last one, which its server did not take. */
+    /** `refused`: the last token, which its server did not accept. */
     of: Effect.fnUntraced(function* (model: LanguageModel, refused?: string) {
       const now_ms = yield* Clock.currentTimeMillis
       const given = model.secrets.get("access_token")

@@ -8,7 +8,7 @@ import { type LanguageModel, shownModel } from "./model.ts"
 import { modelNotFound, type StoredModels } from "./stored-models.ts"
 
 const refused = (message: string) => new EngineRefusal({ status: 400, message })
-/** An object, or the engine's words for what is none. */
+/** An object, or the engine's error for anything else. */
 const bodyOf = <P>({ bytes }: Input<unknown, unknown, P>) =>
   Effect.flatMap(bytes, (sent) => {
     const parsed = parseBody(textOf(sent))
@@ -22,7 +22,7 @@ const bodyOf = <P>({ bytes }: Input<unknown, unknown, P>) =>
   })
 type Asked = Input<unknown, unknown, {}>
 type AskedOfOne = Input<unknown, unknown, { readonly modelId: string }>
-/** The schema is the wire's: the provider determines which properties it has. */
+/** The type depends on the API: the provider determines which properties it has. */
 const shown = (model: LanguageModel) => shownModel(model) as never
 
 export const modelHandlers = (models: StoredModels) => ({

@@ -1,26 +1,26 @@
 /**
- * Models of organizations as the wire spells them: what a body must have, what of it is secret, what an answer shows.
- * Whatever is specific to one kind is its shape. Pure.
+ * Models of organizations in the API's form: what a body must contain, which parts are secret, and what an answer
+ * shows. Everything specific to one kind is in its shape. Pure.
  */
 import { fail, invalid, ok, type Result } from "@dowser/engine-sdk"
 import { maskSecret } from "@dowser/engine-sdk/schema"
 import { isWhole, type Property } from "./properties.ts"
 
-/** The part that anybody who reads the row may see. */
+/** The part that anybody who can read the row may see. */
 type ModelFields = Readonly<Record<string, string | number | ReadonlyArray<string>>>
 export interface LanguageModel {
   readonly id: string
-  /** The namespace of its name. */ readonly provider: string
-  /** Without its namespace. */ readonly name: string
+  /** The namespace of the model's name. */ readonly provider: string
+  /** The name without its namespace. */ readonly name: string
   readonly fields: ModelFields
   /** By the property's name; an object as its JSON text. */ readonly secrets: ReadonlyMap<string, string>
 }
 export interface ModelShape {
   /** By namespace. */ readonly providers: ReadonlyMap<string, ReadonlyArray<Property>>
-  /** Common to all of them. */ readonly common: ReadonlyArray<Property>
-  /** For fields that a body omits. */ readonly defaults?: ModelFields
-  /** Needs no credential; the only namespace of that kind is `dowser`. */ readonly own: string
-  /** Properties that say where a credential is sent. */ readonly addresses: ReadonlyArray<string>
+  /** Properties common to all providers. */ readonly common: ReadonlyArray<Property>
+  /** Defaults for fields that a body omits. */ readonly defaults?: ModelFields
+  /** The namespace that needs no credential; the only one of that kind is `dowser`. */ readonly own: string
+  /** Properties that determine where a credential is sent. */ readonly addresses: ReadonlyArray<string>
   /** Mistakes that involve several properties: a message and the property. */
   readonly refused?: (model: LanguageModel) => readonly [message: string, property: string] | undefined
 }
@@ -79,7 +79,8 @@ export const readModel = (shape: ModelShape, body: Body, id: string): Result<Lan
 
 const isJson = (secret: string): boolean => secret.startsWith("{")
 /**
- * As answers show it: without anything that grants access. In an object, properties that are called a key are secret.
+ * A secret as answers show it, without anything that grants access. In an object, properties named like keys are
+ * secret.
  */
 const shownSecret = (secret: string, isObject: boolean): unknown =>
   isObject && isJson(secret)
@@ -106,7 +107,7 @@ export const shownModel = ({ fields, id, secrets }: LanguageModel): Body => ({
 /** The address that a credential is sent to: if it changes, the credential must be given again. */
 const addressOf = ({ addresses }: ModelShape, { fields, provider }: LanguageModel): string =>
   JSON.stringify([provider, ...addresses.map((name) => (Object.hasOwn(fields, name) ? fields[name] : ""))])
-/** Merges a body into a stored model: omitted fields stay, and so does a secret that comes back as it was shown. */
+/** Merges a body into a stored model: omitted fields stay, and so does a secret that is sent back as it was shown. */
 export const mergedModel = (shape: ModelShape, stored: LanguageModel, body: Body): Result<LanguageModel> => {
   const shown = new Map(Object.entries(shownModel(stored)))
   const isShown = (name: string, value: unknown) =>
@@ -122,13 +123,13 @@ export const mergedModel = (shape: ModelShape, stored: LanguageModel, body: Body
     : wrong(`Property \`${kept[0]}\` must be given again when the address of the model changes.`, kept[0])
 }
 
-/** Secrets as one text: a single `api_key` is itself, others are JSON after a prefix that no key has. */
+/** Secrets as one text: a single `api_key` unchanged, others as JSON after a prefix that no key has. */
 export const sealedTextOf = ({ secrets }: LanguageModel): string | undefined => {
   if (secrets.size === 0) return undefined
   const key = secrets.get("api_key")
   return key !== undefined && secrets.size === 1 ? key : `\n${JSON.stringify([...secrets])}`
 }
-/** The body from which a row was made. */
+/** Restores the body from which a row was created. */
 export const storedBody = (value: unknown, secrets: string | undefined): Body => {
   const fields = value as Body
   if (secrets === undefined) return fields

@@ -25,7 +25,7 @@ export interface Property {
   readonly check: Check
   readonly says: string
   readonly isRequired?: boolean
-  /** Sealed, and shown by its first characters alone. */ readonly isSecret?: boolean
+  /** Stored sealed, and shown only by its first characters. */ readonly isSecret?: boolean
 }
 export const property = (name: string, check: Check, says: string): Property => ({
   name,

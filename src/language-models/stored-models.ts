@@ -1,6 +1,6 @@
 /**
  * Models of one kind: rows in Postgres, kept in memory, re-read when a write of any process changed them
- * (`Configuration`). A stored model was tried once and answered.
+ * (`Configuration`). A model is stored only after it answered a trial request.
  */
 import { Clock, Effect } from "effect"
 import { Identifiers } from "@dowser/log/identifiers"
@@ -20,15 +20,15 @@ interface ModelsKind {
   /** Its kind in the audit log. */ readonly kind: string
   readonly table: ModelsTable
   /** Prefix of generated ids. */ readonly prefix: string
-  /** In sentences. */ readonly noun: string
+  /** The word for it in sentences. */ readonly noun: string
   readonly shape: ModelShape
-  /** Whether it can do what it is for. */
+  /** Tries whether the model can do its work. */
   readonly tried: (organizationId: string, model: LanguageModel) => Effect.Effect<void, EngineRefusal>
 }
 export interface StoredModels {
   readonly get: (organizationId: string, id: string) => LanguageModel | undefined
   /** Oldest first. */ readonly list: (organizationId: string) => ReadonlyArray<LanguageModel>
-  /** Over all organizations. */ readonly all: () => Iterable<readonly [organizationId: string, LanguageModel]>
+  /** Of all organizations. */ readonly all: () => Iterable<readonly [organizationId: string, LanguageModel]>
   readonly create: (organizationId: string, body: Body) => Effect.Effect<LanguageModel, ModelFailure>
   readonly update: (organizationId: string, id: string, body: Body) => Effect.Effect<LanguageModel, ModelFailure>
   readonly remove: (organizationId: string, id: string) => Effect.Effect<LanguageModel, ModelFailure>
@@ -41,7 +41,7 @@ interface LoadedModel {
   readonly created_at: number
 }
 
-/** All of them in memory, by organization and id. */
+/** Keeps all of them in memory, by organization and id. */
 const keepModels = Effect.fnUntraced(function* ({ kind, noun, shape, table }: ModelsKind) {
   const configuration = yield* Configuration
   const seal = yield* Seal

@@ -11,14 +11,14 @@ export interface StoredAsset {
   readonly content_type: string | null
   readonly size: number | null
   readonly sha256: string | null
-  /** Its name in the blob store. */ readonly blob: string | null
+  /** The name of its content in the blob store. */ readonly blob: string | null
   readonly width: number | null
   readonly height: number | null
   readonly created_at: number
   readonly updated_at: number
   readonly expires_at: number | null
 }
-/** What the content is found to be. */
+/** Measured properties of the content. */
 interface Content {
   readonly size: number
   readonly sha256: string
@@ -48,7 +48,7 @@ export const makeAssetsRepository = Effect.gen(function* () {
           WHERE id = ${id} AND writing = ${writing} RETURNING ${columns}`,
         ([row]) => row
       ),
-    /** With its content. */
+    /** Returns its content to be removed too. */
     remove: (organizationId: string, id: string) =>
       Effect.map(
         sql<{
@@ -64,7 +64,7 @@ export const makeAssetsRepository = Effect.gen(function* () {
         id: string
         organization_id: string
       }>`SELECT id, organization_id FROM media_assets WHERE expires_at < ${whole(now)} LIMIT ${rowsMax}::int4`,
-    /** Blobs of an organization that no row names. */
+    /** Blobs of an organization without a row. */
     unknown: (organizationId: string, blobs: ReadonlyArray<string>) =>
       Effect.map(
         sql<{ blob: string }>`SELECT t.blob FROM unnest(${[...blobs]}::text[]) AS t (blob) WHERE NOT EXISTS

@@ -1,4 +1,4 @@
-/** Which part of a content a request wants (RFC 9110, 14.2), and whether it already has it. Pure. */
+/** Which range of a content a request wants (RFC 9110, 14.2), and whether the client already has it. Pure. */
 import type { BlobRange } from "../ports/blob-store/blob-store.ts"
 
 const listed = (text: string): ReadonlyArray<string> => text.split(",").map((part) => part.trim().replace(/^W\//, ""))
@@ -7,7 +7,7 @@ export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean 
   ifNoneMatch !== undefined && (ifNoneMatch.trim() === "*" || listed(ifNoneMatch).includes(etag))
 
 /**
- * Undefined means all of it, also if the range is unreadable, has several parts, or is of another content (`If-Range`).
+ * Undefined means all of it, also if the range is unreadable, has several parts, or is for other content (`If-Range`).
  */
 export const rangeOf = (
   range: string | undefined,

@@ -1,4 +1,4 @@
-/** Media: assets with content. Full key; pictures are also uploaded with a search key. */
+/** Media: assets with content. Full key; images can also be uploaded with a search key. */
 import { Schema } from "effect"
 import { NotFound } from "../http/errors.ts"
 import { operation } from "../http/operation.ts"

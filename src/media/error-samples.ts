@@ -1,4 +1,4 @@
-/** One sample of every error that the room declares. */
+/** A sample of every error that the room declares. */
 import type { ErrorSample } from "../room.ts"
 import * as errors from "./errors.ts"
 

@@ -1,4 +1,4 @@
-/** An image in a body: the bytes themselves, or JSON that has them as base64. Pure. */
+/** An image in a body: the bytes themselves, or JSON that contains them as base64. Pure. */
 import { parseBounded, parseRefusals, textOf } from "../http/body.ts"
 import { type Issue, invalidFields, issuesIn } from "../http/checks.ts"
 import { InputInvalid, inputInvalid } from "../http/errors.ts"
@@ -7,11 +7,11 @@ import { formatOf, NO_IMAGE } from "../ports/image-process/format.ts"
 
 /** An image as base64, plus its JSON envelope. */
 export const IMAGE_BODY_BYTES_MAX = 11_000_000
-/** Raw, or JSON. */
+/** Raw bytes, or JSON. */
 export const IMAGE_MEDIA = ["image/png", "image/jpeg", "image/webp", "image/avif", "image/gif", "application/json"]
 
 const SPACES = new Set([0x20, 0x09, 0x0a, 0x0d])
-/** No image begins so. */
+/** No image begins like this. */
 export const isJsonBody = (bytes: Uint8Array): boolean => {
   let at = 0
   while (at < bytes.length && SPACES.has(bytes[at]!)) at++
@@ -34,9 +34,9 @@ export const base64Of = (value: unknown): Buffer | undefined => {
 interface ImageBody {
   readonly bytes: Uint8Array
   readonly filename: string | undefined
-  /** Which part of the request the bytes are. */ readonly path: string
+  /** Which part of the request contains the bytes. */ readonly path: string
 }
-/** If the first bytes are not an image, nothing is spent on it. */
+/** If the first bytes are not those of an image, nothing is spent on it. */
 const takenImage = (image: ImageBody): ImageBody | InputInvalid =>
   formatOf(image.bytes) === undefined ? inputInvalid(image.path, NO_IMAGE) : image
 

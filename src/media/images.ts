@@ -1,7 +1,7 @@
 /**
- * Uploaded pictures, to search with or to show: checked by their bytes, and stored without anything but their pixels.
+ * Uploaded images, to search with or to show: checked by their bytes, and stored without anything but their pixels.
  *
- * Decision: a picture uploaded with a search key belongs to a visitor, who has no key to delete it: it is kept for 24
+ * Decision: an image uploaded with a search key belongs to a visitor, who has no key to delete it, so it is kept for 24
  * hours, and no event announces it.
  */
 import { Clock, Context, Effect, Layer } from "effect"
@@ -16,7 +16,7 @@ import type { StoreFailure } from "./storing.ts"
 const VISITORS_MS = 24 * 3_600_000
 const RETRY_AFTER_S = 5
 
-/** Refusals of a picture; a missing process is a defect. */
+/** Maps failures of an image; a missing process is a defect. */
 const imageRefusal =
   (path: string) =>
   (failure: ImageFailure): Effect.Effect<never, InputInvalid | Throttled> => {
@@ -34,7 +34,7 @@ async function* once(bytes: Uint8Array) {
 export class Images extends Context.Service<
   Images,
   {
-    /** `path` is the part of the request with the bytes, for refusals. */
+    /** `path` is the part of the request with the bytes, for errors. */
     readonly add: (
       caller: Caller,
       image: { readonly bytes: Uint8Array; readonly filename: string | undefined; readonly path: string }

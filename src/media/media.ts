@@ -1,9 +1,9 @@
 /**
- * Media of organizations: assets with bytes that are given once and never change. Rows are in Postgres, bytes in the
+ * Media of organizations: assets whose bytes are uploaded once and never change. Rows are in Postgres, bytes in the
  * blob store.
  *
- * Decision: a plan's room counts empty assets, and bytes from their announcement on, so that concurrent uploads never
- * exceed it.
+ * Decision: a plan's limits count empty assets, and bytes from their announcement on, so that concurrent uploads never
+ * exceed them.
  */
 import { Identifiers } from "@dowser/log/identifiers"
 import type { Outbox } from "@dowser/log/outbox"
@@ -25,18 +25,18 @@ interface NewAsset {
   readonly contentType: string | undefined
 }
 interface MediaShape {
-  /** By id. */
+  /** Sorted by id. */
   readonly list: (
     organizationId: string,
     page: { readonly cursor: string | undefined; readonly limit: number }
   ) => Effect.Effect<ReadonlyArray<StoredAsset>>
   readonly get: (organizationId: string, id: string) => Effect.Effect<StoredAsset, NotFound>
   readonly create: (organizationId: string, asset: NewAsset) => Effect.Effect<StoredAsset, FeatureNotInPlan>
-  /** Once for each asset. */
+  /** Only once for each asset. */
   readonly put: <E>(asset: StoredAsset, content: NewContent<E>) => Effect.Effect<StoredAsset, E | StoreFailure>
-  /** An asset with its content: both, or neither. Not a change of configuration, so not in the audit log. */
+  /** An asset together with its content, or neither. Not a change of configuration, so not in the audit log. */
   readonly add: (asset: StoredAsset, content: NewContent<never>) => Effect.Effect<StoredAsset, StoreFailure>
-  /** For a complete one. A reader that does not read the stream to its end must destroy it. */
+  /** For a complete asset. A reader that does not read the stream to its end must destroy it. */
   readonly read: (asset: StoredAsset, range?: BlobRange) => Effect.Effect<Readable, NotFound>
   readonly remove: (organizationId: string, id: string) => Effect.Effect<{ readonly id: string }, NotFound>
   /** Since this process started. */ readonly counts: { readonly uploads: number; readonly bytes: number }
@@ -139,7 +139,7 @@ const make = Effect.gen(function* () {
       blob === null
         ? Effect.fail(new NotFound({ message: `Media asset ${id} has no content yet.` }))
         : Effect.catch(blobs.get({ organizationId: organization_id, id: blob }, range), (error) =>
-            // Deleted between the look at the row and this.
+            // Deleted after its row was read.
             error.kind === "missing" ? Effect.fail(missingAsset(id)) : asDefect(error)
           )
   } satisfies MediaShape

@@ -1,4 +1,4 @@
-/** What was uploaded. */
+/** Uploads, as metrics. */
 import { Effect } from "effect"
 import { type Measure, single } from "../metrics/measure.ts"
 import { ImageProcess } from "../ports/image-process/image-process.ts"

@@ -1,6 +1,6 @@
 /**
  * Media: a row for each asset, whose bytes are in the blob store under the name in `blob`; and an organization's totals
- * in one row, so that a plan's bound is checked without summing everything.
+ * in one row, so that a plan's limit is checked without summing everything.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

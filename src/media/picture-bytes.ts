@@ -1,6 +1,6 @@
 /**
- * Bytes of the picture that a field of a document names: the picture itself as base64, an image among the
- * organization's media (`med_…`), or an address that is fetched. An organization fetches a few addresses at a time.
+ * Bytes of the image that a field of a document names: the image itself as base64, an image among the organization's
+ * media (`med_…`), or a URL that is fetched. An organization may fetch a few URLs at a time.
  */
 import { Effect, Stream } from "effect"
 import type { EngineError } from "@dowser/engine-sdk"
@@ -24,7 +24,7 @@ const refused = (message: string): EngineError => ({ kind: "Invalid", message })
 const later = (message: string): EngineError => ({ kind: "Unavailable", message, isThere: true })
 const tooLarge = `An image is at most ${IMAGE_BYTES_MAX} bytes long.`
 
-/** Whole, at most as large as a picture may be. */
+/** All bytes, at most as many as an image may have. */
 const collected = (pieces: AsyncIterable<Uint8Array>): Effect.Effect<Uint8Array, EngineError> =>
   Effect.tryPromise({
     try: async () => {

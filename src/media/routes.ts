@@ -1,4 +1,4 @@
-/** Handlers of media: the asset is looked for before anything else is read. */
+/** Handlers of media: the asset is looked up before anything else is read. */
 import { Effect } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
 import { implement } from "../api/implement.ts"
@@ -32,7 +32,7 @@ const shownAsset = (asset: StoredAsset): MediaAsset => ({
   ...(asset.expires_at === null ? {} : { expires_at: asset.expires_at })
 })
 
-/** Before a byte of the body is read. */
+/** Checked before a byte of the body is read. */
 const announced = Effect.fnUntraced(function* (headers: IncomingHttpHeaders) {
   const text = headers["content-length"]
   if (text === undefined || !/^\d{1,15}$/.test(text))
@@ -54,7 +54,7 @@ const sentType = (headers: IncomingHttpHeaders): string | undefined => {
     : normalizedType(type)
 }
 
-/** The picture is looked at, and paid for, before anything is kept. */
+/** The image is checked, and paid for, before anything is stored. */
 const makeUpload = Effect.gen(function* () {
   const images = yield* Images
   const spending = yield* AiSpending

@@ -1,9 +1,9 @@
-/** Media as the API shows them, and their bounds. */
+/** Media as the API returns them, and their limits. */
 import { Schema } from "effect"
 
 /** The size of an asset's content. */
 export const CONTENT_BYTES_MAX = 100_000_000
-/** The media type of content that nobody described. */
+/** The media type of content without a stated type. */
 export const UNKNOWN_TYPE = "application/octet-stream"
 
 export const MediaAsset = Schema.Struct({

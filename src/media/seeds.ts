@@ -1,4 +1,4 @@
-/** Bodies that hostile requests start from. */
+/** Bodies that fuzz tests start from. */
 import { ONE_PIXEL } from "./one-pixel.ts"
 
 export const seeds = {

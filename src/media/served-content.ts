@@ -1,6 +1,6 @@
 /**
- * How content is served. A tenant may upload any bytes with any media type: a browser that opens them here must not run
- * them. It shows what it only decodes (pictures, audio, video), downloads everything else, and trusts the stated type.
+ * How content is served. A tenant may upload any bytes with any media type, and a browser that opens them here must not
+ * run them. It displays what it only decodes (images, audio, video), downloads the rest, and must not guess types.
  */
 import { UNKNOWN_TYPE } from "./schema.ts"
 import type { StoredAsset } from "./assets-repository.ts"
@@ -11,7 +11,7 @@ const isShown = (type: string): boolean => {
   const [essence = ""] = type.split(";")
   return IMAGES.has(essence) || /^(audio|video)\/[a-z0-9.+-]+$/.test(essence)
 }
-/** RFC 6266: ASCII letters for old readers, everything for others. */
+/** RFC 6266: ASCII letters for old clients, everything for others. */
 const namedAs = (filename: string): string => {
   const plain = filename.replace(/[^\x20-\x7e]|["\\%]/g, "_")
   const whole = encodeURIComponent(filename).replace(

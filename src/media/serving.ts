@@ -1,4 +1,4 @@
-/** Content of assets as answers: whole, in part, or unchanged. */
+/** Content of assets as answers: complete, in part, or unchanged. */
 import { Effect } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
 import type { Readable } from "node:stream"
@@ -10,7 +10,7 @@ import { RangeNotSatisfiable } from "./errors.ts"
 import { Media } from "./media.ts"
 import { etagOf, servedHeaders, typeOf } from "./served-content.ts"
 
-/** The content as the request's headers ask for it. */
+/** The content as requested by the headers. */
 export const makeServed = Effect.map(Media, (media) =>
   Effect.fnUntraced(function* (asset: StoredAsset, headers: IncomingHttpHeaders) {
     const type = typeOf(asset),

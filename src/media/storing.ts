@@ -1,7 +1,7 @@
 /**
- * Uploads content into an asset: room is taken before a byte is read, under a claim that ends when its process does;
- * the bytes are stored under a name of their own, which the row gets when all have arrived. So an asset has its whole
- * content or none, and a killed process leaves only bytes that no row names (`sweeping.ts`).
+ * Uploads content into an asset. Room is reserved before a byte is read, under a claim that expires when its process
+ * ends. The bytes are stored under a name of their own, which is written to the row when all have arrived. So an asset
+ * has its complete content or none, and a killed process leaves only bytes without a row (`sweeping.ts`).
  */
 import { Identifiers } from "@dowser/log/identifiers"
 import { Outbox } from "@dowser/log/outbox"
@@ -21,12 +21,12 @@ import { makeWritersRepository } from "./writers-repository.ts"
 export interface NewContent<E> {
   readonly length: number
   readonly pieces: AsyncIterable<Uint8Array>
-  /** If the asset does not state one. */ readonly contentType: string | undefined
-  /** Asked once more when all has come. */ readonly isAllowed: Effect.Effect<unknown, E>
+  /** Used if the asset does not state one. */ readonly contentType: string | undefined
+  /** Checked once more when all bytes have arrived. */ readonly isAllowed: Effect.Effect<unknown, E>
 }
 export type StoreFailure = ContentThere | FeatureNotInPlan | InputInvalid | NotFound
 
-/** Renews the claim, which ends after ten seconds. */
+/** How often the claim is renewed; it expires after ten seconds. */
 const RENEW_MS = 3_000
 
 export const missingAsset = (id: string) => new NotFound({ message: `Media asset ${id} does not exist.` })
@@ -53,7 +53,7 @@ type Parts = Effect.Success<typeof makeParts>
 
 /** Room in the plan, and the writer's claim. */
 const makeClaims = ({ entitlements, repository, sql, usage, writers }: Parts) => {
-  /** Room for more of an organization's media; the row is locked until the transaction ends. */
+  /** Reserves room for more of an organization's media; the row is locked until the transaction ends. */
   const takeRoom = Effect.fnUntraced(function* (organizationId: string, assets: number, bytes: number) {
     const cap = (feature: string, wanted: number) =>
       wanted > 0 ? entitlements.cap(organizationId, feature) : { max: Infinity, refusal: undefined }
@@ -75,7 +75,7 @@ const makeClaims = ({ entitlements, repository, sql, usage, writers }: Parts) =>
     }
     yield* takeRoom(organization_id, 0, length - before)
   })
-  /** Releases the claim and the room; nothing if another writer has it. */
+  /** Releases the claim and the room; does nothing if another writer has it. */
   const giveBack = ({ id, organization_id }: Pick<StoredAsset, "id" | "organization_id">, writing: string) =>
     sql.withTransaction(
       Effect.flatMap(writers.freeWriter(id, writing), (bytes) =>
@@ -98,7 +98,7 @@ const makeStored = (parts: Parts, { giveBack, renewing }: ReturnType<typeof make
     Effect.catch(blobs.remove(blobOf(asset, blob)), (error) =>
       Effect.logWarning(`Bytes of ${asset.id} could not be removed; they are with the next sweep: ${error.message}`)
     )
-  /** The bytes, in the store. */
+  /** Writes the bytes to the store. */
   const store = (
     asset: StoredAsset,
     writing: string,
@@ -127,7 +127,7 @@ const makeStored = (parts: Parts, { giveBack, renewing }: ReturnType<typeof make
     const { id, organization_id: organizationId } = asset
     const change = Effect.gen(function* () {
       const done = yield* repository.complete(id, writing, { size, sha256, contentType }, now)
-      // Deleted meanwhile, or another process took it for abandoned.
+      // Deleted meanwhile, or considered abandoned by another process.
       if (done === undefined) return yield* missingAsset(id)
       if (asset.expires_at === null)
         yield* outbox.put(organizationId, "media.uploaded", { media_id: id, content_type: contentType, size })
@@ -137,9 +137,7 @@ const makeStored = (parts: Parts, { giveBack, renewing }: ReturnType<typeof make
       asset.kind === "file" ? audit.recorded({ kind: "media_asset", organizationId, id }, change) : change
     return yield* sql.withTransaction(recorded)
   })
-  /**
-   * Stores the content of an asset whose claim is held; on failure the claim is given back and the bytes are removed.
-   */
+  /** Stores the content of an asset whose claim is held; on failure the claim is released and the bytes are removed. */
   const fill = <E>(asset: StoredAsset, writing: string, content: NewContent<E>) =>
     Effect.onError(
       Effect.gen(function* () {

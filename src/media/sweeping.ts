@@ -1,6 +1,6 @@
 /**
- * Cleans up in the background: expired assets are deleted, claims of dead processes release their room, and bytes that
- * no row names are removed. Any process may do it, and two at once do no harm.
+ * Cleans up in the background: expired assets are deleted, claims of dead processes release their room, and bytes
+ * without a row are removed. Any process may do it, and two at the same time do no harm.
  */
 import { Clock, Effect } from "effect"
 import { counted } from "../metrics/background.ts"
@@ -28,7 +28,7 @@ const makeSweep = ({ blobs, dropBlob, giveBack, repository, sql, usage, writers 
     }
     return rows.length
   })
-  /** O(blobs): a look at each folder, a thousand names a statement. */
+  /** O(blobs): lists each folder, with a thousand names per statement. */
   const unknown = Effect.gen(function* () {
     let found = 0
     for (let organizations = yield* blobs.organizations(""); organizations.length > 0;) {

@@ -1,5 +1,5 @@
 /**
- * An organization's media totals, in one row: changed in the transaction of what they count. One function per
+ * An organization's media totals, in one row, changed in the transaction of what they count. One function per
  * statement.
  */
 import { Effect } from "effect"
@@ -9,7 +9,7 @@ interface Amounts {
   readonly assets: number
   readonly bytes: number
 }
-/** Above every number of bytes, where a plan has no bound. */
+/** More than any number of bytes, for a plan without a limit. */
 const NO_BOUND = 9_000_000_000_000_000
 
 export const makeUsageRepository = Effect.gen(function* () {
@@ -32,7 +32,7 @@ export const makeUsageRepository = Effect.gen(function* () {
         sql<Amounts>`SELECT assets::float8 AS assets, bytes::float8 AS bytes FROM media_usage WHERE organization_id = ${organizationId}`,
         ([row]) => row ?? { assets: 0, bytes: 0 }
       ),
-    /** Gives back what was taken. */
+    /** Returns what was reserved. */
     free: (organizationId: string, { assets, bytes }: Amounts) =>
       sql`UPDATE media_usage SET assets = assets - ${whole(assets)}, bytes = bytes - ${whole(bytes)} WHERE organization_id = ${organizationId}`
   }

@@ -1,5 +1,5 @@
 /**
- * Claims of writers of an asset's content, which end ten seconds after their process did. One function per statement.
+ * Claims of writers of an asset's content, which expire ten seconds after their process ends. One function a statement.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,7 +11,7 @@ export const makeWritersRepository = Effect.gen(function* () {
   const whole = (n: number) => sql`${String(n)}::text::int8`
   const writerEnd = sql.literal(`clock_timestamp() + make_interval(secs => ${WRITER_S})`)
   return {
-    /** If it has no content and no writer: what a dead writer had reserved. */
+    /** Succeeds if it has no content and no writer; returns what a dead writer had reserved. */
     takeWriter: (organizationId: string, id: string, writing: string, bytes: number) =>
       Effect.map(
         sql<{
@@ -23,7 +23,7 @@ export const makeWritersRepository = Effect.gen(function* () {
       ),
     renewWriter: (id: string, writing: string) =>
       sql`UPDATE media_assets SET writing_until = ${writerEnd} WHERE id = ${id} AND writing = ${writing}`,
-    /** The reservation, if the writer still holds the claim. */
+    /** Returns the reservation, if the writer still holds the claim. */
     freeWriter: (id: string, writing: string) =>
       Effect.map(
         sql<{ bytes: number }>`UPDATE media_assets a SET writing = NULL, writing_until = NULL, bytes_reserved = 0
@@ -31,14 +31,14 @@ export const makeWritersRepository = Effect.gen(function* () {
           WHERE a.id = old.id RETURNING old.bytes_reserved::float8 AS bytes`,
         ([row]) => row?.bytes
       ),
-    /** Writers whose process is gone. */
+    /** Writers whose process has ended. */
     abandoned: (rowsMax: number) =>
       sql<{
         id: string
         organization_id: string
         writing: string
       }>`SELECT id, organization_id, writing FROM media_assets WHERE writing_until < clock_timestamp() LIMIT ${rowsMax}::int4`,
-    /** Of earlier processes, where there can be no other. */
+    /** Ends the claims of earlier processes, if there can be no others. */
     endWriters: sql`UPDATE media_assets SET writing_until = clock_timestamp() WHERE writing IS NOT NULL`
   }
 })

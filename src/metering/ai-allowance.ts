@@ -1,9 +1,9 @@
 /**
  * How much a session may use of AI operations with search keys: units per clock hour, from the plan. Full keys are
- * exempt: they are the owner's own.
+ * exempt, because they are the owner's own.
  *
- * Bound: 100,000 sessions in memory; beyond it the oldest session begins its hour again. A session's name is a hash, so
- * that its length is bounded too.
+ * Bound: 100,000 sessions in memory; beyond it the oldest session is evicted and begins its hour again. A session's
+ * name is a hash, so that its length is bounded too.
  */
 import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -22,8 +22,8 @@ export class AiAllowance extends Context.Service<
   AiAllowance,
   {
     /**
-     * Takes units of the caller's session, all or none. 400 without a session, 429 with `retry_after` when they are
-     * used up.
+     * Takes units of the caller's session, all or none. 400 without a session, 429 with `retry_after` if they are used
+     * up.
      */
     readonly take: (
       caller: Pick<Caller, "organizationId" | "scope" | "sessionId">,

@@ -1,10 +1,10 @@
 /**
  * What every AI operation does around its work, in this order: a unit of the session's allowance (429), then credits
- * (402), reserved before, settled by use, released if the work failed. A price of 0 involves no wallet.
+ * (402), which are reserved before, settled by use, and released if the work failed. A price of 0 involves no wallet.
  *
- * A job spends across processes and time: the request makes its reservation, so that the request gets the 402; it
- * travels in the job's row, is kept alive while the job runs, and is settled in the transaction that ends the job. A
- * job that waited longer than a reservation lives reserves again when it starts.
+ * A job spends across processes and time: the request makes the reservation, so that the request gets the 402. The
+ * reservation is stored in the job's row, is renewed while the job runs, and is settled in the transaction that ends
+ * the job. A job that waited longer than a reservation lives reserves again when it starts.
  */
 import { Context, Effect, Layer, type Scope } from "effect"
 import type { SqlError } from "effect/sql"
@@ -28,15 +28,15 @@ export type JobReservation = Pick<Reservation, "id" | "amount"> | undefined
 type Spent<A> = readonly [answer: A, quantity: number, of?: AiOperation]
 
 interface JobSpending {
-  /** Takes at most what was reserved; in the transaction that ends the job. */
+  /** Charges at most what was reserved; runs in the transaction that ends the job. */
   readonly settle: (quantity: number) => Effect.Effect<void, SqlError.SqlError>
 }
 
 /** For operations whose length the caller decides. */
 export interface Meter {
-  /** Ensures that this much in all is paid for, or refuses: reserves the units that it begins. */
+  /** Ensures that this much in total is paid for, or fails: reserves the units that are started. */
   readonly use: (quantity: number) => Effect.Effect<void, CreditsExhausted | WalletUnreachable>
-  /** Nothing came of it: everything is given back at its end. */ readonly forgive: () => void
+  /** The work had no result: everything is returned at its end. */ readonly forgive: () => void
 }
 
 const RENEW_MS = RESERVATION_MS / 3
@@ -45,8 +45,8 @@ export class AiSpending extends Context.Service<
   AiSpending,
   {
     /**
-     * Runs the requested work at the price of at most `quantity`; the effect reports the actual quantity, and of which
-     * operation if it turned out to be a cheaper one.
+     * Runs the work at the price of at most `quantity`; the effect reports the actual quantity, and the operation if it
+     * turned out to be a cheaper one.
      */
     readonly spend: <A, E, R>(
       caller: Spender,
@@ -54,14 +54,14 @@ export class AiSpending extends Context.Service<
       quantity: number,
       effect: Effect.Effect<Spent<A>, E, R>
     ) => Effect.Effect<A, E | SpendingError, R>
-    /** A unit of the session now, and what is used as it is used; settled with the scope, within 15 minutes. */
+    /** Takes a unit of the session now, and credits as they are used; settled with the scope, within 15 minutes. */
     readonly meter: (caller: Spender, operation: AiOperation) => Effect.Effect<Meter, SpendingError, Scope.Scope>
     readonly reserveForJob: (
       caller: Spender,
       operation: AiOperation,
       quantity: number
     ) => Effect.Effect<JobReservation, SpendingError>
-    /** The work of a job, which settles alongside its end. Released where it fails or is cancelled. */
+    /** Runs the work of a job, which settles as part of its end. Released if it fails or is cancelled. */
     readonly runJob: <A, E, R>(
       organizationId: string,
       operation: AiOperation,

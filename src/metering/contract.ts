@@ -1,4 +1,4 @@
-/** The entitlement read-out and the operator's plan and wallet. */
+/** Reading entitlements, and the operator's control of plan and wallet. */
 import { Schema } from "effect"
 import { operation } from "../http/operation.ts"
 import { planIds } from "../identity/plan.ts"

@@ -1,4 +1,4 @@
-/** Plan, quota and overage of organizations, as `Entitlements` keeps them in memory. */
+/** Plan, quota and overage of organizations, for the in-memory copy in `Entitlements`. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Subject } from "../configuration/change.ts"

@@ -1,6 +1,6 @@
 /**
  * What each organization may do: its plan, and the operator's additions. In memory, re-read when it changed
- * (`Configuration`), so that asking costs a look-up and the next request in every process sees a change.
+ * (`Configuration`), so that checking costs a look-up and the next request in every process sees a change.
  */
 import { Context, Effect, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -16,16 +16,16 @@ interface Entitlement {
   /** Search units a month; Infinity = no limit. */ readonly quotaUnits: number
   /** Searches beyond the quota are paid from the wallet. */ readonly hasOverage: boolean
 }
-/** From the plans' own table, or a room's; a feature in neither is in no plan. */
+/** From the table of plans, or a room's; a feature in neither is in no plan. */
 type AnyFeature = Feature | (string & {})
-/** How many a plan allows, and the refusal of one more. */
+/** How many a plan allows, and the error for one more. */
 export interface Cap {
   readonly max: number
   readonly refusal: FeatureNotInPlan
 }
 interface PlanChange {
   readonly plan: PlanId
-  /** Instead of the plan's. */ readonly quotaUnits: number | undefined
+  /** Replaces the plan's quota. */ readonly quotaUnits: number | undefined
   readonly hasOverage: boolean
 }
 
@@ -34,18 +34,18 @@ const entitlementOf = (plan: Plan, quota_units: number | null, hasOverage: boole
   quotaUnits: quota_units ?? plan.quotaUnits ?? Infinity,
   hasOverage
 })
-/** Most organizations have what their plan says: they share one value. */
+/** Most organizations have exactly what their plan includes, so they share one value. */
 const ofPlan = new Map(Object.values(plans).map((plan) => [plan, entitlementOf(plan, null, false)]))
 const least = ofPlan.get(plans.free)!
 
 export class Entitlements extends Context.Service<
   Entitlements,
   {
-    /** O(1). An organization that does not exist has the least. */
+    /** O(1). An organization that does not exist gets the least. */
     readonly of: (organizationId: string) => Entitlement
-    /** 403 with `feature` and `plan` where the plan does not have it. */
+    /** 403 with `feature` and `plan` if the plan does not include it. */
     readonly require: (organizationId: string, feature: AnyFeature) => Effect.Effect<void, FeatureNotInPlan>
-    /** O(1). The writer counts in the transaction of the write: only there is the last place given once. */
+    /** O(1). The writer counts in the transaction of the write: only there can the last slot be given only once. */
     readonly cap: (organizationId: string, feature: AnyFeature) => Cap
     /** 403 if `wanted` exceeds the plan's cap: for amounts in the request itself. */
     readonly requireRoom: (
@@ -53,9 +53,9 @@ export class Entitlements extends Context.Service<
       feature: AnyFeature,
       wanted: number
     ) => Effect.Effect<void, FeatureNotInPlan>
-    /** Every feature of a plan, those of rooms too. */
+    /** Every feature of a plan, including those of rooms. */
     readonly featuresOf: (plan: Plan) => Readonly<Record<string, boolean | number>>
-    /** Replaces all of it; the next request in every process sees it. */
+    /** Replaces all of it; the next request in every process sees the change. */
     readonly set: (
       organizationId: string,
       change: PlanChange

@@ -1,4 +1,4 @@
-/** Refusals of plans, limits and the wallet. */
+/** Errors of plans, limits and the wallet. */
 import { Schema } from "effect"
 
 /**
@@ -10,7 +10,7 @@ export class FeatureNotInPlan extends Schema.TaggedError<FeatureNotInPlan>()(
   { message: Schema.String, feature: Schema.String, plan: Schema.String, limit: Schema.optionalKey(Schema.Int) },
   { httpApiStatus: 403 }
 ) {}
-/** The wallet cannot cover it; both in credits. */
+/** The wallet cannot cover the amount; both in credits. */
 export class CreditsExhausted extends Schema.TaggedError<CreditsExhausted>()(
   "CreditsExhausted",
   { message: Schema.String, available: Schema.Number, requested: Schema.Number },
@@ -27,7 +27,7 @@ export class AllowanceExhausted extends Schema.TaggedError<AllowanceExhausted>()
   { message: Schema.String, retry_after: Schema.Int, retry_after_s: Schema.Int },
   { httpApiStatus: 429 }
 ) {}
-/** Units can neither be obtained nor used on credit any more. */
+/** Units can neither be obtained nor used on credit any longer. */
 export class LimitsUnavailable extends Schema.TaggedError<LimitsUnavailable>()(
   "LimitsUnavailable",
   { message: Schema.String, retry_after_s: Schema.Int },
@@ -39,7 +39,7 @@ export const limitsUnavailable = () =>
     retry_after_s: 5
   })
 
-/** Refusals of a quota unit, beside 429. */
+/** Errors of taking a quota unit, in addition to 429. */
 export const quotaErrors = [LimitsUnavailable, WalletUnreachable] as const
-/** Refusals of an AI operation for lack of money (`ai-spending.ts`). */
+/** Errors of an AI operation that cannot be paid (`ai-spending.ts`). */
 export const aiErrors = [AllowanceExhausted, CreditsExhausted, LimitsUnavailable, WalletUnreachable] as const

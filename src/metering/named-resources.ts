@@ -1,10 +1,9 @@
 /**
  * Caps of named resources: presets, synonym and curation sets with their items, stopword sets, stemming dictionaries,
  * aliases, rules of searches and of analytics, experiments, search policies and profiles (whose releases count by their
- * bytes). They
- * are counted in the transaction of the write, under the lock of the organization's row, so that the last place is
- * given once, by whichever process. The columns that are summed are made by the database (migration 37, and those of
- * the rooms).
+ * bytes). They are counted in the transaction of the write, under the lock of the organization's row, so that the last
+ * slot is given only once, by whichever process. The summed columns are maintained by the database (migration 37, and
+ * those of the rooms).
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -12,14 +11,14 @@ import { Entitlements } from "./entitlements.ts"
 import type { FeatureNotInPlan } from "./errors.ts"
 
 /**
- * Decision: the same for every plan, because every process reads a value whole, keeps it, and reads it again at each
+ * Decision: the same for every plan, because every process reads a complete value, keeps it, and reads it again at each
  * start: 64 kB for a preset, an alias, a stopword set, an analytics rule and an item of a set; 1 MB for lists: a
- * stemming dictionary, a whole set of synonyms or curations, the search rules of a collection.
+ * stemming dictionary, an entire set of synonyms or curations, the search rules of a collection.
  */
 export const VALUE_BYTES_MAX = 65_536
 export const LIST_BYTES_MAX = 1_048_576
 
-/** Bytes of a value as it rests. */
+/** Bytes of a value as it is stored. */
 export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "")
 
 interface KeptResources {
@@ -45,8 +44,8 @@ export const makeNamedResources = Effect.gen(function* () {
   return {
     kept,
     /**
-     * Inside the write's transaction: fails if the change adds more than the plan allows. Changes that shrink or only
-     * replace pass even beyond it.
+     * Runs inside the write's transaction: fails if the change adds more than the plan allows. Changes that shrink or
+     * only replace are allowed even beyond it.
      */
     within: Effect.fnUntraced(function* <A, E>(
       organizationId: string,

@@ -1,9 +1,9 @@
 /**
- * Searches beyond the quota, paid from the wallet: in blocks of a hundred, reserved when the first is needed and
- * settled by use some seconds after the block is used up, is a minute old, or the process stops. The block of a process
- * that dies is released, unpaid, when its reservation ends.
+ * Searches beyond the quota, paid from the wallet in blocks of a hundred. A block is reserved when its first search is
+ * needed and settled by use some seconds after it is used up, is a minute old, or the process stops. The block of a
+ * process that dies is released, unpaid, when its reservation ends.
  *
- * Bound: a block for each organization that searches beyond its quota, gone when it was idle for a minute.
+ * Bound: a block for each organization that searches beyond its quota, dropped after an idle minute.
  */
 import { Clock, Effect } from "effect"
 import { CreditsExhausted, type WalletUnreachable } from "./errors.ts"
@@ -13,7 +13,7 @@ import { type Reservation, Wallet } from "./wallet.ts"
 const BLOCK_UNITS = 100
 const BLOCK_MS = 60_000
 const LOOK_MS = 5_000
-/** A wallet that cannot pay is not asked again at once. */
+/** A wallet that cannot pay is not queried again within this time. */
 const SHORT_MS = 1_000
 
 interface Block {
@@ -28,10 +28,7 @@ type Payment = { readonly giveBack: () => void } | CreditsExhausted | WalletUnre
 class Blocks {
   readonly #wallet: Wallet["Service"]
   readonly #open = new Map<string, Block>()
-  /**
-   * Used up or old, and not settled before the next look but one: requests that are under way may still give units
-   * back.
-   */
+  /** Used up or old; settled only at the check after the next, because requests in progress may still return units. */
   readonly #ending = new Set<Block>()
   #settling: ReadonlyArray<Block> = []
 
@@ -43,7 +40,7 @@ class Blocks {
     this.#open.set(block.reservation.organizationId, block)
   }
 
-  /** A unit of the organization's block; undefined where it has none left. */
+  /** Takes a unit of the organization's block; undefined if none is left. */
   take(organizationId: string): Payment | undefined {
     const block = this.#open.get(organizationId)
     if (block === undefined || block.left === 0) return undefined
@@ -57,7 +54,7 @@ class Blocks {
     }
   }
 
-  /** The organization's block is settled soon. */
+  /** Marks the organization's block to be settled soon. */
   end(organizationId: string): void {
     const block = this.#open.get(organizationId)
     if (block === undefined) return
@@ -65,7 +62,7 @@ class Blocks {
     this.#ending.add(block)
   }
 
-  /** Settles what ended before the last look, and lets old blocks end. */
+  /** Settles what ended before the last check, and ends old blocks. */
   look(now: number): Effect.Effect<void> {
     for (const [organizationId, { openedAt }] of this.#open) if (now - openedAt >= BLOCK_MS) this.end(organizationId)
     const due = this.#settling
@@ -81,7 +78,7 @@ class Blocks {
     })
   )
 
-  /** Tried again with every look while the wallet is away, until the reservation is over. */
+  /** Retried at every check while the wallet is unavailable, until the reservation has expired. */
   #settle(block: Block): Effect.Effect<void> {
     const { reservation, used } = block
     return Effect.flatMap(Effect.result(this.#wallet.settle(reservation, used * OVERAGE_PRICE_MICRO)), (settled) =>
@@ -107,7 +104,7 @@ const open = Effect.fnUntraced(function* (wallet: Wallet["Service"], organizatio
   const reserve = (units: number) =>
     wallet.reserve(organizationId, units * OVERAGE_PRICE_MICRO, "searches beyond the quota")
   const reservation = yield* Effect.catchTag(reserve(BLOCK_UNITS), "CreditsExhausted", ({ available }) => {
-    // The last credits buy what they buy; whole units at least.
+    // The remaining credits buy as many complete units as they can, at least one.
     const units = Math.floor(available / creditsOf(OVERAGE_PRICE_MICRO) + 1e-9)
     return reserve(Math.max(1, Math.min(BLOCK_UNITS, units)))
   })
@@ -131,7 +128,7 @@ export const makeOverage = Effect.gen(function* () {
       if (short !== undefined && now() < short.until) return Effect.succeed(short.error)
       return refill(organizationId)
     })
-  /** One block is opened at a time; the others wait for it and retry. */
+  /** Only one block of an organization is opened at a time; other callers wait for it and retry. */
   const refill = Effect.fnUntraced(function* (organizationId: string): Effect.fn.Return<Payment> {
     let running = opening.get(organizationId)
     if (running === undefined) {

@@ -1,6 +1,6 @@
 /**
- * Decision: a quota's period is a calendar month of UTC; a session's AI allowance an hour of the clock; bytes of events
- * a day of UTC.
+ * Decision: a quota's period is a calendar month of UTC; a session's AI allowance is per clock hour; bytes of events
+ * are per day of UTC.
  */
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

@@ -1,17 +1,17 @@
 /**
- * The plans, one table. A feature is present (`true`), absent (`false`), or present up to a number; its unit comes last
- * in its name. Exceeding a bound is refused with 403 and `feature`, `plan`, `limit`, except for the bounds of one
- * request (`answer_bytes`, `search_cutoff_ms`, `searches_per_request`), which answer 400 or lower the request.
- * `GET /v1/entitlement` shows the use of each that is tracked.
+ * The plans in one table. A feature is present (`true`), absent (`false`), or limited to a number; its unit is the end
+ * of its name. Exceeding a limit is refused with 403 and `feature`, `plan`, `limit`, except for the limits of one
+ * request (`answer_bytes`, `search_cutoff_ms`, `searches_per_request`), which answer 400 or reduce the request. `GET
+ * /v1/entitlement` shows the use of each that is tracked.
  *
- * Decision: the free plan is for trying out, the standard plan for a shop with millions of documents. Only what the
- * operator gives away with `unlimited` is unbounded, except for a single request, and for what every process keeps in
- * memory (`named_resource_bytes`).
+ * Decision: the free plan is for trying out, the standard plan for a shop with millions of documents. Only `unlimited`,
+ * which the operator grants, is unbounded, except for a single request, and for what every process keeps in memory
+ * (`named_resource_bytes`).
  */
 import type { PlanFeature, PlanId } from "../identity/plan.ts"
 import { Context } from "effect"
 
-/** What an organization keeps, or uses up over time: caps that the writers count. */
+/** What an organization stores, or uses up over time: limits that the writers count. */
 export const keptFeatures = [
   "api_keys",
   "webhooks",
@@ -41,7 +41,7 @@ export type Feature = (typeof featureNames)[number]
 
 export interface Plan {
   readonly id: PlanId
-  /** Search units of a calendar month; undefined = no limit. */ readonly quotaUnits: number | undefined
+  /** Search units per calendar month; undefined = no limit. */ readonly quotaUnits: number | undefined
   readonly features: Readonly<Record<Feature, boolean | number>>
 }
 
@@ -130,15 +130,15 @@ export const planOf = (id: string): Plan => (Object.hasOwn(plans, id) ? plans[id
 
 /** How much a feature allows: Infinity, a number, or 0 if it is absent. */
 export const capOf = (plan: Plan, feature: Feature): number => roomOf(plan.features[feature])
-/** For one value of a plan. */
+/** The same for one value of a plan. */
 export const roomOf = (value: boolean | number): number => (value === true ? Infinity : value === false ? 0 : value)
 
 export const RoomFeatures = Context.Reference<ReadonlyMap<string, PlanFeature>>("dowser/metering/RoomFeatures", {
   defaultValue: () => new Map()
 })
 
-/** Whole millionths of a credit. */
+/** Integer millionths of a credit. */
 export const MICRO = 1_000_000
-/** Decision: a search beyond the quota costs a hundredth of a credit where wallet overage is enabled. */
+/** Decision: a search beyond the quota costs a hundredth of a credit if wallet overage is enabled. */
 export const OVERAGE_PRICE_MICRO = 10_000
 export const creditsOf = (micro: number): number => micro / MICRO

@@ -1,6 +1,6 @@
 /**
- * `quota.warning` at 80 % and `quota.exhausted` when it is used up, each once for an organization and month, whichever
- * process is first.
+ * Sends `quota.warning` at 80 % and `quota.exhausted` when the quota is used up, each once per organization and month,
+ * whichever process is first.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,7 +11,7 @@ const WARNING_SHARE = 0.8
 
 type QuotaEvent = "quota.warning" | "quota.exhausted"
 
-/** The event that a use calls for; undefined for none. Pure. */
+/** The event due at this use; undefined for none. Pure. */
 const eventOf = ({ limit }: Pick<Budget, "limit">, used: number): QuotaEvent | undefined =>
   limit === Infinity || limit === 0 || used < WARNING_SHARE * limit
     ? undefined
@@ -19,7 +19,7 @@ const eventOf = ({ limit }: Pick<Budget, "limit">, used: number): QuotaEvent | u
       ? "quota.exhausted"
       : "quota.warning"
 
-/** Returns the callback for every exchange with Postgres. `startOf`: when the present period began. */
+/** Returns the callback for every exchange with Postgres. `startOf`: returns the start of the present period. */
 export const makeQuotaNotices = Effect.fnUntraced(function* (startOf: () => number) {
   const sql = yield* SqlClient.SqlClient
   const outbox = yield* Outbox
@@ -61,7 +61,7 @@ export const makeQuotaNotices = Effect.fnUntraced(function* (startOf: () => numb
     fork(
       Effect.catch(sent, (error) =>
         Effect.suspend(() => {
-          // Tried again with the next exchange.
+          // Retried with the next exchange.
           told.delete(budget.name)
           return Effect.logWarning(`The event ${event} of ${budget.name} could not be stored; tried again`, error)
         })

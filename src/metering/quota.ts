@@ -1,14 +1,14 @@
 /**
- * The monthly quota in search units. A unit is taken before the engine is asked and given back when its answer is no
- * success. Taking one costs a look into memory; the block behind it comes from Postgres (`Counter`). Beyond the quota
- * the wallet pays where overage is enabled.
+ * The monthly quota in search units. A unit is taken before the engine is called and returned if its answer is not a
+ * success. Taking one costs a memory look-up; the block behind it is leased from Postgres (`Counter`). Beyond the quota
+ * the wallet pays if overage is enabled.
  *
- * Decision: one request is one unit, also a multi-search, of the organization whose key asks; suggestions and prompts
- * are searches too. At 80 % and at the end `quota.warning` and `quota.exhausted` are sent, once a month, to endpoints
- * of all events.
+ * Decision: one request is one unit, also a multi-search, of the organization whose key is used; suggestions and
+ * prompts are searches too. At 80 % and at the end `quota.warning` and `quota.exhausted` are sent, once a month, to
+ * endpoints of all events.
  *
- * While Postgres is away a process uses what it holds, then 1,000 units of each organization on credit, which are
- * counted when it is back; then 503.
+ * While Postgres is unavailable a process uses what it holds, then 1,000 units of each organization on credit, which
+ * are counted when it is back; then it answers 503.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -29,8 +29,8 @@ const ENTRIES_MAX = 100_000
 
 export type QuotaRefusal = Throttled | WalletUnreachable | LimitsUnavailable
 /**
- * A unit for one request, or why there is none; a unit that is given back was never used. Giving back twice gives back
- * once.
+ * A unit for one request, or why there is none; a unit that is returned was never used. Returning it twice has no
+ * further effect.
  */
 export interface Unit {
   readonly refusal: QuotaRefusal | undefined
@@ -62,14 +62,14 @@ const refused = (refusal: QuotaRefusal): Unit => ({ refusal, giveBack: () => {} 
 interface QuotaParts {
   readonly budgetOf: (organizationId: string) => Budget
   readonly counter: Counter
-  /** Units that the wallet paid for, counted separately: a quota unit that is given back is available again. */
+  /** Units that the wallet paid for, counted separately because a quota unit that is returned is available again. */
   readonly paid: Counter
   readonly hasOverage: (organizationId: string) => boolean
   readonly overage: Effect.Success<typeof makeOverage>
   /** Unix milliseconds. */ readonly now: () => number
 }
 
-/** Takes a unit of the quota, else of the wallet. */
+/** Takes a unit of the quota, or else of the wallet. */
 const makeReserve = ({ budgetOf, counter, hasOverage, now, overage, paid }: QuotaParts) => {
   const usedUp = ({ ends_at, limit }: Budget) =>
     new Throttled({
@@ -120,8 +120,8 @@ export class Quota extends Context.Service<
     /** Never fails: a malformed request must get its 400 before an exhausted quota gets its 429. */
     readonly reserve: (organizationId: string) => Effect.Effect<Unit>
     /**
-     * Takes a unit, runs the effect, and gives the unit back if that fails. For operations that check nothing before
-     * the engine.
+     * Takes a unit, runs the effect, and returns the unit if that fails. For operations that check nothing before the
+     * engine.
      */
     readonly counted: <A, E, R>(
       organizationId: string,

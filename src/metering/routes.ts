@@ -1,4 +1,4 @@
-/** Handlers of the entitlement read-out, and of the operator's plan and top-up. */
+/** Handlers that read entitlements, and those of the operator's plan and top-up. */
 import { Effect } from "effect"
 import { implement } from "../api/implement.ts"
 import * as contract from "./contract.ts"

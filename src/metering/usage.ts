@@ -1,4 +1,4 @@
-/** How much an organization keeps, or has used over time, of each feature that its plan bounds: for the read-out. */
+/** How much an organization stores, or has used over time, of each feature that its plan limits. */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Engine, EngineAbsence } from "../ports/engine/engine.ts"
@@ -9,7 +9,7 @@ import { WindowedCaps } from "./windowed-caps.ts"
 type Usage = { readonly [F in KeptFeature]?: number }
 type EngineUse = Pick<Usage, "collections" | "documents" | "stored_bytes">
 
-/** The engine's totals are summed over collections: for one organization not more often than this. */
+/** The engine's totals are summed over collections, for one organization at most once within this time. */
 const SUMMED_EVERY_MS = 3_000
 const SUMS_MAX = 1_000
 
@@ -21,7 +21,7 @@ export const makeUsage = Effect.gen(function* () {
   const resources = yield* makeNamedResources
   const clock = yield* Clock.Clock
   const sums = new Map<string, { readonly at: number; readonly use: EngineUse }>()
-  /** Nothing without an engine: this process does not know. O(collections). */
+  /** Empty without an engine, because this process cannot know. O(collections). */
   const engineUse = (organizationId: string): EngineUse => {
     if (absence() !== undefined) return {}
     const now = clock.currentTimeMillisUnsafe(),

@@ -1,6 +1,6 @@
 /**
- * Movements of wallets: each is one statement that changes balance, reservation and ledger together or not at all.
- * Amounts are millionths of a credit. Each movement locks the wallet's row, so they run one after the other.
+ * Movements of wallets: each is one statement that changes balance, reservation and ledger atomically. Amounts are
+ * millionths of a credit. Each movement locks the wallet's row, so they run one after another.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -29,7 +29,7 @@ export const makeWalletRepository = Effect.gen(function* () {
       SELECT balance::float8 AS balance, reserved::float8 AS reserved FROM moved`,
         ([row]) => row!
       ).pipe(
-        // The ledger refers to the wallet, which may be new: a second statement of the caller's transaction.
+        // The ledger refers to the wallet, which may be new, so this is a second statement of the caller's transaction.
         Effect.tap(
           ({
             balance,
@@ -43,7 +43,7 @@ export const makeWalletRepository = Effect.gen(function* () {
         sql`SELECT id FROM wallet_ledger WHERE organization_id = ${organizationId} AND kind = 'top_up' AND reference = ${reference}`,
         (rows) => rows.length > 0
       ),
-    /** False when less is available. */
+    /** Returns false if less is available. */
     reserve: (id: string, organizationId: string, amount: number, reference: string, now: number, expiresAt: number) =>
       Effect.map(
         sql`
@@ -54,7 +54,7 @@ export const makeWalletRepository = Effect.gen(function* () {
       SELECT balance FROM moved`,
         (rows) => rows.length > 0
       ),
-    /** Takes `used` and frees the rest. False when it was closed before, or is smaller than `used`. */
+    /** Charges `used` and frees the rest. False if it was closed before, or is smaller than `used`. */
     close: (id: string, how: Closing, used: number, now: number) =>
       Effect.map(
         sql`

@@ -1,14 +1,14 @@
 /**
- * The credit wallet: spending is first reserved, then settled by use, and the rest released. Every movement is a line
- * of the ledger. The balance never goes below zero, however many spend at the same time: the statements require it and
- * the table checks it.
+ * The credit wallet: spending is first reserved, then settled by use, and the rest released. Every movement is an entry
+ * of the ledger. The balance never falls below zero, however many operations spend concurrently: the statements ensure
+ * it and a constraint of the table checks it.
  *
  *   open      reserved, not spent
  *   settled   `used` was taken from the balance, the rest freed
  *   released  nothing was taken: the operation failed
- *   expired   its spender died: nothing was taken
+ *   expired   nothing was taken: the spending process died
  *
- * Amounts are millionths of a credit, whole. Cost of each movement: one statement, durable.
+ * Amounts are integer millionths of a credit. Cost of each movement: one statement, durable.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -20,9 +20,9 @@ import { creditsOf } from "./plans.ts"
 import { type Balance, makeWalletRepository } from "./wallet-repository.ts"
 import type { RowReaders } from "../identity/row-readers.ts"
 
-/** Decision: no operation takes longer, so what is open then belongs to a process that died. */
+/** Decision: no operation takes longer, so a reservation that is still open then belongs to a process that died. */
 export const RESERVATION_MS = 15 * 60_000
-/** Closed reservations; their ledger lines stay. */
+/** How long closed reservations are kept; their ledger entries stay. */
 const CLOSED_KEPT_MS = 30 * 86_400_000
 const ANSWER_WITHIN_MS = 3_000
 
@@ -32,7 +32,7 @@ export interface Reservation {
   readonly amount: number
 }
 
-/** Every failure of a statement: constraints cannot fail here, so what fails is the way to Postgres, or Postgres. */
+/** Maps failures of statements: constraints cannot fail here, so Postgres or the connection to it has failed. */
 const reaching = <A, E>(
   effect: Effect.Effect<A, E | SqlError.SqlError>
 ): Effect.Effect<A, Exclude<E, SqlError.SqlError> | WalletUnreachable> => {
@@ -51,27 +51,27 @@ export class Wallet extends Context.Service<
   Wallet,
   {
     readonly balance: (organizationId: string) => Effect.Effect<Balance, WalletUnreachable>
-    /** Idempotent by `reference` where one is given: a second time changes nothing. */
+    /** Idempotent by `reference` if one is given: a second call changes nothing. */
     readonly topUp: (
       organizationId: string,
       amount: number,
       reference: string
     ) => Effect.Effect<Balance, NotFound | WalletUnreachable>
-    /** Whole or not at all. An amount of 0 needs no reservation. */
+    /** All or nothing. An amount of 0 needs no reservation. */
     readonly reserve: (
       organizationId: string,
       amount: number,
       reference: string
     ) => Effect.Effect<Reservation, CreditsExhausted | WalletUnreachable>
-    /** `used` up to the reserved amount. Idempotent: false when it was closed before (settled, released or expired). */
+    /** `used` up to the reserved amount. Idempotent: false if it was closed before (settled, released or expired). */
     readonly settle: (reservation: Reservation, used: number) => Effect.Effect<boolean, WalletUnreachable>
     readonly release: (reservation: Reservation) => Effect.Effect<boolean, WalletUnreachable>
-    /** Lives as long as a new one from now on; false when it is closed or overdue. */
+    /** Extends its life to that of a new one from now; false if it is closed or overdue. */
     readonly renew: (reservation: Reservation) => Effect.Effect<boolean, WalletUnreachable>
-    /** Like `settle`, as a statement of the caller's transaction; a closed reservation stays as it is. */
+    /** Like `settle`, as a statement of the caller's transaction; a closed reservation is not changed. */
     readonly settleInside: (reservation: Reservation, used: number) => Effect.Effect<void, SqlError.SqlError>
     /**
-     * Reserves at most `amount`, runs, settles by what the effect says it used; on failure or interruption releases.
+     * Reserves at most `amount`, runs, settles by the use that the effect reports; releases on failure or interruption.
      */
     readonly spending: <A, E, R>(
       organizationId: string,
@@ -165,12 +165,12 @@ export class Wallet extends Context.Service<
   )
 }
 
-/** Releases what spenders that died had reserved, and forgets what was closed long ago; answers how many rows. */
+/** Releases reservations of dead processes, and deletes what was closed long ago; returns how many rows. */
 export const expireReservations = Effect.fnUntraced(function* (rowsMax: number) {
   const repository = yield* makeWalletRepository
   const now = yield* Clock.currentTimeMillis
   const overdue = yield* repository.overdue(now, rowsMax)
-  // One at a time: each locks one wallet, so no two sweeps wait for each other.
+  // One at a time: each locks one wallet, so two sweeps never deadlock.
   for (const id of overdue) yield* repository.close(id, "expire", 0, now)
   return overdue.length + (yield* repository.forget(now - CLOSED_KEPT_MS, rowsMax))
 })

@@ -1,7 +1,7 @@
 /**
- * Caps on what an organization uses up over time: browser keys per clock hour, bytes of events per UTC day. Taken from
- * `Counter` before they are used: over all processes never more than the plan allows. While Postgres is away a process
- * continues with what it holds and then with a credit, which is counted afterwards.
+ * Caps on what an organization uses up over time: browser keys per clock hour, bytes of events per UTC day. They are
+ * taken from `Counter` before use: over all processes never more than the plan allows. While Postgres is unavailable a
+ * process continues with what it holds and then with a credit, which is counted afterwards.
  *
  * Bytes are taken in blocks; the rest of an organization's last block is in memory, and lost at a restart.
  */
@@ -26,9 +26,9 @@ const ENTRIES_MAX = 100_000
 const KEPT_MS = 2 * 86_400_000
 
 export interface Spending {
-  /** A failure takes nothing. O(1) but for the round trip that a new block may need. */
+  /** A failure takes nothing. O(1) except for the round trip that a new block may need. */
   readonly take: (organizationId: string, amount: number) => Effect.Effect<void, FeatureNotInPlan | LimitsUnavailable>
-  /** Taken but not used after all. */
+  /** Returns what was taken but not used. */
   readonly giveBack: (organizationId: string, amount: number) => void
   /** Over all processes, each of which reports within two seconds. */
   readonly used: (organizationId: string) => Effect.Effect<number, LimitsUnavailable>
@@ -53,7 +53,7 @@ export class WindowedCaps extends Context.Service<WindowedCaps, { readonly [F in
           kept_ms: KEPT_MS
         })
         let period: Period = periodOf(clock.currentTimeMillisUnsafe())
-        /** Taken and not used yet, of each organization; begins again with every window. */
+        /** Taken but not used yet, by organization; reset with every window. */
         let left = new Map<string, number>()
         const budgetOf = (name: string): Budget => {
           const now = clock.currentTimeMillisUnsafe()
@@ -61,7 +61,7 @@ export class WindowedCaps extends Context.Service<WindowedCaps, { readonly [F in
             period = periodOf(now)
             left = new Map()
           }
-          // A part of a block that the cap has no room for is not given out.
+          // If the cap has no room for an entire block, no part of it is granted.
           return { name, limit: Math.floor(entitlements.cap(name, feature).max / block), ...period }
         }
         return {
@@ -71,7 +71,7 @@ export class WindowedCaps extends Context.Service<WindowedCaps, { readonly [F in
             const spare = (own.get(organizationId) ?? 0) - amount
             if (spare >= 0) return void own.set(organizationId, spare)
             const units = Math.ceil(-spare / block)
-            // Others take meanwhile: the remainder is ours only once it is recorded.
+            // Other callers take meanwhile, so the remainder is ours only once it is recorded.
             own.set(organizationId, 0)
             const refund = () => own.set(organizationId, (own.get(organizationId) ?? 0) + spare + amount)
             const taken =

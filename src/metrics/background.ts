@@ -1,4 +1,4 @@
-/** Background work, counted: a task that always fails answers no request with an error. */
+/** Counts background work, because a task that always fails answers no request with an error. */
 import { Context, Effect } from "effect"
 import { Tally, Timings } from "@dowser/log/process/timings"
 import { type Measure, spreadOver, tallied } from "./measure.ts"
@@ -12,7 +12,7 @@ const CurrentRuns = Context.Reference<BackgroundRuns>("dowser/metrics/Background
   defaultValue: () => ({ times: new Timings(), failures: new Tally() })
 })
 
-/** `task`: two words of the program's own. An interruption is no failure. */
+/** `task`: two words chosen by the program. An interruption is not a failure. */
 export const counted =
   (task: string) =>
   <A, E, R>(run: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

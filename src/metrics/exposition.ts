@@ -1,6 +1,6 @@
 /**
- * All measures of all rooms as Prometheus text: numbers by Effect's own exporter; histograms here, since it would count
- * them anew.
+ * All metrics of all rooms as Prometheus text: numbers by Effect's own exporter; histograms here, since that would
+ * count them again.
  */
 import { Effect, Metric } from "effect"
 import { PrometheusMetrics } from "effect/observability"
@@ -32,8 +32,8 @@ const histogramText = ({ help, name }: Histogram, samples: ReadonlyArray<SpreadS
 const unread = (name: string) => (cause: unknown) => Effect.logWarning(`The measure ${name} cannot be read`, cause)
 
 /**
- * Uses a new registry each time: a label that is gone (a partition that another process took) is gone from the next
- * answer. A metric that cannot be read is left out and logged; the others are answered.
+ * Uses a new registry each time: a label that no longer exists (a partition that another process took) is missing from
+ * the next answer. A metric that cannot be read is omitted and logged; the others are answered.
  */
 export const exposition = (measures: ReadonlyArray<Measure>): Effect.Effect<string> =>
   Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** Requests and connections, as measures. */
+/** Requests and connections, as metrics. */
 import { Effect } from "effect"
 import { type Measure, single, spreadOver } from "./measure.ts"
 import { RequestFigures } from "../http/request-figures.ts"

@@ -1,4 +1,4 @@
-/** What an event log stored and was asked for, as metrics. */
+/** What an event log stored, and the calls it received, as metrics. */
 import { Effect } from "effect"
 import type { LogFigures } from "@dowser/log/event-log/measured"
 import { type Measure, spreadOver, tallied } from "./measure.ts"

@@ -1,5 +1,5 @@
 /**
- * Metrics of a room for operators. Rooms count where they do the work and are asked at a scrape, so counting costs a
+ * Metrics of a room for operators. Rooms count where they do the work and are read at a scrape, so counting costs a
  * search or an event one addition.
  */
 import type { Effect } from "effect"
@@ -15,15 +15,15 @@ export interface SpreadSample extends Spread {
   readonly labels?: Labels
 }
 interface Described {
-  /** `dowser_` and what is measured, with its unit; a counter ends in `_total`. */
+  /** `dowser_` followed by what is measured, with its unit; a counter ends in `_total`. */
   readonly name: `dowser_${string}`
   /** One sentence. */
   readonly help: string
 }
-/** A counter only grows, until the process starts again. */
+/** A counter only increases, until the process restarts. */
 export interface Scalar extends Described {
   readonly type: "counter" | "gauge"
-  /** From memory: a scrape waits for all of them. */
+  /** Read from memory, because a scrape waits for all of them. */
   readonly read: Effect.Effect<ReadonlyArray<Sample>>
 }
 export interface Histogram extends Described {

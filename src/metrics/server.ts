@@ -1,6 +1,6 @@
 /**
  * The admin port: `/metrics` for the operator's Prometheus, and nothing else. It needs no credential and so listens on
- * loopback unless the operator says otherwise; it shows counts of the program, never of one organization.
+ * loopback by default; it shows counts of the program, never of one organization.
  */
 import { createServer } from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
@@ -14,7 +14,7 @@ export interface AdminPort {
   readonly host: string
   readonly port: number
 }
-/** Listens when built and stops with its scope. `measures`: made once, read at each scrape. */
+/** Listens when built and stops with its scope. `measures`: created once, read at each scrape. */
 export const layerMetrics = <E, R>(
   { host, port }: AdminPort,
   measures: Effect.Effect<ReadonlyArray<Measure>, E, R>

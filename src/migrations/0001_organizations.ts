@@ -1,4 +1,4 @@
-/** Organizations, keys, settings and the outbox: what every other table hangs from. */
+/** Organizations, keys, settings and the outbox: the tables that all others depend on. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 

@@ -1,6 +1,6 @@
 /**
- * What the tenant API stores beside the engine: aliases, presets, synonym and curation sets, stopwords, stemming
- * dictionaries.
+ * What the tenant API stores in addition to the engine: aliases, presets, synonym and curation sets, stopwords,
+ * stemming dictionaries.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

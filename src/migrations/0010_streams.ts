@@ -12,6 +12,6 @@ export default Effect.gen(function* () {
     PRIMARY KEY (consumer_group, topic, partition)
   )`
   yield* sql`CREATE TABLE stream_settings (name text PRIMARY KEY, value bytea NOT NULL)`
-  // Random and made here, so that every process of an installation fingerprints alike.
+  // Random and generated here, so that every process of an installation computes the same fingerprints.
   yield* sql`INSERT INTO stream_settings (name, value) VALUES ('fingerprint_key', decode(replace(gen_random_uuid()::text, '-', ''), 'hex'))`
 })

@@ -1,6 +1,6 @@
 /**
  * Rollups of behaviour, each row at three grains (1 minute, 2 hour, 3 day; see streams/figures/grain.ts), and the
- * single instants packed by minute. Every column is a sum that only changes by what is added to it; amounts are whole
+ * single instants packed by minute. Every column is a sum that is only changed by additions. Amounts are integer
  * millionths so that sums are exact, and numeric because one shop's absurd prices must not overflow a flush that all
  * shops share.
  */

@@ -1,7 +1,7 @@
 /**
  * Entries of the log that a consumer group has not counted and never will, because they could not be read or their
- * figures were refused. A replay of the state must step over exactly these, or it would remember what was never
- * written. `entry_index` is -1 for a whole record.
+ * figures were refused. A replay of the state must skip exactly these, or it would remember what was never written.
+ * `entry_index` is -1 for an entire record.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

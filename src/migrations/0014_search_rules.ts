@@ -1,7 +1,7 @@
 /**
  * Search rules, one set per collection. `collection_created_at` (Unix seconds) identifies the collection: a set that
- * outlived its collection must not act on the next one of the same name. Sets are read whole and never queried, so they
- * are `json`, which keeps every text as it was written; `jsonb` refuses some.
+ * outlived its collection must not apply to the next one of the same name. Sets are read as units and never queried, so
+ * they are `json`, which keeps every text as it was written; `jsonb` refuses some.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * Which process runs which partition of which processor. `fence` grows with every change of owner: a transaction with
- * an older one is refused. Members are the participating processes.
+ * Which process runs which partition of which processor. `fence` increases with every change of owner: a transaction
+ * with an older one is refused. Members are the participating processes.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

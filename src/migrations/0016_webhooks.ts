@@ -1,6 +1,6 @@
 /**
- * Endpoints of outbound webhooks, and their deliveries, which are the due-time queue as well: a pending row is due at
- * `due_at`; claiming it moves that to the end of the claim, so a claim whose holder died is simply due again.
+ * Endpoints of outbound webhooks, and their deliveries, which are also the queue by due time: a pending row is due at
+ * `due_at`; claiming it moves that to the end of the claim, so a claim whose holder died simply becomes due again.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,7 +1,7 @@
 /**
  * The versions of the configuration, for installations of several processes. One counter for all organizations, whose
- * row each write locks until it commits: versions have no gaps and become visible in order. Changes name the newest
- * versions' rows; leases are the processes that a write waits for.
+ * row each write locks until it commits: versions have no gaps and become visible in order. Changes name the rows of
+ * the newest versions; leases are the processes that a write waits for.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

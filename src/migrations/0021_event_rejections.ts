@@ -1,6 +1,6 @@
 /**
  * Refused entries of `POST /events`, kept for seven days. `id` begins with the time, so that the newest are the last of
- * their organization's keys. `organization_id` refers to nothing: the rows outlive no organization by more than a week.
+ * their organization's keys. `organization_id` has no foreign key: rows outlive an organization by a week at most.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

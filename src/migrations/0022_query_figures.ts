@@ -1,11 +1,11 @@
 /**
- * Figures of products by device, country and surface as well, which were not kept apart before: older ones have none. A
- * rollup of the filters and facets that searches used; its measures are those of the query rollup that searches have.
+ * Adds device, country and surface to the figures of products; older figures have none. Adds a rollup of the filters
+ * and facets that searches used; its measures are those of the query rollup for searches.
  *
- * And how much each query of a collection was used lately, and by whom, as far as needed to know that enough visitors
+ * And how much each query of a collection was used recently, and by whom, as far as needed to know that enough visitors
  * made it. `weight` and its siblings are forward-decayed sums (streams/figures/recency.ts). `is_known` stays true once
- * three visitors have made the query, so that the index also finds a query that has lost one of them. `changed` is the
- * writer's transaction: readers ask for what was written since the oldest one that was still open at their last look.
+ * three visitors have made the query, so that the index also finds a query that has lost one. `changed` is the writer's
+ * transaction: readers query what was written since the oldest transaction still open at their last read.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

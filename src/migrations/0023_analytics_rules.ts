@@ -1,5 +1,5 @@
 /**
- * Analytics rules and their counts, each moved in the transaction that moves the stream's offsets. Deleting a rule
+ * Analytics rules and their counts, which change in the transaction that moves the stream's offsets. Deleting a rule
  * deletes its figures. In `analytics_rule_counters`, `counted` events have happened and `applied` of them are in the
  * document; `before`, `after` and `intended` describe a write in progress to the document's field. `published_as` is
  * the document that shows a query in the rule's destination.

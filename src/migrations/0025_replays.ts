@@ -49,7 +49,7 @@ export default Effect.gen(function* () {
     failure text,
     PRIMARY KEY (job_id, partition)
   )`
-  // How often an organization's part of a partition's state was exchanged. Earlier snapshots are useless.
+  // How often an organization's part of a partition's state was exchanged. Earlier snapshots are unusable.
   yield* sql`CREATE TABLE stream_generations (
     consumer_group text NOT NULL,
     partition int4 NOT NULL,
@@ -66,8 +66,8 @@ export default Effect.gen(function* () {
     yield* sql.unsafe(`CREATE TABLE shadow_${table} (LIKE ${table} INCLUDING ALL)`)
   }
 
-  // `prints`: 16 bytes each, keyed: the user, then sessions, anonymous ids and searches that belong to him. `ends`: end
-  // offsets by topic/partition.
+  // `prints`: 16 bytes each, keyed: the user, then the sessions, anonymous ids and searches that belong to the user.
+  // `ends`: end offsets by topic/partition.
   yield* sql`CREATE TABLE event_tombstones (
     organization_id text NOT NULL,
     job_id text NOT NULL,

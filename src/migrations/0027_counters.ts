@@ -1,7 +1,7 @@
 /**
  * Budgets of a window (a key's minute, an organization's month) that several processes share. `granted` is what was
- * used or leased; a lease says how much of it its process has not used yet. A lease that is removed with units in it
- * has turned them into used ones, so a process that dies costs the budget and never adds to it.
+ * used or leased; a lease records how much of that its process has not used yet. The units of a lease that is removed
+ * count as used, so a process that dies costs the budget and never adds to it.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -28,7 +28,7 @@ export default Effect.gen(function* () {
   ) WITH (fillfactor = 50)`
   yield* sql`CREATE INDEX counter_leases_process ON counter_leases (process)`
   yield* sql`CREATE INDEX counter_leases_seen ON counter_leases (seen_at)`
-  // A process's report on many budgets in one round trip: units returned, units used on credit, units wanted. At least
+  // Takes a process's report on many budgets in one round trip: units returned, used on credit, and requested. At least
   // `least` is granted if available (requests wait for it), plus a share of the rest. Rows are locked in one order.
   yield* sql`CREATE FUNCTION counter_exchange(p_kind text, p_process text, p_share int8, p_names text[], p_started int8[], p_kept int8[], p_limits int8[], p_least int8[], p_wish int8[], p_back int8[], p_debt int8[], p_held int8[], p_recalled bool[])
     RETURNS TABLE (o_name text, o_started float8, o_taken float8, o_available float8, o_others float8, o_used float8) LANGUAGE plpgsql AS $function$

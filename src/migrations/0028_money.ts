@@ -1,7 +1,7 @@
 /**
- * What an organization may use beyond its plan, and its wallet: one balance, its reserved part, and a line for every
- * movement. Credits are whole millionths, so that sums are exact. No statement can make the balance negative or reserve
- * more than there is: the checks hold whatever a program does.
+ * What an organization may use beyond its plan, and its wallet: one balance, its reserved part, and an entry for every
+ * movement. Credits are integer millionths, so that sums are exact. No statement can make the balance negative or
+ * reserve more than there is: the constraints hold whatever a program does.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -40,11 +40,11 @@ export default Effect.gen(function* () {
     created_at bigint NOT NULL
   )`
   yield* sql`CREATE INDEX wallet_ledger_organization ON wallet_ledger (organization_id, id DESC)`
-  // A top-up that is sent again under its reference is booked once.
+  // A top-up that is sent again with the same reference is booked only once.
   yield* sql`CREATE UNIQUE INDEX wallet_ledger_top_up ON wallet_ledger (organization_id, reference) WHERE kind = 'top_up' AND reference <> ''`
-  // For reading all keys by pages.
+  // For paging through all keys.
   yield* sql`CREATE INDEX api_keys_pages ON api_keys (id COLLATE "C")`
-  // Sent once per organization and period, whichever process notices.
+  // Sent once per organization and period, by whichever process notices.
   yield* sql`CREATE TABLE quota_notices (
     organization_id text NOT NULL REFERENCES organizations (id),
     period_at bigint NOT NULL,

@@ -1,7 +1,7 @@
 /**
  * The audit log: one row per change, written in the change's transaction. `before` and `after` are `json`, which keeps
- * texts that `jsonb` refuses; secrets in them are masked. `is_settled` is false during a change that Postgres does not
- * hold itself (a collection of the engine), and stays so if the program dies in between.
+ * texts that `jsonb` refuses; secrets in them are masked. `is_settled` is false during a change that is not stored in
+ * Postgres (a collection of the engine), and stays so if the program dies in between.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
  * People who work for an organization, and their console sessions. Only hashes of passwords and tokens are stored.
- * Sessions from `sessions_after` (Unix milliseconds) and before are over: a new password ends them all at once.
+ * Sessions from `sessions_after` (Unix milliseconds) or earlier are invalid: a new password ends all of them.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * Keys are found by a hash of their digest. Earlier, the digest itself was stored, with which secured keys are signed:
- * a copy of the table could have signed them, although the digest beside it is sealed.
+ * Keys are found by a hash of their digest. Earlier, the digest itself was stored, which signs secured keys: a copy of
+ * the table could have signed them, although the digest next to it is sealed.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

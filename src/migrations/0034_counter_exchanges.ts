@@ -1,6 +1,6 @@
 /**
- * Exchanges of counters have numbers. A process whose answer was lost asks whether its exchange was done: before, what
- * was used on credit was reported and counted twice.
+ * Exchanges of counters have numbers. A process whose answer was lost checks whether its exchange was done; before,
+ * what was used on credit was reported and counted twice.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -16,8 +16,8 @@ export default Effect.gen(function* () {
     PRIMARY KEY (process, kind)
   ) WITH (fillfactor = 50)`
   yield* sql`CREATE INDEX counter_exchanges_at ON counter_exchanges (at)`
-  // Beside the version without a number, which older processes go on calling. A call that arrives after its successor,
-  // or after it was abandoned, fails without effect.
+  // In addition to the version without a number, which older processes still call. A call that arrives after its
+  // successor, or after it was abandoned, fails without effect.
   yield* sql`CREATE FUNCTION counter_exchange(p_number int8, p_kind text, p_process text, p_share int8, p_names text[], p_started int8[], p_kept int8[], p_limits int8[], p_least int8[], p_wish int8[], p_back int8[], p_debt int8[], p_held int8[], p_recalled bool[])
     RETURNS TABLE (o_name text, o_started float8, o_taken float8, o_available float8, o_others float8, o_used float8) LANGUAGE plpgsql AS $function$
     BEGIN
@@ -26,8 +26,8 @@ export default Effect.gen(function* () {
       IF NOT FOUND THEN RAISE EXCEPTION 'exchange % of % was given up', p_number, p_kind; END IF;
       RETURN QUERY SELECT * FROM counter_exchange(p_kind, p_process, p_share, p_names, p_started, p_kept, p_limits, p_least, p_wish, p_back, p_debt, p_held, p_recalled);
     END $function$`
-  // Waits for the exchange if it is still under way, and keeps it from being done later. Answers what the process
-  // holds, or no row where the exchange was not done.
+  // Waits for the exchange if it is still in progress, and prevents it from being done later. Returns what the process
+  // holds, or no row if the exchange was not done.
   yield* sql`CREATE FUNCTION counter_exchange_outcome(p_number int8, p_kind text, p_process text, p_names text[], p_started int8[])
     RETURNS TABLE (o_name text, o_started float8, o_held float8) LANGUAGE plpgsql AS $function$
     DECLARE

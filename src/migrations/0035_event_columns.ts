@@ -1,6 +1,6 @@
 /**
- * No table changes: events lie in the log by column from here on (log/columns/layout.ts). A program before would
- * take such records for unreadable and put them aside as dead letters, so it must not open the data any more.
+ * No table changes: from here on events are stored in the log by column (log/columns/layout.ts). An earlier program
+ * would find such records unreadable and store them as dead letters, so it must not open the data any more.
  */
 import { Effect } from "effect"
 

@@ -1,5 +1,5 @@
 /**
- * What an organization's plan counts of named resources is stored beside each row, computed by the database itself, so
+ * What an organization's plan counts of named resources is stored with each row, computed by the database itself, so
  * that no writer can forget it: their number (a set of synonyms or curations counts with its items), and their bytes.
  */
 import { Effect } from "effect"
@@ -12,6 +12,6 @@ export default Effect.gen(function* () {
     ADD COLUMN bytes int4 NOT NULL GENERATED ALWAYS AS (octet_length(name) + octet_length(value::text)) STORED`
   yield* sql`ALTER TABLE search_rule_sets ADD COLUMN bytes int4 NOT NULL GENERATED ALWAYS AS (octet_length(collection) + octet_length(rule_set::text)) STORED`
   yield* sql`ALTER TABLE analytics_rules ADD COLUMN bytes int4 NOT NULL GENERATED ALWAYS AS (octet_length(name) + octet_length(params::text)) STORED`
-  // Sums of an organization are read from the index alone.
+  // Sums of an organization are read from the index only.
   yield* sql`CREATE INDEX engine_resources_kept ON engine_resources (organization_id) INCLUDE (items, bytes)`
 })

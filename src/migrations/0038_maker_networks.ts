@@ -1,6 +1,6 @@
 /**
  * The network that a query's visitor came from, as a keyed fingerprint: visitors of one network count as one. For
- * existing visitors it is unknown, so each counts alone.
+ * existing visitors it is unknown, so each of those counts.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

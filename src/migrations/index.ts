@@ -1,7 +1,7 @@
 /**
- * The schema's history, forward only: rooms name their steps by date (`migrations` in `room.ts`), those of before are
- * numbered here; a name is its place for ever. `dataVersion` names the newest one: a data folder that says more was
- * written by a newer program.
+ * The schema's history, forward only: rooms name their steps by date (`migrations` in `room.ts`), earlier ones are
+ * numbered here; a name determines the position permanently. `dataVersion` names the newest step: a data folder with a
+ * higher one was written by a newer program.
  */
 import { Layer } from "effect"
 import { RowReaders } from "../identity/row-readers.ts"
@@ -69,13 +69,13 @@ const migrations = {
   "0038_maker_networks": makerNetworks
 }
 
-/** The history of before rooms had their own, then theirs by date. */
+/** The steps from before rooms had their own, then those of rooms by date. */
 const all: Migrations = { ...migrations, ...Object.fromEntries(rooms.table("migrations")) }
 export const dataVersion = Math.max(...Object.keys(all).map(versionOf))
 
 const layerOf = (wanted: Migrations) => Layer.effectDiscard(migrate(wanted))
 
-/** The schema at a version: what a backup of that time is restored into. */
+/** The schema at a version, into which a backup of that time is restored. */
 export const layerUpTo = (version: number) =>
   layerOf(Object.fromEntries(Object.entries(all).filter(([name]) => versionOf(name) <= version)))
 

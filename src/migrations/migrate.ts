@@ -1,4 +1,4 @@
-/** Brings a database to a schema: each migration once, in one order whenever several are new. */
+/** Migrates a database to a schema: each migration once, always in the same order if several are new. */
 import { Effect } from "effect"
 import { Migrator, SqlClient, type SqlError } from "effect/sql"
 import type { Migration } from "../room.ts"
@@ -16,8 +16,8 @@ const notRun = Effect.fnUntraced(function* (migrations: Migrations) {
 })
 
 /**
- * The migrator continues after the newest that was run. Rooms are developed in parallel, so a migration may arrive
- * after one with a later date: skipped ones are run here.
+ * The migrator continues after the newest migration that was run. Rooms are developed in parallel, so a migration may
+ * arrive after one with a later date: skipped ones are run here.
  */
 const runPassedOver = (migrations: Migrations): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
@@ -35,8 +35,8 @@ const runPassedOver = (migrations: Migrations): Effect.Effect<void, SqlError.Sql
   })
 
 /**
- * Retried because of processes that start together: creating the table of migrations twice at once fails for one of
- * them.
+ * Retried because of processes that start at the same time: creating the table of migrations concurrently fails for one
+ * of them.
  */
 export const migrate = (migrations: Migrations) =>
   Effect.orDie(

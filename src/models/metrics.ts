@@ -1,4 +1,4 @@
-/** The embedded model's work, as measures. */
+/** The embedded model's work, as metrics. */
 import { Effect } from "effect"
 import { type Measure, type Sample, single } from "../metrics/measure.ts"
 import { CurrentEmbedderFigures, type EmbedderFigures } from "../ports/text-embedder/inference/local-embedder.ts"

@@ -1,6 +1,6 @@
 /**
  * The models that this program runs itself: whether they are installed, and their installation while serving, in a
- * process that ends with this one. A failure is reported once, with the way out; the program continues without models.
+ * process that ends with this one. A failure is reported once, with the remedy; the program continues without models.
  */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import type { InstalledModel } from "../ports/text-embedder/inference/local-embedder.ts"
@@ -11,7 +11,7 @@ import { type Installer, startInstaller } from "./install/installer.ts"
 import { findInstalled } from "./install/places.ts"
 import { type Pinned, readPinned, readPinnedSpeech, readPinnedTranscriber } from "./install/pinned.ts"
 
-/** How long until a missing installation is looked for again: a command, or another process, may have brought it. */
+/** How long until a missing installation is checked again: a command or another process may have installed it. */
 const LOOK_AGAIN_MS = 5_000
 /** `Retry-After` for callers meanwhile. */
 const RETRY_AFTER_S = 15
@@ -21,15 +21,15 @@ const wayOut =
 export class Models extends Context.Service<
   Models,
   {
-    /** From memory, or some file sizes every five seconds. */ readonly installed: () => InstalledModel
+    /** From memory, or by some file sizes every five seconds. */ readonly installed: () => InstalledModel
     /** The best one that was requested (`dowser models install --voice`); none is installed automatically. */
     readonly transcriber: () => InstalledTranscriber
     /** One line for the operator. */ readonly detail: () => string
-    /** Installs what is missing, in the background until the scope ends. Does nothing if it is there or in progress. */
+    /** Installs what is missing, in the background until the scope ends. Does nothing if installed or in progress. */
     readonly installInBackground: Effect.Effect<void, never, Scope.Scope>
   }
 >()("dowser/Models") {
-  /** `start` begins the process that installs, for tests another. */
+  /** `start` starts the installing process; tests use another. */
   static readonly layer = (places: ReadonlyArray<string>, start = startInstaller): Layer.Layer<Models> =>
     Layer.effect(
       Models,
@@ -40,7 +40,7 @@ export class Models extends Context.Service<
     )
 }
 
-/** Where the installation is, looked for again now and then. */
+/** Where the installation is, checked again from time to time. */
 class Look {
   readonly #places: ReadonlyArray<string>
   readonly #clock: Clock.Clock
@@ -67,7 +67,7 @@ class Look {
   }
 }
 
-/** The larger one hears better, so it is preferred if both are installed. */
+/** The larger one is more accurate, so it is preferred if both are installed. */
 const makeTranscriber = (runtime: Look, places: ReadonlyArray<string>, clock: Clock.Clock) => {
   const looks = TRANSCRIBER_SIZES.map(
     (size) => [size, new Look(places, clock, () => readPinnedTranscriber(size))] as const

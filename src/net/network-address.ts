@@ -8,7 +8,7 @@ const ipv4Bits = (text: string): bigint | undefined => {
     : undefined
 }
 
-/** Address as 128 bits; IPv4 sits in ::ffff:0:0/96, so that a mapped address and its IPv4 form are one. */
+/** Address as 128 bits; IPv4 is in ::ffff:0:0/96, so that a mapped address and its IPv4 form are equal. */
 export const addressBits = (text: string): bigint | undefined => {
   const bare = text.replace(/%.*$/, "")
   if (isIP(bare) === 4) {
@@ -31,7 +31,7 @@ export const addressBits = (text: string): bigint | undefined => {
   return all.length === 8 ? all.reduce((bits, word) => (bits << 16n) | BigInt(parseInt(word, 16)), 0n) : undefined
 }
 
-/** A range as its first address and the number of bits that all of its addresses share, of 128. */
+/** A range as its first address and the number of bits, of 128, that all of its addresses share. */
 export interface AddressRange {
   readonly bits: bigint
   readonly length: number
@@ -46,13 +46,13 @@ export const parseCidr = (text: string): AddressRange | undefined => {
   return length < 0 || length > width ? undefined : { bits, length: length + (128 - width) }
 }
 
-/** Whether an address lies in a range. */
+/** Whether an address is in a range. */
 export const isInRange = (address: bigint, { bits, length }: AddressRange): boolean =>
   address >> BigInt(128 - length) === bits >> BigInt(128 - length)
 
 /**
  * Decision: not `net.BlockList`. Deno's finds no IPv4 address in `::/0` and no address with a zone in any range. The
- * network of an address, and the IPv4 address inside an IPv6 one, need its bits anyway, and a second parser of
+ * network of an address, and the IPv4 address inside an IPv6 one, need its bits in any case, and a second parser of
  * addresses could disagree with the first.
  */
 export const isInCidrs = (address: string, cidrs: ReadonlyArray<string>): boolean => {
@@ -67,9 +67,9 @@ export const isInCidrs = (address: string, cidrs: ReadonlyArray<string>): boolea
 }
 
 /**
- * What counts as one client where addresses are counted: an IPv4 address, also written as IPv6, and the /64 of an IPv6
- * address, because its holder has all of it. Anything that is not an address counts as one network: somebody made it
- * up.
+ * What counts as one client when addresses are counted: an IPv4 address, also written as IPv6, and the /64 of an IPv6
+ * address, because its holder owns all of it. All texts that are not addresses count as one network, because they are
+ * invented.
  */
 export const networkOf = (address: string): string => {
   // The usual form from sockets.

@@ -1,7 +1,7 @@
 /**
  * What the embedded model knows of collections (`rules/facts.ts`): read from the engine for the first request in words
  * about a collection, kept as long as the request allows, and refreshed in the background when documents changed. For a
- * caller that sees a part of a collection, values are read by a search as that caller may make it, and not kept.
+ * caller that sees part of a collection, values are read by a search that the caller may make, and not cached.
  */
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import { type CollectionInfo, ok } from "@dowser/engine-sdk"
@@ -11,18 +11,18 @@ import { facetCountsOf } from "../suggestions/facet-counts.ts"
 import { facetFieldsOf } from "../understanding/entity-indexes.ts"
 import { RuleFacts } from "./rules/facts.ts"
 
-/** For each facet field, those with the most documents first. */
+/** For each facet field, the values with the most documents first. */
 const VALUES_MAX = 1_000
 /** For a caller whose values are read per request. */
 const OWN_VALUES_MAX = 50
 const BYTES_MAX = 8_000_000,
   COLLECTION_BYTES_MAX = 1_500_000
 const COLLECTION_BYTES = 2_000
-/** Minimum interval between two readings of a changing collection, and as a multiple of a reading's time. */
+/** Minimum interval between two reads of a changing collection, and as a multiple of a read's duration. */
 const REST_MIN_MS = 5_000
 const REST_SHARE = 20
 
-/** Per facet field, for models elsewhere. */
+/** Samples per facet field, for remote models. */
 const SAMPLES = 10
 
 export interface PromptFacts {
@@ -36,9 +36,9 @@ interface CachedFacts extends PromptFacts {
   readonly took_ms: number
 }
 interface Parts {
-  /** For the program itself: no request's budget and no turn. */
+  /** Context of the program itself, without a request's budget or turn. */
   readonly contextOf: (organizationId: string) => OperationContext
-  /** Differs after each change of the organization's documents. */
+  /** Changes with each change of the organization's documents. */
   readonly changesOf: (organizationId: string) => number
   readonly now_ms: () => number
   readonly inSlices: <A>(steps: Generator<void, A>) => Promise<A>
@@ -47,12 +47,12 @@ interface Parts {
 interface FactsAsked {
   readonly organizationId: string
   readonly collection: CollectionInfo
-  /** Of the request. */ readonly context: OperationContext
+  /** Context of the request. */ readonly context: OperationContext
   readonly reach: Reach
   /** Fields that may be named; undefined for all. */ readonly fields: CollectionInfo["schema"]["fields"] | undefined
   readonly seesWhole: boolean
   readonly bounds: SearchRequest["bounds"]
-  /** How old they may be; 0 forces a reading. */ readonly age_max_ms: number
+  /** How old the facts may be; 0 forces a read. */ readonly age_max_ms: number
 }
 
 const samplesOf = (values: ReadonlyArray<FieldValues>): ReadonlyArray<FieldValues> =>
@@ -64,7 +64,7 @@ export class CollectionFacts {
     bytes_max: BYTES_MAX,
     bytesOf: (key, { facts }) => COLLECTION_BYTES + 2 * key.length + facts.bytes
   })
-  /** On their way, one a collection. */ readonly #reading = new Map<string, Promise<PromptFacts>>()
+  /** Reads in progress, one per collection. */ readonly #reading = new Map<string, Promise<PromptFacts>>()
   constructor(parts: Parts) {
     this.#parts = parts
   }
@@ -72,7 +72,7 @@ export class CollectionFacts {
     return this.#held.bytes
   }
 
-  /** Never fails: values that cannot be read are not known. */
+  /** Never fails: values that cannot be read are treated as unknown. */
   of(asked: FactsAsked): PromptFacts | Promise<PromptFacts> {
     const { bounds, collection, fields, organizationId, seesWhole } = asked
     if (!seesWhole || bounds !== undefined || fields !== undefined) return this.#own(asked)
@@ -113,7 +113,7 @@ export class CollectionFacts {
     if (values !== undefined) this.#held.set(key, { ...known, schema: collection.schema, changes, read_at, took_ms })
     return known
   }
-  /** Of fields that the caller may name. */
+  /** Values of fields that the caller may name. */
   async #own({
     bounds,
     collection,

@@ -1,7 +1,7 @@
 /**
  * Searches in words (`nl_query=true`): interpreted by the model that the request names, or the embedded one if the
- * organization has none. Only money, a session's allowance and the request's own mistakes refuse a search; whatever
- * else fails, it runs as typed, and the answer says why.
+ * organization has none. A search is refused only for lack of credits, a session's allowance, or mistakes in the
+ * request; if anything else fails, it runs as typed, and the answer says why.
  */
 import { type CollectionInfo, fail, type Field, notFound, ok, type Result } from "@dowser/engine-sdk"
 import type { OperationContext, Reach, SearchRequest } from "@dowser/engine-sdk/operations"
@@ -31,14 +31,14 @@ import { parseRules } from "./rules/parse-rules.ts"
 
 interface WordsAsked {
   readonly caller: Caller
-  /** Its session's unit was taken already; a price is still one. */ readonly isPaid: boolean
+  /** Its session's unit was taken already; a price still applies. */ readonly isPaid: boolean
   readonly context: OperationContext
   readonly reach: Reach
   readonly collection: CollectionInfo
   /** Merged: request, scoped key, preset. */ readonly parameters: Parameters
-  /** Filters on everything that is shown, beside the caller's own. */
+  /** Filters on everything that is shown, in addition to the caller's own. */
   readonly bounds: SearchRequest["bounds"]
-  /** Fields that the acting profile lets clients filter by; it has its own sorts. */
+  /** Fields that the applied profile lets clients filter by; it has its own sorts. */
   readonly filterable: ReadonlyArray<string> | undefined
   readonly signal: AbortSignal
 }
@@ -51,14 +51,14 @@ interface ModelReply {
   readonly text: string
   readonly said: unknown
 }
-/** The model that needs no credential. */
+/** The model that needs no credentials. */
 const RULES_MODEL = "dowser/rules"
 const DEFAULT_MODEL = "default"
 const PROMPT_CACHE_S = 86_400
-/** The model's text, if the request asks to see it. */
+/** Limit of the model's text, if the request asks to see it. */
 const RESPONSE_CHARACTERS_MAX = 4_000
 
-/** What a request may filter and sort by; undefined for everything. */
+/** The fields that a request may filter and sort by; undefined for all. */
 const namedFields = ({ collection, filterable, reach }: WordsAsked): ReadonlyArray<Field> | undefined => {
   if (reach.fields === undefined && filterable === undefined) return undefined
   const sees = (name: string) =>
@@ -98,7 +98,7 @@ const makeSaying = Effect.gen(function* () {
       age_max_ms: 1_000 * (Number.isFinite(ttl) ? ttl : PROMPT_CACHE_S)
     })
   }
-  /** The answer of the organization's own model; its price is per answer, whatever it says. */
+  /** The answer of the organization's own model; its price is per answer, whatever the answer is. */
   const byModel = Effect.fnUntraced(function* (asked: WordsAsked, model: LanguageModel, known: PromptFacts) {
     const { caller, collection, parameters } = asked
     const system = promptOf(model, namedFields(asked) ?? collection.schema.fields, known.samples)
@@ -178,7 +178,7 @@ const make = Effect.gen(function* () {
 export class NlSearch extends Context.Service<
   NlSearch,
   {
-    /** Rejects if nobody is waiting any more. */
+    /** Rejects if nobody waits any longer. */
     readonly meant: (asked: WordsAsked) => Promise<Result<Meant, SpendingError>>
     /** Memory of the facts about collections. */ readonly bytes: () => number
   }

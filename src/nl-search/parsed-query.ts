@@ -1,11 +1,11 @@
 /**
- * What a model made of a request in words, and how the search uses it: only allowed parameters are taken, and a filter
+ * How the search uses a model's interpretation of a request in words: only allowed parameters are taken, and a filter
  * is joined to the caller's own so that it can only narrow. Pure.
  */
 import { fail, invalid, ok, type Result } from "@dowser/engine-sdk"
 import { isClosedFilterText, joinFilterTexts, type Parameters } from "@dowser/engine-sdk/query"
 
-/** The answer's member `parsed_nl_query`, as the wire spells it. */
+/** The answer's member `parsed_nl_query`, in the API's form. */
 export interface ParsedNlQuery {
   readonly parse_time_ms: number
   readonly generated_params: Parameters
@@ -15,7 +15,7 @@ export interface ParsedNlQuery {
 }
 /** A search in words, and its outcome. */
 export interface SaidInWords {
-  /** As it was asked. */ readonly q: string
+  /** The query as it was sent. */ readonly q: string
   readonly parsed: ParsedNlQuery
 }
 
@@ -35,7 +35,7 @@ const VALUE_CHARACTERS_MAX = 4_000
 export const NL_ERROR = "Error generating search parameters:"
 export const NL_MODEL_ERROR = "Error getting natural language search model:"
 
-/** From a model's answer, which may be anything. */
+/** Parses a model's answer, which may be anything. */
 export const generatedOf = (said: unknown): Result<Parameters> => {
   if (typeof said !== "object" || said === null || Array.isArray(said))
     return fail(invalid("The model did not answer with a JSON object.", "q"))
@@ -53,7 +53,7 @@ export const generatedOf = (said: unknown): Result<Parameters> => {
   return ok(generated)
 }
 
-/** A new object, because plans carry it. */
+/** Returns a new object, because plans carry it along. */
 export const augmented = (asked: Parameters, generated: Parameters): Result<Parameters> => {
   const { filter_by: own, q, ...others } = generated
   const filter_by = own === undefined ? ok(asked.filter_by) : joined(asked.filter_by, own)
@@ -61,7 +61,7 @@ export const augmented = (asked: Parameters, generated: Parameters): Result<Para
   return ok({
     ...asked,
     ...others,
-    // Nothing left to search for: everything that passes the filter.
+    // If nothing is left to search for: everything that passes the filter.
     ...(q === undefined ? {} : { q: q === "" ? "*" : q }),
     ...(filter_by.value === undefined ? {} : { filter_by: filter_by.value })
   })
@@ -71,7 +71,7 @@ const joined = (asked: string | undefined, own: string): Result<string | undefin
 
 export const shownParameters = (parameters: Parameters): Parameters =>
   Object.fromEntries(SHOWN.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name]]])))
-/** The search continues as typed. */
+/** The search continues with the query as typed. */
 export const failedQuery = (asked: Parameters, error: string, parse_time_ms: number): ParsedNlQuery => ({
   parse_time_ms,
   generated_params: {},

@@ -1,4 +1,4 @@
-/** Searches in words: what they mean, by this program's own model or one of the organization's. */
+/** Searches in words: their interpretation by this program's own model or one of the organization's. */
 import { Effect, Layer } from "effect"
 import { modelsTable } from "../language-models/model-rows.ts"
 import { type Measure, single } from "../metrics/measure.ts"

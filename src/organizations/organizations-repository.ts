@@ -22,7 +22,7 @@ export const makeOrganizationsRepository = Effect.gen(function* () {
         sql<OrganizationRow>`SELECT id, name, status, paused_reason, plan, created_at::float8 AS created_at FROM organizations WHERE ${named(subjects)} ORDER BY created_at, id`,
         (rows) => rows.map(organizationOfRow)
       ),
-    /** Locked until the transaction ends. */
+    /** Locks it until the transaction ends. */
     lock: (id: string) =>
       Effect.map(
         sql<OrganizationRow>`SELECT id, name, status, paused_reason, plan, created_at::float8 AS created_at FROM organizations WHERE id = ${id} FOR UPDATE`,

@@ -16,11 +16,11 @@ const unknown = (id: string) => new NotFound({ message: `Organization ${id} does
 export class Organizations extends Context.Service<
   Organizations,
   {
-    /** As memory has it, current or not; undefined for an unknown one. O(1). */
+    /** From memory, current or not; undefined for an unknown one. O(1). */
     readonly find: (id: string) => OrganizationRecord | undefined
-    /** The current one. */
+    /** The current state. */
     readonly get: (id: string) => Effect.Effect<OrganizationRecord, NotFound | ConfigurationUnavailable>
-    /** The current ones, oldest first. */
+    /** The current state, oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<OrganizationRecord>, ConfigurationUnavailable>
     readonly create: (name: string, plan: string) => Effect.Effect<OrganizationRecord, ConfigurationUnavailable>
     /** Changes an organization; the next request of any process sees it. */

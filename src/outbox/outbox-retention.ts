@@ -1,7 +1,7 @@
 /**
- * What is removed from the outbox: events settled (delivered, or given up after the last attempt) a week ago, and
- * events that nothing settled for thirty days. Decision: thirty days, because attempts end within hours; an event still
- * waiting then will never be taken.
+ * Deletes from the outbox: events settled (delivered, or given up after the last attempt) a week ago, and events that
+ * nothing settled for thirty days. Decision: thirty days, because attempts end within hours; an event still waiting
+ * then will never be taken.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,7 +11,7 @@ const SETTLED_KEPT_MS = 7 * DAY_MS
 const UNSETTLED_KEPT_MS = 30 * DAY_MS
 
 /**
- * Removes at most `rowsMax` rows of each kind; answers how many. Reads the settled ones by their index, the others from
+ * Removes at most `rowsMax` rows of each kind; returns how many. Reads the settled ones by their index, the others from
  * the oldest on.
  */
 export const expireOutbox = Effect.fnUntraced(function* (rowsMax: number) {

@@ -1,4 +1,4 @@
-/** How outbound events leave the queue: turned into deliveries once, and settled with their last delivery. */
+/** How outbound events leave the queue: they are turned into deliveries once, and settled with their last delivery. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
@@ -18,13 +18,13 @@ export const makeOutboxSettling = Effect.gen(function* () {
     /** At most `rowsMax`, oldest first, locked; events that another process fans out are skipped. */
     waiting: (rowsMax: number) =>
       sql<WaitingEvent>`SELECT id::float8 AS id, organization_id, delivery_id, event, data, created_at::float8 AS created_at FROM outbox WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${rowsMax}::int4 FOR UPDATE SKIP LOCKED`,
-    /** `settled` are those without any delivery. */
+    /** `settled`: those without any delivery. */
     markFannedOut: (ids: ReadonlyArray<number>, settled: ReadonlyArray<number>, now: number) =>
       sql`UPDATE outbox SET fanned_out_at = ${String(now)}::text::int8, settled_at = CASE WHEN id = ANY(${settled.map(String)}::text[]::int8[]) THEN ${String(now)}::text::int8 ELSE settled_at END
         WHERE id = ANY(${ids.map(String)}::text[]::int8[])`,
     /**
      * Settles events without pending deliveries. Their rows are locked first, so that of two processes that record the
-     * last two deliveries at once the later one sees both.
+     * last two deliveries at the same time the later one sees both.
      */
     settle: Effect.fnUntraced(function* (ids: ReadonlyArray<number>, now: number) {
       if (ids.length === 0) return

@@ -1,15 +1,15 @@
 /**
  * What a visitor likes: values of facet fields, and price bands, of recently chosen documents. Pure.
  *
- * Decision: interactions are weighted by kind and by their age before the newest, which halves the weight every two
- * weeks; the present time does not matter, so one state gives one order. A share is of everything seen plus four, so
- * that one click is no preference. A field matters as much as the visitor keeps to one of its values: somebody who buys
- * everything blue and of any brand is known by colour.
+ * Decision: interactions are weighted by kind and by their age relative to the newest, which halves the weight every
+ * two weeks; the present time does not matter, so one state gives one order. A share is relative to everything seen
+ * plus four, so that one click is not a preference. A field matters in proportion to how consistently the visitor
+ * chooses one of its values: somebody who buys everything blue and of any brand is characterized by colour.
  *
- * Decision: neighbours of the items that a visitor took, from the state of recommendations, are left out. On the
- * generated visitors of `bench -- personalization` they took gain away at every weight (nDCG@10 at strength 0.3 rose by
- * 21.4 % without them, 20.1 % at a weight of 0.1 and 13.0 % at 1, after 3,000 other visitors; 19.5, 18.6 and 13.9 %
- * after 30,000), and asking for them takes 1 to 4 ms of another thread, where all of this takes 0.2.
+ * Decision: neighbours of the items that a visitor chose, from the state of recommendations, are not used. On the
+ * generated visitors of `bench -- personalization` they reduced the gain at every weight (nDCG@10 at strength 0.3 rose
+ * by 21.4 % without them, 20.1 % at a weight of 0.1 and 13.0 % at 1, after 3,000 other visitors; 19.5, 18.6 and 13.9 %
+ * after 30,000), and requesting them takes 1 to 4 ms of another thread, where all of this takes 0.2.
  */
 import type { CollectionInfo, FieldValue, WindowColumn } from "@dowser/engine-sdk"
 import type { Take, TakeKind } from "@dowser/streams/figures/history"
@@ -21,16 +21,16 @@ const WEIGHTS: ReadonlyMap<TakeKind, number> = new Map([
   ["purchase", 8]
 ])
 const HALF_LIFE_S = 14 * 86_400
-/** Weight of what is not known of a visitor. */
+/** Weight of what is unknown about a visitor. */
 const UNKNOWN = 4
-/** Per collection; values per document. */
+/** Limits: fields per collection, and values per document. */
 const FIELDS_MAX = 4
 const VALUES_MAX = 16
 const VALUE_CHARACTERS_MAX = 128
 
 export interface TasteField {
   readonly name: string
-  /** A number, whose bands may be liked. */ readonly isPrice: boolean
+  /** A number field, in which bands may be preferred. */ readonly isPrice: boolean
 }
 
 /** What people choose by, before other facets. */
@@ -59,7 +59,7 @@ export const tasteFieldsOf = (
   ]
 }
 
-/** Two bands to each doubling: 32 to 45, 45 to 64. */
+/** Two bands per doubling: 32 to 45, 45 to 64. */
 const bandNames: Array<string> = []
 const BANDS_MAX = 128
 const bandOf = (price: number): string => {
@@ -68,7 +68,7 @@ const bandOf = (price: number): string => {
   return band < 0 || band >= BANDS_MAX ? name() : (bandNames[band] ??= name())
 }
 const NONE: ReadonlyArray<string> = []
-/** The values of one field by which a document is liked. */
+/** The values of one field that a document stands for. */
 export const tastesOf = ({ isPrice }: TasteField, value: unknown): ReadonlyArray<string> => {
   if (isPrice) return typeof value === "number" && value > 0 ? [bandOf(value)] : NONE
   if (typeof value === "string") return value === "" ? NONE : [value.slice(0, VALUE_CHARACTERS_MAX)]
@@ -80,14 +80,14 @@ export const tastesOf = ({ isPrice }: TasteField, value: unknown): ReadonlyArray
 
 export interface FieldAffinity {
   readonly field: TasteField
-  /** Share of everything the visitor chose, 0..1, by value. */ readonly shares: ReadonlyMap<string, number>
-  /** The largest of them. */ readonly says: number
-  /** The share of what is not known. */ readonly rest: number
+  /** By value: its share of everything the visitor chose, 0..1. */ readonly shares: ReadonlyMap<string, number>
+  /** The largest share. */ readonly says: number
+  /** The share of what is unknown. */ readonly rest: number
 }
-/** Values of a document, in the order of the fields; undefined for one that is not there any more. */
+/** Values of a document, in the order of the fields; undefined if it no longer exists. */
 type TastesOf = (document: string) => ReadonlyArray<ReadonlyArray<string>> | undefined
 
-/** Fields that say most first. O(interactions · fields). Empty where nothing is known. */
+/** The most informative fields first. O(interactions · fields). Empty if nothing is known. */
 export const affinitiesOf = (
   takes: ReadonlyArray<Take>,
   fields: ReadonlyArray<TasteField>,
@@ -114,7 +114,7 @@ export const affinitiesOf = (
     .sort((a, b) => b.says - a.says)
 }
 
-/** A value rarer among the hits than this counts as this rare: a unique value says little. */
+/** A value that is rarer among the hits counts as this rare, because a unique value is not informative. */
 const RARE = 0.1
 const NONE_LIKED: ReadonlyArray<number> = []
 
@@ -132,7 +132,7 @@ class LikedPlaces {
     if (typeof value !== "string") return 0
     return this.#places.get(value.length > VALUE_CHARACTERS_MAX ? value.slice(0, VALUE_CHARACTERS_MAX) : value) ?? 0
   }
-  /** For a document with several. */
+  /** For a document with several values. */
   several(value: FieldValue | undefined): ReadonlyArray<number> {
     return this.#isPrice || !Array.isArray(value)
       ? NONE_LIKED
@@ -141,7 +141,7 @@ class LikedPlaces {
 }
 
 /**
- * By value, then by number: how many hits have it. Typed arrays and plain loops, because it runs for 250 hits a search.
+ * Counts how many hits have each value, then each number. Typed arrays and plain loops: it runs for 250 hits a search.
  */
 const addLifts = (affinity: FieldAffinity, { places, values }: WindowColumn, sums: Float64Array): void => {
   const { rest, shares } = affinity,
@@ -165,7 +165,7 @@ const addLifts = (affinity: FieldAffinity, { places, values }: WindowColumn, sum
     place++
     lifts[place] = Math.log1p(share / ((hitsOfPlace[place]! / sums.length + RARE) * rest))
   }
-  // Values not liked add nothing.
+  // Values that are not liked add nothing.
   const liftOfValue = new Float64Array(values.length)
   for (let value = 0; value < values.length; value++) liftOfValue[value] = lifts[placeOfValue[value]!]!
   for (const [value, all] of several) liftOfValue[value] = all.reduce((most, each) => Math.max(most, lifts[each]!), 0)
@@ -193,7 +193,7 @@ export interface ShownAffinity {
   readonly weight: number
 }
 const rounded = (weight: number): number => Math.round(weight * 10_000) / 10_000
-/** Strongest first; equals by field and value. */
+/** Strongest first; ties by field and value. */
 export const strongest = (affinities: ReadonlyArray<FieldAffinity>, most: number): ReadonlyArray<ShownAffinity> =>
   affinities
     .flatMap(({ field, shares }) =>

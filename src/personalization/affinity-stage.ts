@@ -1,24 +1,25 @@
 /**
- * The stage that reorders the first 250 hits by (1 - s) · position + s · affinity. Pure and the same for the same
- * state: equal scores keep the engine's order.
+ * The stage that reorders the first 250 hits by (1 - s) · position + s · affinity. Pure and deterministic: equal scores
+ * keep the engine's order.
  */
 import type { WindowColumn } from "@dowser/engine-sdk"
 import type { Candidate, Stage, StageContext } from "@dowser/engine-sdk/pipeline"
 import { type FieldAffinity, affinitiesWith, strongest } from "./affinities.ts"
 
-/** Longer than it ever takes: it uses data that the engine has at hand. */
+/** Longer than it ever takes, because it uses data that the engine has in memory. */
 const BUDGET_MS = 20
 /** Affinities that an explanation names. */
 const SHOWN_MAX = 10
 
 /**
- * Decision: affinities are stretched over the hits, from the least to the most liked, because what all share says
- * nothing about order; and only as far as enough is known of the visitor, so that one click moves little. The score of
- * a position is its reciprocal: the first hits, of which the engine is sure, take more to move than the fiftieth.
+ * Decision: affinities are scaled over the hits, from the least to the most liked, because what all hits share does not
+ * affect their order; and only in proportion to how much is known of the visitor, so that one click moves little. The
+ * score of a position is its reciprocal: the first hits, which the engine is surest of, are harder to move than the
+ * fiftieth.
  */
 const positionScore = (position: number): number => 1 / (position + 1)
 
-/** A field by the places of the candidates: stages before this one may have moved them from their ranks. */
+/** Values of a field by position of the candidates: earlier stages may have moved them from their ranks. */
 const columnOf = (
   candidates: ReadonlyArray<Candidate>,
   context: Pick<StageContext, "column">,
@@ -47,9 +48,9 @@ const rangeOf = (numbers: Float64Array) => {
   return { least, span: most - least }
 }
 /**
- * Places ordered by their scores, highest first, equal ones in their original order. Only the numbers are sorted, which
- * takes a fifth of the time of sorting places with a comparison function; each place then looks up its position. O(n
- * log n).
+ * Positions ordered by their scores, highest first, equal ones in their original order. Only the numbers are sorted,
+ * which takes a fifth of the time of sorting positions with a comparison function; each position then looks up its
+ * place. O(n log n).
  */
 const placesByScore = (scores: Float64Array): ReadonlyArray<number> => {
   const ascending = Float64Array.from(scores).sort(),
@@ -57,7 +58,7 @@ const placesByScore = (scores: Float64Array): ReadonlyArray<number> => {
     places = new Array<number>(scores.length)
   for (let at = 0; at < scores.length; at++) {
     const score = scores[at]!
-    // Finds the end of the run of equal scores: its places are assigned from there.
+    // Finds the end of the run of equal scores, from which its places are assigned.
     let low = 0,
       high = ascending.length
     while (low < high) {
@@ -80,7 +81,7 @@ export const affinityStage = (affinities: ReadonlyArray<FieldAffinity>, strength
   run: (candidates, context) => {
     const raw = affinitiesWith(affinities, candidates.length, (field) => columnOf(candidates, context, field))
     const { least, span } = rangeOf(raw)
-    // Nothing among them is preferred.
+    // None of the hits is preferred.
     if (span === 0) return candidates
     const trust = 1 - affinities[0]!.rest
     const scores = new Float64Array(candidates.length)

@@ -1,6 +1,6 @@
 /**
- * What visitors did, from the rows that the processor `affinities` writes at each flush, cached for half a second: a
- * click affects searches within two. A search that needs it reads the visitor's rows by key in some tenths of a
+ * What visitors did, from the rows that the processor `affinities` writes at each flush, cached for half a second, so
+ * that a click affects searches within two. A search that needs it reads the visitor's rows by key in some tenths of a
  * millisecond, and those of up to three earlier ids of the visitor; while Postgres does not answer, nobody has a
  * history.
  */
@@ -14,9 +14,9 @@ import type { Visitor } from "../identity/visitor.ts"
 
 const FRESH_MS = 500
 const BYTES_MAX = 28_000_000
-/** A search waits no longer. */
+/** The longest that a search waits. */
 const WAIT = "100 millis"
-/** Of one visitor in all collections, newest first; and of all ids seen with a user. */
+/** Limit for one visitor in all collections, newest first; and for all ids seen with a user. */
 const ROWS_MAX = 100
 const TAKE_BYTES = 150
 
@@ -36,15 +36,15 @@ export class Histories extends Context.Service<
   Histories,
   {
     /**
-     * Of the user, else the anonymous id, else the session, in a collection under any of its names; by time. A user's
-     * history includes what was done under an anonymous id or session before it was seen with the user.
+     * History of the user, else the anonymous id, else the session, in a collection under any of its names; by time. A
+     * user's history includes what was done under an anonymous id or session before it was seen with the user.
      */
     readonly of: (
       organizationId: string,
       visiting: Visiting,
       names: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyArray<Take>>
-    /** Of a user in every collection, under the names in events. Read from Postgres directly. */
+    /** History of a user in every collection, under the names in events. Read from Postgres directly. */
     readonly ofUser: (
       organizationId: string,
       userId: string
@@ -71,7 +71,7 @@ export class Histories extends Context.Service<
         SELECT visitor::text AS visitor, collection, recent FROM visitor_histories
         WHERE organization_id = ${organizationId} AND visitor = ANY(${`{${visitors.join(",")}}`}::text::int8[])
         ORDER BY updated_at DESC, visitor, collection LIMIT ${ROWS_MAX}::int4`
-      /** By collection: what the visitor did, including earlier ids that were seen with the user's. */
+      /** By collection: what the visitor did, including under earlier ids that were seen with the user's. */
       const read = Effect.fnUntraced(function* (organizationId: string, visitor: number) {
         const own = yield* rowsOf(organizationId, [visitor])
         const seenAs = unpackSeenAs(Buffer.concat(own.map(({ recent }) => recent)))

@@ -2,12 +2,12 @@
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Since a visitor's newest interaction. */
+/** How long a history is kept after its newest interaction. */
 const KEPT_MS = 400 * 86_400_000
 
 export const historyTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  // Room for what is put behind a row's bytes, so that a page keeps its rows.
+  // Leaves room for appends to a row's bytes, so that rows stay in their page.
   yield* sql`CREATE TABLE visitor_histories (
     organization_id text NOT NULL,
     visitor bigint NOT NULL,
@@ -29,8 +29,8 @@ export const historyTables = Effect.gen(function* () {
 })
 
 /**
- * Most of what a new row costs is its place in the index: numbers are compared in place, and all rows of an
- * organization begin with the same text. 8.0 to 6.8 processor-us a row (400,000 rows, 5,000 a statement).
+ * Most of the cost of a new row is its entry in the index: numbers are compared directly, and all rows of an
+ * organization begin with the same text. 8.0 to 6.8 µs of CPU per row (400,000 rows, 5,000 a statement).
  */
 export const historiesByVisitor = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

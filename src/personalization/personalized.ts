@@ -1,7 +1,7 @@
 /**
- * The step that makes a search personal: after the engine and reranking, before diversity. Where it does not apply, the
- * answer passes unchanged, byte for byte: a strength of 0, a visitor without history, a key that forbids it, groups,
- * and sorts other than by relevance.
+ * The step that personalizes a search: after the engine and reranking, before diversity. If it does not apply, the
+ * answer passes unchanged, byte for byte: with a strength of 0, a visitor without history, a key that forbids it,
+ * groups, and sorts other than by relevance.
  */
 import { fail, invalid, ok, type Result } from "@dowser/engine-sdk"
 import type { PlannedSearch } from "@dowser/engine-sdk/operations"
@@ -14,7 +14,7 @@ import { affinityStage } from "./affinity-stage.ts"
 import { Histories, type Visiting } from "./histories.ts"
 import { type Context as TasteContext, Tastes } from "./tastes.ts"
 
-/** `x_personalization_strength`, 0 where nothing is said; Invalid for what is no number from 0 to 1. */
+/** `x_personalization_strength`, 0 if absent; Invalid if it is not a number from 0 to 1. */
 export const strengthOf = ({ x_personalization_strength: said = "" }: Parameters): Result<number> => {
   const text = said.trim()
   if (text === "") return ok(0)
@@ -26,15 +26,15 @@ export const strengthOf = ({ x_personalization_strength: said = "" }: Parameters
       )
 }
 
-/** A visitor's history must not affect searches of such a key. */
+/** A visitor's history must not affect searches with such a key. */
 export const isImpersonal = ({ embedded, key }: Pick<Caller, "embedded" | "key">): boolean =>
   key.personalization === false || embedded?.personalization === false || embedded?.personalization === "false"
 
 const RELEVANCE = /^\s*(_text_match|_vector_distance|_rank_fusion)\b/
-/** By relevance first, whatever breaks its ties. */
+/** Whether it sorts by relevance first, however ties are broken. */
 const isByRelevance = ({ sort_by = "" }: Parameters): boolean => sort_by.trim() === "" || RELEVANCE.test(sort_by)
 
-/** The strength that acts on a search; 0 where none does. Wrong ones were refused before. */
+/** The strength that applies to a search; 0 if none does. Invalid ones were refused before. */
 export const actingStrength = (
   caller: Pick<Caller, "embedded" | "key">,
   { parameters, plan }: Pick<PlannedSearch, "parameters" | "plan">

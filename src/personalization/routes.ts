@@ -10,7 +10,7 @@ import { Histories } from "./histories.ts"
 import { Personalization } from "./personalized.ts"
 
 const SHOWN_MAX = 100
-/** A key that may not see a field does not see its values. */
+/** The values of a field are hidden from a key that may not see the field. */
 const isSeen = (fields: ReadonlyArray<string>, field: string): boolean => fields.length === 0 || fields.includes(field)
 
 export const routes = Effect.gen(function* () {

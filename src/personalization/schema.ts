@@ -1,11 +1,11 @@
-/** What is known of a user, as the API shows it. */
+/** What is known of a user, as the API returns it. */
 import { Schema } from "effect"
 
 export const PersonalizationProfile = Schema.Struct({
   user_id: Schema.String,
-  /** Interactions that the history holds. */
+  /** Number of interactions in the history. */
   events: Schema.Int,
-  /** Unix ms of the newest; null if there is none. */
+  /** Time of the newest in Unix milliseconds; null if there is none. */
   updated_at: Schema.NullOr(Schema.Int),
   /** The strongest first, at most 100. */
   affinities: Schema.Array(Schema.Struct({ field: Schema.String, value: Schema.String, weight: Schema.Number })),

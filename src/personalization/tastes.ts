@@ -1,6 +1,6 @@
 /**
- * Properties of the documents that visitors chose, from the engine, cached for half a minute: many visitors' newest
- * documents are the same.
+ * Properties of the documents that visitors chose, from the engine, cached for half a minute, because many visitors'
+ * newest documents are the same.
  */
 import type { CollectionInfo, Document } from "@dowser/engine-sdk"
 import type { OperationContext } from "@dowser/engine-sdk/operations"
@@ -12,7 +12,7 @@ const FRESH_MS = 30_000
 const BYTES_MAX = 32_000_000
 
 interface Tasted {
-  /** Undefined where there was no such document. */
+  /** Undefined if there was no such document. */
   readonly values: ReadonlyArray<ReadonlyArray<string>> | undefined
   readonly read_at: number
 }
@@ -39,7 +39,7 @@ export class Tastes {
     this.#now_ms = now_ms
   }
 
-  /** One call of the engine for unknown documents; none if all are cached. */
+  /** One engine call for documents that are not cached; none if all are. */
   async affinities(
     { engine, namespace }: Context,
     { created_at, schema }: CollectionInfo,
@@ -60,7 +60,7 @@ export class Tastes {
     }
     if (missing.length > 0) {
       const read = await engine.get(namespace, schema.name, missing)
-      // The search itself reports problems of the engine.
+      // The search itself reports failures of the engine.
       if (!read.ok) return []
       missing.forEach((id, i) => {
         const document = read.value[i]

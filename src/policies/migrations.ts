@@ -1,4 +1,4 @@
-/** Search parameters under a name, below what profiles and requests say. */
+/** Named search parameters, overridden by profiles and requests. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 

@@ -28,7 +28,7 @@ export const makePoliciesRepository = Effect.gen(function* () {
             `SELECT ${COLUMNS} FROM search_policies WHERE (organization_id, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
             [subjects.map(({ organizationId }) => organizationId), subjects.map(({ id }) => id)]
           ),
-    /** Until the transaction ends no profile starts to name a policy, and none is deleted. */
+    /** Until the transaction ends, no profile starts to name a policy, and none is deleted. */
     lock: (organizationId: string) =>
       sql`SELECT pg_advisory_xact_lock(hashtextextended(${`search policies of ${organizationId}`}, 0))`,
     exists: (organizationId: string, name: string) =>

@@ -17,7 +17,7 @@ const shown = ({ created_at, name, params, updated_at }: StoredPolicy): typeof S
   created_at,
   updated_at
 })
-/** 400 that names each parameter that is not allowed. */
+/** Fails with a 400 that names each parameter that is not allowed. */
 const checked = (params: Readonly<Record<string, unknown>>) => {
   const issues = Object.entries(params).flatMap(([name, value]) => {
     const message = paramRefusal(name, value)

@@ -1,4 +1,4 @@
-/** Search policies as the API shows them. */
+/** Search policies as the API returns them. */
 import { Schema } from "effect"
 
 const Params = Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])).annotate({

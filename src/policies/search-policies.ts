@@ -1,6 +1,6 @@
 /**
- * Search policies of every organization: rows in Postgres, kept in memory, read again where a write of any process
- * changed them (`Configuration`), so that the next search has them.
+ * Search policies of all organizations: rows in Postgres, kept in memory, re-read when a write of any process changed
+ * them (`Configuration`), so that the next search uses them.
  */
 import { textParameters, type Parameters } from "@dowser/engine-sdk/query"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
@@ -15,7 +15,7 @@ import { PolicyInUse } from "./errors.ts"
 import { makePoliciesRepository, type PolicyRow, type StoredPolicy } from "./policies-repository.ts"
 import { SearchPolicy } from "./schema.ts"
 
-/** As searches have it. */
+/** A policy in the form that searches use. */
 export interface KnownPolicy extends StoredPolicy {
   /** `params` as texts: the same object until the policy is replaced. */ readonly parameters: Parameters
 }
@@ -23,9 +23,9 @@ export interface KnownPolicy extends StoredPolicy {
 interface SearchPoliciesShape {
   /** O(1). */
   readonly get: (organizationId: string, name: string) => KnownPolicy | undefined
-  /** By name. */
+  /** Sorted by name. */
   readonly list: (organizationId: string) => ReadonlyArray<KnownPolicy>
-  /** Differs after every write of the organization's policies. */
+  /** Changes with every write of the organization's policies. */
   readonly version: (organizationId: string) => number
   readonly upsert: (
     organizationId: string,
@@ -33,7 +33,7 @@ interface SearchPoliciesShape {
     params: StoredPolicy["params"]
   ) => Effect.Effect<StoredPolicy, InputInvalid | FeatureNotInPlan | ConfigurationUnavailable>
   /**
-   * Inside a transaction: whether the policy exists, in which case it stays until the transaction ends; profiles that
+   * Within a transaction: whether the policy exists, in which case it stays until the transaction ends; profiles that
    * name it are stored by then.
    */
   readonly hold: (organizationId: string, name: string) => Effect.Effect<boolean, SqlError.SqlError>
@@ -44,7 +44,7 @@ interface SearchPoliciesShape {
 }
 
 const decodeParams = Schema.decodeUnknownSync(SearchPolicy.fields.params)
-/** Throws for what is no policy. */
+/** Throws if it is not a policy. */
 const knownOf = (row: PolicyRow): KnownPolicy => {
   const params = decodeParams(row.params)
   const parameters = textParameters(params)
@@ -57,7 +57,7 @@ interface Own {
   readonly policies: Map<string, KnownPolicy>
   version: number
 }
-/** All policies in memory, by organization. */
+/** Keeps all policies in memory, by organization. */
 const keepPolicies = Effect.gen(function* () {
   const configuration = yield* Configuration
   const { read } = yield* makePoliciesRepository

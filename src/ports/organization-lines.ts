@@ -1,4 +1,4 @@
-/** How much one organization may have in progress: a line each, so that nobody waits behind another organization. */
+/** Limits what one organization may have in progress, so that nobody waits behind another organization. */
 import { Semaphore } from "effect"
 
 const ORGANIZATIONS_MAX = 10_000
@@ -12,7 +12,7 @@ export class OrganizationLines {
   of(organizationId: string): Semaphore.Semaphore {
     const known = this.#lines.get(organizationId)
     if (known !== undefined) return known
-    // A line that is forgotten while somebody waits in it lets a few more in at once.
+    // If a semaphore is evicted while somebody waits for it, a few more than the limit may run at the same time.
     if (this.#lines.size >= ORGANIZATIONS_MAX) this.#lines.delete(this.#lines.keys().next().value!)
     const line = Semaphore.makeUnsafe(this.#atOnceMax)
     this.#lines.set(organizationId, line)

@@ -1,4 +1,4 @@
-/** Writes bytes that are sent piece by piece into a file, for the stores of feeds and of blobs. */
+/** Writes bytes that arrive in chunks to a file, for the stores of feeds and of blobs. */
 import type { FileHandle } from "node:fs/promises"
 
 /** `source`: the input ended early, and what arrived is in the file. `too large`: nothing beyond the bound is. */
@@ -11,14 +11,14 @@ export class PiecesBroken extends Error {
 }
 interface Written {
   readonly pieces: AsyncIterable<Uint8Array>
-  /** Where the first byte stands. */ readonly offset: number
+  /** Position of the first byte in the file. */ readonly offset: number
   readonly bytesMax: number
-  /** Called with each piece before it is written. */ readonly seen?: (piece: Uint8Array) => void
+  /** Called with each chunk before it is written. */ readonly seen?: (piece: Uint8Array) => void
 }
 
 export const isMissing = (error: unknown): boolean => (error as { readonly code?: unknown }).code === "ENOENT"
 
-/** The number of bytes afterwards. Read no faster than it is written. */
+/** Returns the number of bytes afterwards. Reads no faster than it writes. */
 export const writePieces = async (file: FileHandle, { bytesMax, offset, pieces, seen }: Written): Promise<number> => {
   let length = offset
   const iterator = pieces[Symbol.asyncIterator]()

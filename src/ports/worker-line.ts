@@ -1,22 +1,22 @@
 /**
- * Work for one thread that starts with the first piece and ends when idle: organizations take turns by the time that
- * theirs took, the queue is bounded by weight, and each piece has a time limit, after which the thread is ended.
- * Waiters learn of everything; the next piece gets a new thread.
+ * Work for one thread that starts with the first task and ends when idle. Organizations take turns by the time that
+ * their tasks took, the queue is bounded by weight, and each task has a time limit, after which the thread is ended.
+ * Waiters are notified of every outcome; the next task gets a new thread.
  *
- * A question is numbers, and travels as a plain buffer: Deno walks over every element of a typed array that a thread is
- * sent, which takes seconds, and what a thread answers must be plain too.
+ * A task is sent as a plain buffer, because Deno visits every element of a typed array sent to a thread, which takes
+ * seconds; what a thread answers must be plain too.
  */
 import type { Worker } from "node:worker_threads"
 import { Turns } from "./image-process/turns.ts"
 
-/** `refused`: by the work itself, which continues. `lost`: the thread ended, or was ended because of this. */
+/** `refused`: by the task itself; the thread continues. `lost`: the thread ended, or was ended because of this task. */
 export type LineOutcome<A> =
   | { readonly kind: "done"; readonly answer: A; readonly took_ms: number }
   | { readonly kind: "refused"; readonly message: string }
-  | { readonly kind: "lost"; readonly message: string; /** With this piece in it. */ readonly hasBegun: boolean }
+  | { readonly kind: "lost"; readonly message: string; /** With this task in progress. */ readonly hasBegun: boolean }
   | { readonly kind: "busy" }
 
-/** A thread's answer to each piece, beside `ready` once. */
+/** A thread's answer to each task, in addition to `ready` once. */
 export type FromLine<A> =
   | { readonly kind: "ready" }
   | { readonly kind: "done"; readonly answer: A }
@@ -24,14 +24,14 @@ export type FromLine<A> =
 
 interface LineOptions {
   readonly open: () => Worker
-  /** Of one piece, once the thread is ready. */ readonly within_ms: number
-  /** Until it is ready. */ readonly readyWithin_ms: number
+  /** Time limit of one task, once the thread is ready. */ readonly within_ms: number
+  /** Time limit until the thread is ready. */ readonly readyWithin_ms: number
   readonly idle_ms: number
-  /** Of all that wait, and of one organization's. */ readonly weightMax: number
+  /** Limits of everything that waits, and of one organization's share. */ readonly weightMax: number
   readonly weightMaxEach: number
 }
 type WorkerReport<A> = FromLine<A> | { readonly kind: "lost"; readonly message: string }
-/** Or how it is made once it is its turn, where it is larger than what it is made of. */
+/** Or a function that builds it when its turn comes, for a buffer larger than its source. */
 type Numbers = Uint8Array | Float32Array
 type Question = Numbers | (() => Numbers)
 interface Piece<A> {
@@ -67,7 +67,7 @@ export class WorkerLine<A> {
     return this.#worker !== undefined
   }
 
-  /** Calling the result withdraws the piece; one in progress continues, and its result is dropped. */
+  /** Calling the result withdraws the task; one in progress continues, and its result is dropped. */
   ask(organizationId: string, question: Question, weight: number, settle: Piece<A>["settle"]): () => void {
     const own = this.#weights.get(organizationId) ?? 0
     const { weightMax, weightMaxEach } = this.#options
@@ -134,7 +134,7 @@ export class WorkerLine<A> {
     await this.#end()
     return { kind: "lost", message: said.kind === "lost" ? said.message : "it said something else", hasBegun: true }
   }
-  /** Why there is no thread. */
+  /** Returns why there is no thread, if there is none. */
   #begin(): Promise<string | undefined> {
     if (this.#worker !== undefined && this.#ready !== undefined) return this.#ready
     const worker = this.#options.open()

@@ -1,5 +1,5 @@
 /**
- * The part of a profile that a search needs: the active release, else the draft, which acts until something was
+ * The part of a profile that a search needs: the active release, else the draft, which applies until something is
  * published.
  */
 import type { ProfileManifest } from "./manifest.ts"

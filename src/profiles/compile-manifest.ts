@@ -1,6 +1,6 @@
 /**
- * A manifest made ready under the schemas of the moment, or every reason why it cannot be. WARM: the same fields would
- * do if they were indexed otherwise; COLD: no field of today would. Pure but for reading schemas.
+ * A manifest compiled under the current schemas, or every reason why it cannot be. WARM: the same fields would work if
+ * they were indexed differently; COLD: no present field would. Pure but for reading schemas.
  */
 import {
   type CollectionInfo,
@@ -27,15 +27,15 @@ export interface ManifestChange {
 }
 export interface CompiledManifest extends SeenSchemas {
   readonly manifest: ProfileManifest
-  /** None: it compiles. */ readonly changes: ReadonlyArray<ManifestChange>
-  /** What of its fields compiles. */ readonly fields: ProfileFields
-  /** undefined where there is none, or where it does not compile (then `changes` says so). */
+  /** Empty if it compiles. */ readonly changes: ReadonlyArray<ManifestChange>
+  /** Those of its fields that compile. */ readonly fields: ProfileFields
+  /** Undefined if there is none, or if it does not compile (`changes` then says so). */
   readonly fixedFilter: Filter | undefined
-  /** What each sort that compiles looks at, by its id. */
+  /** The fields that each compiled sort uses, by its id. */
   readonly sortFields: ReadonlyMap<string, ReadonlyArray<NamedField>>
 }
 
-/** The schema as it would be if every field had every index. */
+/** The schema as if every field had every index. */
 const permissive = (collection: CollectionInfo): CollectionInfo => ({
   ...collection,
   schema: {
@@ -65,7 +65,7 @@ class Compiling {
     this.changes.push({ path, class: isWarm ? "WARM" : "COLD", reason: result.error.message })
     return undefined
   }
-  /** A field that has to be there, and to pass the check. */
+  /** Checks a field, which must exist and pass the check. */
   field(path: string, name: string, check: (collection: CollectionInfo) => Result<unknown>): boolean {
     if (fieldNamed(this.#collection.schema, name) === undefined) {
       this.changes.push({ path, class: "COLD", reason: `There is no field \`${name.slice(0, 80)}\`.` })
@@ -78,7 +78,7 @@ class Compiling {
   filter(text: string): (collection: CollectionInfo) => Result<Filter | undefined> {
     return (collection) => parseFilter(text, this.#fieldsOf(collection))
   }
-  /** The plan of a search of any word, as its owner may make it. */
+  /** The plan of a search for any word, as its owner may make it. */
   search(
     parameters: Readonly<Record<string, string>>
   ): (collection: CollectionInfo) => ReturnType<typeof compileSearch> {
@@ -103,12 +103,12 @@ class Compiling {
   }
 }
 
-/** What a sort by the meaning of the query needs beside the schema. */
+/** What a sort by the meaning of the query needs in addition to the schema. */
 const searchedBy = (fields: ReadonlyArray<string>, sort_by: string): Readonly<Record<string, string>> =>
   fields.length === 0 || !sort_by.includes("_vector_distance") ? { q: "*" } : { query_by: fields.join(",") }
 
 /**
- * O(fields of the manifest). `isPolicy`: whether a policy of this name is stored; checked where changes are requested,
+ * O(fields of the manifest). `isPolicy`: whether a policy of this name is stored; checked when changes are requested,
  * not by searches.
  */
 export const compileManifest = (

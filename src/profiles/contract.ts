@@ -21,7 +21,7 @@ import {
 const at = { group: "search profiles", plane: "control", scope: "full" } as const
 const path = "/v1/collections/:collectionName/search-profiles"
 const one = { ...at, path: `${path}/:profileName` } as const
-/** An integer from 1 up, as a text. */
+/** An integer from 1 up, as text. */
 const version = Schema.String.check(
   refusing((text: string) => (/^[1-9]\d{0,8}$/.test(text) ? undefined : "A whole number from 1 up"))
 )
@@ -89,14 +89,14 @@ export const listProfileReleases = operation({
   path: `${path}/:profileName/releases`,
   query: Schema.Struct({
     limit: pageLimit({ max: 100, byDefault: 20 }),
-    /** Only versions below it. */ before_version: Schema.optionalKey(
+    /** Only versions below this one. */ before_version: Schema.optionalKey(
       version.pipe(Schema.decodeTo(Schema.Number, SchemaTransformation.numberFromString))
     )
   }),
   success: Schema.Struct({
     releases: Schema.Array(ProfileRelease),
     active_release_id: Schema.NullOr(Schema.String),
-    /** Where the next page begins; null behind the last one. */ next_before_version: Schema.NullOr(Schema.Int)
+    /** Start of the next page; null after the last one. */ next_before_version: Schema.NullOr(Schema.Int)
   }).annotate({ identifier: "ProfileReleaseList" }),
   errors: [NotFound]
 })

@@ -1,4 +1,4 @@
-/** Failures of the profiles room; what each says stands in `data`. */
+/** Failures of the profiles room; their details are in `data`. */
 import { Schema } from "effect"
 import { ManifestChange } from "./schema.ts"
 
@@ -7,13 +7,13 @@ export class SearchProfileExists extends Schema.TaggedError<SearchProfileExists>
   { message: Schema.String },
   { httpApiStatus: 409 }
 ) {}
-/** The draft was replaced since it was looked at. */
+/** The draft was replaced since it was read. */
 export class RevisionMismatch extends Schema.TaggedError<RevisionMismatch>()(
   "RevisionMismatch",
   { message: Schema.String, current_revision: Schema.Int },
   { httpApiStatus: 409 }
 ) {}
-/** What is to act on searches does not compile under the schema of now. */
+/** A manifest that would apply to searches does not compile under the current schema. */
 export class ManifestNotHot extends Schema.TaggedError<ManifestNotHot>()(
   "ManifestNotHot",
   { message: Schema.String, changes: Schema.Array(ManifestChange) },
@@ -24,7 +24,7 @@ export class QualityDropped extends Schema.TaggedError<QualityDropped>()(
   {
     message: Schema.String,
     quality: Schema.Struct({
-      /** nDCG@10 of what is active; null where nothing is. */ before: Schema.NullOr(Schema.Number),
+      /** nDCG@10 of the active release; null if there is none. */ before: Schema.NullOr(Schema.Number),
       after: Schema.Number,
       worst: Schema.Array(
         Schema.Struct({ q: Schema.String, before: Schema.NullOr(Schema.Number), after: Schema.Number })
@@ -33,7 +33,7 @@ export class QualityDropped extends Schema.TaggedError<QualityDropped>()(
   },
   { httpApiStatus: 409 }
 ) {}
-/** A change of a collection's schema that active releases do not survive. */
+/** A change of a collection's schema under which active releases would no longer compile. */
 export class ProfilesWouldBreak extends Schema.TaggedError<ProfilesWouldBreak>()(
   "ProfilesWouldBreak",
   {

@@ -12,7 +12,7 @@ interface OfProfile {
   readonly collectionName: string
   readonly profileName: string
 }
-/** Where a profile was looked for, and what was found. */
+/** Where a profile was looked up, and what was found. */
 interface FoundProfile {
   readonly collection: CollectionInfo
   readonly profile: StoredProfile

@@ -1,4 +1,4 @@
-/** The state of profiles under a schema, the present one or a proposed one. */
+/** The state of profiles under the present schema or a proposed one. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Effect } from "effect"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
@@ -36,15 +36,15 @@ export const makeJudge = Effect.gen(function* () {
     )
   return {
     judge,
-    /** What keeps an active profile from fitting its collection's schema; cached with it, as searches have it. */
+    /** Why an active profile does not fit its collection's schema; cached with the profile that searches use. */
     changesOf: (collection: CollectionInfo, profile: StoredProfile): ReadonlyArray<ManifestChange> => {
       const { search_policy } = actingManifest(profile)
       const policy = search_policy === "" ? undefined : policies.get(profile.organization_id, search_policy)
       return readyProfile(contextOf(profile.organization_id), collection, profile, policy).compiled.changes
     },
     /**
-     * Fails where a change of a collection's schema would break active releases that are well as it is.
-     * O(profiles of the collection).
+     * Fails if a change of a collection's schema would break active releases that compile now. O(profiles of the
+     * collection).
      */
     refuseBreaking: (
       organizationId: string,
@@ -55,7 +55,7 @@ export const makeJudge = Effect.gen(function* () {
         const broken: Array<Broken> = []
         for (const { active, name } of profiles.list(organizationId, collection)) {
           if (active === undefined) continue
-          // Some milliseconds each, and there may be many: others get their turn.
+          // Some milliseconds each, and there may be many, so other fibers get their turn.
           yield* Effect.yieldNow
           const known = new Set(judge(organizationId, collection, active.manifest).changes.map(({ path }) => path))
           const changes = judge(organizationId, altered, active.manifest).changes.filter(({ path }) => !known.has(path))

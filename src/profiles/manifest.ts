@@ -11,10 +11,10 @@ interface ProfileFacet {
   readonly field: string
   readonly label: string
 }
-/** How much meaning counts beside words, as a share of them, and why. */
+/** The weight of meaning relative to words, and how it was chosen. */
 export interface ProfileMeaning {
-  /** 0: words alone. */ readonly weight: number
-  /** Judged queries that chose it; absent where a person did. */ readonly chosen?: {
+  /** 0: words only. */ readonly weight: number
+  /** Judged queries by which it was chosen; absent if a person chose it. */ readonly chosen?: {
     readonly suite_id: string
     readonly queries: number
     readonly ndcg_at_10: ReadonlyArray<{ readonly weight: number; readonly ndcg_at_10: number }>
@@ -26,20 +26,20 @@ export interface ProfileManifest {
   readonly label: string
   readonly searchable_fields: ReadonlyArray<string>
   readonly facet_fields: ReadonlyArray<ProfileFacet>
-  /** What a client's `filter_by` may name; if empty, it may not filter. */
+  /** Fields that a client's `filter_by` may name; if empty, it may not filter. */
   readonly filterable_fields: ReadonlyArray<string>
   readonly sorts: ReadonlyArray<ProfileSort>
   /** Id of one of them; empty: the engine's order. */ readonly default_sort_id: string
   readonly fixed_filter_by: string
-  /** Empty: the fields that are searched. */ readonly highlight_fields: ReadonlyArray<string>
+  /** Empty: the searched fields. */ readonly highlight_fields: ReadonlyArray<string>
   readonly per_page_max: number
-  /** Name of a stored policy; empty: none. It is read live. */ readonly search_policy: string
-  /** Absent: words alone. */ readonly meaning?: ProfileMeaning
+  /** Name of a stored policy; empty: none. The policy is read at search time. */ readonly search_policy: string
+  /** Absent: words only. */ readonly meaning?: ProfileMeaning
 }
 
 export const PER_PAGE_MAX = 250
 
-/** What a body says of a manifest. */
+/** The fields of a body that make a manifest. */
 interface ManifestFields {
   readonly label?: string | undefined
   readonly searchable_fields: ReadonlyArray<string>
@@ -55,7 +55,7 @@ interface ManifestFields {
   readonly search_policy?: string | undefined
   readonly meaning?: ProfileMeaning | undefined
 }
-/** Whole, in one order of its keys. A facet without a label is called as its field is, a sort as its id. */
+/** Complete, with its keys in a fixed order. A facet without a label gets the name of its field, a sort its id. */
 export const manifestOf = (fields: ManifestFields): ProfileManifest => ({
   label: fields.label ?? "",
   searchable_fields: fields.searchable_fields,
@@ -67,10 +67,10 @@ export const manifestOf = (fields: ManifestFields): ProfileManifest => ({
   highlight_fields: fields.highlight_fields ?? [],
   per_page_max: fields.per_page_max ?? PER_PAGE_MAX,
   search_policy: fields.search_policy ?? "",
-  // Absent if not specified: earlier manifests stay as they were.
+  // Absent if not specified, so that earlier manifests stay unchanged.
   ...(fields.meaning === undefined ? {} : { meaning: fields.meaning })
 })
-/** A weight that stays keeps the figures that chose it. */
+/** An unchanged weight keeps the figures by which it was chosen. */
 export const withFigures = (manifest: ProfileManifest, before: ProfileManifest): ProfileManifest =>
   manifest.meaning !== undefined && manifest.meaning.weight === before.meaning?.weight
     ? { ...manifest, meaning: before.meaning }
@@ -81,10 +81,10 @@ export const isSameManifest = (a: ProfileManifest, b: ProfileManifest): boolean 
 /** A difference between two manifests. */
 interface ManifestDifference {
   /** E.g. `sorts[1].sort_by`. */ readonly path: string
-  /** null if there is nothing at the place. */ readonly before: unknown
+  /** Null if there is nothing at the path. */ readonly before: unknown
   readonly after: unknown
 }
-/** Place by place, in the order of the later one. O(both). */
+/** Path by path, in the order of the later manifest. O(both). */
 export const differencesOf = (before: unknown, after: unknown, path = ""): ReadonlyArray<ManifestDifference> => {
   const below = (value: unknown): ReadonlyArray<string> =>
     typeof value === "object" && value !== null ? Object.keys(value) : []

@@ -1,15 +1,15 @@
-/** Which fields a sort looks at, so that a key with a list of fields is held to it. Pure. */
+/** Which fields a sort uses, so that a key with a list of fields is restricted to them. Pure. */
 import type { Filter, SortKey } from "@dowser/engine-sdk"
 
 export interface NamedField {
   readonly field: string
-  /** Of a joined collection, by its own name. */ readonly collection?: string
+  /** For a field of a joined collection, its own name. */ readonly collection?: string
 }
 
 const within = (collection: string, fields: ReadonlyArray<NamedField>): ReadonlyArray<NamedField> =>
   fields.map((named) => ({ collection, ...named }))
 
-/** O(filter). A document's id is the field `id`; a comparison with an empty list looks at nothing. */
+/** O(filter). A document's id is the field `id`; a comparison with an empty list uses no field. */
 const fieldsOf = (filter: Filter): ReadonlyArray<NamedField> => {
   switch (filter.kind) {
     case "and":

@@ -1,4 +1,4 @@
-/** The profile that a new browser key is to be bound to. */
+/** The profile that a new browser key will be bound to. */
 import { collectionMatches, forcedTextsOf, type ForcedFilters } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
@@ -7,7 +7,7 @@ import type { Caller } from "../identity/caller.ts"
 import type { ProfilePin } from "../identity/known-profiles.ts"
 import { SearchProfiles } from "./search-profiles.ts"
 
-/** What the key is to reach. */
+/** What the key will reach. */
 interface Reaching {
   readonly collections: ReadonlyArray<string>
   readonly filter_by: ForcedFilters
@@ -17,8 +17,8 @@ export const makePinning = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const profiles = yield* SearchProfiles
   /**
-   * NotFound where no collection that the key is to reach, by its own name or an alias, has such a profile;
-   * InputInvalid where several have: the key is bound to one. O(profiles of the name × aliases).
+   * NotFound if no collection that the key will reach, by its own name or an alias, has such a profile; InputInvalid if
+   * several have: the key is bound to one. O(profiles of the name × aliases).
    */
   return (
     { organizationId }: Pick<Caller, "organizationId">,

@@ -1,8 +1,8 @@
-/** What the fields of a profile's body may be by themselves, as checks of their schemas. Pure. */
+/** Checks of single fields of a profile's body, as checks of their schemas. Pure. */
 import { isClosedFilterText, parseSortClauses } from "@dowser/engine-sdk/query"
 import { isStorable } from "../http/body.ts"
 
-/** Texts that stand in an answer. */
+/** Texts that answers contain. */
 export const textRefusal =
   (charactersMax: number, charactersMin = 0) =>
   (text: string): string | undefined =>
@@ -16,7 +16,7 @@ const EXPRESSION_CHARACTERS_MAX = 10_000
 export const filterRefusal = (text: string): string | undefined =>
   textRefusal(EXPRESSION_CHARACTERS_MAX)(text) ??
   (isClosedFilterText(text) ? undefined : "Unbalanced parentheses, brackets or backticks")
-/** Empty would be no order, which a profile says by having no default sort. */
+/** Empty would be no order, which a profile expresses by having no default sort. */
 export const sortRefusal = (text: string): string | undefined => {
   const refusal = textRefusal(EXPRESSION_CHARACTERS_MAX)(text)
   if (refusal !== undefined) return refusal
@@ -24,7 +24,7 @@ export const sortRefusal = (text: string): string | undefined => {
   return !clauses.ok ? clauses.error.message : clauses.value.length === 0 ? "At least one sort" : undefined
 }
 
-/** The first value that stands there twice. */
+/** The first value that occurs twice. */
 const twice = (values: ReadonlyArray<string>): string | undefined =>
   values.find((value, i) => values.indexOf(value) !== i)
 export const listRefusal =

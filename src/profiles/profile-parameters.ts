@@ -1,12 +1,12 @@
 /**
- * What a profile makes of the parameters of a search: policy, then profile, then what a client may still send. Pure.
+ * Applies a profile to the parameters of a search: policy, then profile, then what a client may still send. Pure.
  * Anything else a client sends is ignored, and listed in `explain`.
  */
 import { fail, invalid, ok, type Result } from "@dowser/engine-sdk"
 import { joinFilterTexts, type Parameters, PARAMETER_OWNERS } from "@dowser/engine-sdk/query"
 import type { ProfileManifest } from "./manifest.ts"
 
-/** What a client may send beside a profile. */
+/** Parameters that a client may send along with a profile. */
 const OF_CLIENTS: ReadonlySet<string> = new Set([
   "q",
   "collection",
@@ -41,7 +41,7 @@ const OF_CLIENTS: ReadonlySet<string> = new Set([
   "debug",
   "preset"
 ])
-/** Read by the profile itself. */
+/** Parameters that the profile itself reads. */
 const OF_PROFILES: ReadonlySet<string> = new Set(["profile", "sort"])
 
 export interface Ignored {
@@ -58,7 +58,7 @@ const listed = (text: string): ReadonlyArray<string> =>
     .map((name) => name.trim())
     .filter((name) => name !== "")
 
-/** The fields that a search by a profile is made of. */
+/** The fields that a search with a profile uses. */
 export interface ProfileFields {
   readonly searchable: ReadonlyArray<string>
   readonly facets: ReadonlyArray<string>
@@ -70,7 +70,7 @@ const fieldsOfManifest = ({ facet_fields, highlight_fields, searchable_fields }:
   highlight: highlight_fields
 })
 
-/** The id of the sort that a client picks, or of the default one; Invalid for one that the profile does not have. */
+/** The id of the sort that a client selects, or of the default one; Invalid for one that the profile does not have. */
 export const sortIdOf = (manifest: ProfileManifest, asked: string | undefined): Result<string | undefined> => {
   const id = asked === undefined || asked === "" ? manifest.default_sort_id : asked
   if (id === "") return ok(undefined)
@@ -79,7 +79,7 @@ export const sortIdOf = (manifest: ProfileManifest, asked: string | undefined): 
     : fail(invalid(`The profile has no sort \`${id.slice(0, 80)}\`.`, "sort"))
 }
 
-/** Policy and profile: the parameters before the client's. O(parameters). */
+/** Policy and profile: the parameters under the client's. O(parameters). */
 export const baseParameters = (
   manifest: ProfileManifest,
   fields: ProfileFields,
@@ -96,9 +96,9 @@ export const baseParameters = (
     ...(fields.highlight.length === 0 ? {} : { highlight_fields: fields.highlight.join(",") })
   }
 }
-/** One value a field of `query_by`; all but weights may be a single one for all fields. */
+/** Parameters with one value per field of `query_by`; all but weights may have a single one for all fields. */
 const PER_FIELD: ReadonlySet<string> = new Set(["query_by_weights", "num_typos", "prefix", "infix"])
-/** Without lists that are made for another number of fields: they would refuse every search. */
+/** Drops lists for another number of fields, because they would make every search fail. */
 const fitting = (policy: Parameters, fields: number): Parameters =>
   Object.fromEntries(
     Object.entries(policy).filter(([name, value]) => {
@@ -108,7 +108,7 @@ const fitting = (policy: Parameters, fields: number): Parameters =>
     })
   )
 
-/** A page is never larger than the profile allows; text that is not a number is left for the later refusal. */
+/** A page is never larger than the profile allows; a value that is not a number is kept, and refused later. */
 const pageSizeOf = (manifest: ProfileManifest, base: Parameters, asked: Parameters): string | undefined => {
   const given = asked.per_page ?? asked.limit ?? base.per_page ?? base.limit
   const max = manifest.per_page_max
@@ -117,7 +117,7 @@ const pageSizeOf = (manifest: ProfileManifest, base: Parameters, asked: Paramete
   return Number(given) > max || given !== asked.per_page ? String(Math.min(max, Number(given))) : undefined
 }
 const PAGE_BY_DEFAULT = 10
-/** Then a page is empty by default. */
+/** Whether facet values are requested; then a page is empty by default. */
 const asksFacetValues = ({ facet_query }: Parameters): boolean => (facet_query ?? "") !== ""
 
 export interface Profiled {
@@ -125,9 +125,9 @@ export interface Profiled {
   readonly ignored: ReadonlyArray<Ignored>
 }
 /**
- * What is searched: `asked` are the parameters of the request, with those of a key and of a preset that it names;
- * `isFilterable` says why its filter is not allowed, if so. Invalid for a group or a filter by fields that the profile
- * does not list. O(parameters).
+ * The resulting parameters: `asked` are those of the request, of its key and of a preset that it names; `isFilterable`
+ * returns why its filter is not allowed, if so. Invalid for a group or a filter by fields that the profile does not
+ * list. O(parameters).
  */
 export const profiledParameters = (
   manifest: ProfileManifest,
@@ -162,7 +162,7 @@ export const profiledParameters = (
   return filter.ok ? ok({ parameters: { ...parameters, filter_by: filter.value ?? "" }, ignored }) : filter
 }
 
-/** A search by an unpublished manifest: policy and profile, and the filter that nothing bypasses. */
+/** A search with an unpublished manifest: policy and profile, and the filter that nothing bypasses. */
 export const manifestParameters = (
   manifest: ProfileManifest,
   policy?: Parameters

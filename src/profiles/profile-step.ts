@@ -1,7 +1,7 @@
 /**
- * The step of a search that a profile is: between the request and its plan. Every way to name a profile goes through
- * here: the parameter, an entry of a multi-search, a secured key's embedded parameters, a browser key bound to one, and
- * the collection's default. Cost without a profile: two look-ups; with one: its parameters.
+ * The step of a search that applies a profile, between the request and its plan. Every way to name a profile passes
+ * through here: the parameter, an entry of a multi-search, a secured key's embedded parameters, a browser key bound to
+ * one, and the collection's default. Cost without a profile: two look-ups; with one: its parameters.
  */
 import { type CollectionInfo, type EngineError, fail, notFound, ok, type Result } from "@dowser/engine-sdk"
 import type { OperationContext, SearchRequest } from "@dowser/engine-sdk/operations"
@@ -22,19 +22,19 @@ import type { StoredProfile } from "./profiles-repository.ts"
 import { type ReadyProfile, readyProfile } from "./ready-profile.ts"
 import type { SearchProfiles } from "./search-profiles.ts"
 
-/** What an answer tells of the profile that made it. */
+/** What an answer reports about the profile that was applied. */
 export interface UsedProfile {
   readonly name: string
-  /** null for a draft that acts at once. */ readonly release_id: string | null
+  /** Null for a draft that applies immediately. */ readonly release_id: string | null
   readonly version: number | null
   /** Why it no longer fits the collection's schema; empty if it does. */
   readonly changes: ReadonlyArray<ManifestChange>
   readonly ignored: ReadonlyArray<Ignored>
   readonly per_page_max: number
-  /** How much meaning counts, as a share of words. */ readonly meaning: number
-  /** Fields that it counts. */ readonly facets: ReadonlyArray<string>
-  /** Fields that clients filter by. */ readonly filterable: ReadonlyArray<string>
-  /** A filter on everything that is shown; undefined for none. */ readonly bounds: SearchRequest["bounds"]
+  /** The weight of meaning relative to words. */ readonly meaning: number
+  /** Fields whose facets it counts. */ readonly facets: ReadonlyArray<string>
+  /** Fields that clients may filter by. */ readonly filterable: ReadonlyArray<string>
+  /** A filter on everything that is shown; undefined if there is none. */ readonly bounds: SearchRequest["bounds"]
 }
 interface ProfiledRequest {
   readonly request: SearchRequest
@@ -44,24 +44,24 @@ export interface ProfileStepParts {
   readonly profiles: SearchProfiles["Service"]
   readonly policies: SearchPolicies["Service"]
 }
-/** Of one search. */
+/** The input of one search. */
 interface ProfileStepInput {
   readonly context: OperationContext
   readonly caller: Pick<Caller, "organizationId" | "profile">
   readonly request: SearchRequest
-  /** What the caller may name and see; undefined = all. */ readonly fields: FieldList | undefined
+  /** The fields that the caller may name and see; undefined = all. */ readonly fields: FieldList | undefined
   /**
-   * The sort of a search around a point, made by the service itself; the collection's default profile leaves such a
-   * search alone.
+   * The sort of a search around a point, added by the service itself; the collection's default profile does not change
+   * such a search.
    */
   readonly distanceSort?: string | undefined
-  /** Of the service itself, beside what the profile searches. */ readonly own?: Parameters | undefined
+  /** Parameters of the service itself, besides what the profile searches. */ readonly own?: Parameters | undefined
 }
 
 const cannotApply = (message: string): Result<never, EngineError> => fail({ kind: "RestrictionNotApplicable", message })
 const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === ""
 
-/** The profile that acts; undefined where none does. NotFound for a name that the collection does not have. */
+/** The profile that applies; undefined if none does. NotFound for a name that the collection does not have. */
 const profileOf = (
   { profiles }: ProfileStepParts,
   { caller, distanceSort, request }: ProfileStepInput,
@@ -88,7 +88,7 @@ const profileOf = (
   )
 }
 
-/** A policy that the request names, under it. */
+/** Applies a policy that the request names, under its own parameters. */
 const withPolicy = ({ policies }: ProfileStepParts, { caller, request }: ProfileStepInput): Result<ProfiledRequest> => {
   const name = request.parameters.search_policy ?? ""
   if (name === "") return ok({ request })
@@ -98,7 +98,7 @@ const withPolicy = ({ policies }: ProfileStepParts, { caller, request }: Profile
   return parameters.ok ? ok({ request: { ...request, parameters: parameters.value } }) : parameters
 }
 
-/** The profile's fields that the caller sees; refused if the profile needs more to search or sort. */
+/** The profile's fields that the caller may see; refused if the profile needs others to search or sort. */
 const seenOf = ({ compiled }: ReadyProfile, sortId: string | undefined, fields: FieldList): Result<ProfileFields> => {
   const { facets, highlight, searchable } = compiled.fields
   const sees = (name: string) => covers(fields, name)
@@ -128,7 +128,7 @@ const searched = (ready: ReadyProfile, asked: Parameters, fields: FieldList | un
   return profiledParameters(manifest, seen.value, base, asked, isFilterable)
 }
 
-/** The request under its profile, or the policy that it names. A missing collection is reported later. */
+/** Applies the profile, or the policy that the request names. A missing collection is reported later. */
 export const profiled = (parts: ProfileStepParts, input: ProfileStepInput): Result<ProfiledRequest> => {
   const { request } = input
   const { collection } = request
@@ -138,7 +138,7 @@ export const profiled = (parts: ProfileStepParts, input: ProfileStepInput): Resu
   return acting.value === undefined ? withPolicy(parts, input) : profiledBy(parts, input, collection, acting.value)
 }
 
-/** The request under this profile, whatever it names: also an unstored one. */
+/** Applies this profile, whatever the request names; it may also be unsaved. */
 export const profiledBy = (
   parts: Pick<ProfileStepParts, "policies">,
   { caller, context, distanceSort, fields, request, own }: ProfileStepInput,

@@ -1,4 +1,4 @@
-/** Profiles of every organization in memory: the active ones, by collection and name, and by id. */
+/** Profiles of all organizations in memory: the active ones, by collection and name, and by id. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import type { Subject } from "../configuration/change.ts"
 import { placeOf, type ProfileRow, profileOf, type StoredProfile } from "./profiles-repository.ts"
@@ -15,12 +15,12 @@ export class ProfileTable {
   readonly #organizations = new Map<string, Own>()
   readonly #damaged: (row: ProfileRow, error: unknown) => void
   #changes = 0
-  /** `damaged`: notes a row that cannot be what was stored. */
+  /** `damaged`: reports a row that cannot be what was stored. */
   constructor(damaged: (row: ProfileRow, error: unknown) => void) {
     this.#damaged = damaged
   }
 
-  /** Of this very collection: a later one of the same name has none of it. */
+  /** Only of this collection: a later one of the same name does not inherit profiles. */
   get(organizationId: string, collection: CollectionInfo, name: string): StoredProfile | undefined {
     const profile = this.#organizations.get(organizationId)?.collections.get(collection.schema.name)?.get(name)
     return profile !== undefined && isOf(profile, collection) ? profile : undefined
@@ -32,7 +32,7 @@ export class ProfileTable {
   list(organizationId: string, collection: CollectionInfo): ReadonlyArray<StoredProfile> {
     return this.ofCollection(organizationId, collection.schema.name).filter((profile) => isOf(profile, collection))
   }
-  /** Also of collections that had the name before. */
+  /** Includes those of earlier collections of the name. */
   ofCollection(organizationId: string, collection: string): ReadonlyArray<StoredProfile> {
     const named = this.#organizations.get(organizationId)?.collections.get(collection)
     return named === undefined ? [] : [...named.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -41,7 +41,7 @@ export class ProfileTable {
     const own = this.#organizations.get(organizationId)
     return own === undefined ? [] : [...own.collections.values()].flatMap((profiles) => profiles.get(name) ?? [])
   }
-  /** O(profiles of the collection), which is none for most. */
+  /** O(profiles of the collection); most have none. */
   defaultOf(organizationId: string, collection: CollectionInfo): StoredProfile | undefined {
     const named = this.#organizations.get(organizationId)?.collections.get(collection.schema.name)
     if (named === undefined) return undefined
@@ -57,7 +57,7 @@ export class ProfileTable {
     return size
   }
 
-  /** Replaces everything known of the subjects' collections by the rows that were read. */
+  /** Replaces everything known of the subjects' collections by the given rows. */
   replace(subjects: ReadonlyArray<Subject> | "all", rows: ReadonlyArray<ProfileRow>): void {
     const touched = this.#forget(subjects)
     for (const row of rows) {

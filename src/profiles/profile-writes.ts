@@ -24,7 +24,7 @@ import type { ProfileTable } from "./profile-table.ts"
 import { makeProfilesRepository, type StoredProfile, subjectOf } from "./profiles-repository.ts"
 import { makeReleasesRepository, type StoredRelease } from "./releases-repository.ts"
 
-/** Why a manifest does not compile now; none where it does. */
+/** Why a manifest does not compile now; empty if it does. */
 type Compile = (collection: CollectionInfo, manifest: ProfileManifest) => ReadonlyArray<ManifestChange>
 interface Draft {
   readonly manifest: ProfileManifest
@@ -44,7 +44,7 @@ export interface ProfileWrites {
     draft: Draft,
     compile: Compile
   ) => Written<SearchProfileExists>
-  /** Keeps the active release, if there is one; else the draft acts on the next search. */
+  /** Keeps the active release, if there is one; otherwise the draft applies to the next search. */
   readonly replace: (
     organizationId: string,
     collection: CollectionInfo,
@@ -52,16 +52,16 @@ export interface ProfileWrites {
     draft: Draft,
     compile: Compile
   ) => Written<never>
-  /** With its releases. Also for deleted ones. */
+  /** Also removes its releases. Also for collections that were deleted. */
   readonly remove: (
     organizationId: string,
     collection: string,
     name: string
   ) => Effect.Effect<void, ConfigurationUnavailable>
-  /** All of them, of a collection that was dropped. */
+  /** Removes all profiles of a collection that was dropped. */
   readonly removeOf: (organizationId: string, collection: string) => Effect.Effect<void, ConfigurationUnavailable>
   /**
-   * The draft as a release that acts from the next search on; the active release where nothing changed since.
+   * Publishes the draft as a release that applies from the next search on; returns the active one if nothing changed.
    */
   readonly publish: (
     organizationId: string,
@@ -70,7 +70,7 @@ export interface ProfileWrites {
     asked: { readonly expected_revision: number; readonly note: string },
     compile: Compile
   ) => Effect.Effect<StoredRelease, Refused | FeatureNotInPlan | ConfigurationUnavailable>
-  /** Back to a release, or forward. */
+  /** Activates an earlier or later release. */
   readonly activate: (
     organizationId: string,
     collection: CollectionInfo,
@@ -79,8 +79,8 @@ export interface ProfileWrites {
     compile: Compile
   ) => Effect.Effect<StoredProfile, Refused | ConfigurationUnavailable>
   /**
-   * Replaces what acts now by another release: one made from a manifest, an existing one, or none, so that the draft
-   * acts again. The draft stays as it is. RevisionMismatch if something else acts than expected.
+   * Replaces the active release by another: one created from a manifest, an existing one, or none, so that the draft
+   * applies again. The draft stays unchanged. RevisionMismatch if something else is active than expected.
    */
   readonly putActive: (
     organizationId: string,
@@ -89,7 +89,7 @@ export interface ProfileWrites {
     asked: {
       readonly expected: { readonly release_id: string | null; readonly revision: number }
       readonly release_id: string | null
-      /** Of a release that is made under the id; undefined for one that there is. */
+      /** For a release to be created under the id; undefined for an existing one. */
       readonly manifest: ProfileManifest | undefined
       readonly note: string
     },
@@ -116,12 +116,12 @@ export const refuseRevision = (
         })
       )
 
-/** What is written with, and what every write looks at first. */
+/** The dependencies and common checks of all writes. */
 const makeParts = Effect.gen(function* () {
   const engine = yield* Engine
   const policies = yield* SearchPolicies
   const repository = yield* makeProfilesRepository
-  /** The collection under its lock; it may have been dropped, and created anew, since it was looked up. */
+  /** The collection under its lock; it may have been dropped, and created again, since it was looked up. */
   const locked = Effect.fnUntraced(function* (organizationId: string, known: CollectionInfo) {
     const { name } = known.schema
     yield* repository.lock(organizationId, name)
@@ -134,7 +134,7 @@ const makeParts = Effect.gen(function* () {
     const profile = yield* repository.get(organizationId, collection.schema.name, collection.created_at, name)
     return profile === undefined ? yield* noProfile() : profile
   })
-  /** What keeps a manifest from acting. A policy that it names is locked from here on. */
+  /** Why a manifest cannot be active. A policy that it names is locked from here on. */
   const changesOf = Effect.fnUntraced(function* (
     organizationId: string,
     collection: CollectionInfo,
@@ -172,9 +172,9 @@ const changeOf = (organizationId: string, collection: CollectionInfo, name: stri
   id: subjectOf(collection.schema.name, name)
 })
 
-/** What both ways to write a draft share. */
+/** Shared by both ways to write a draft. */
 const makeDrafts = ({ audit, changesOf, repository }: Parts) => ({
-  /** Refuses a draft that would act at once and does not compile, and any that names a policy that is not there. */
+  /** Refuses a draft that would apply immediately but does not compile, and any that names a missing policy. */
   storable: Effect.fnUntraced(function* (
     organizationId: string,
     collection: CollectionInfo,
@@ -184,13 +184,13 @@ const makeDrafts = ({ audit, changesOf, repository }: Parts) => ({
     const changes = yield* changesOf(organizationId, collection, manifest, compile)
     yield* refused(changes.map(({ path, reason }) => ({ path, message: reason })))
   }),
-  /** Of a collection's profiles one is the default. */
+  /** Makes it the only default of its collection. */
   onlyDefault: Effect.fnUntraced(function* (profile: StoredProfile) {
     const { collection, name, organization_id: organizationId, updated_at } = profile
     if (!profile.is_default) return
     for (const other of yield* repository.defaultBeside(organizationId, collection, name)) {
       yield* repository.clearDefault(organizationId, collection, other, updated_at)
-      // Without the lock of `recorded`: the writer of the other one holds it and waits for the collection's.
+      // Without the lock of `recorded`: a writer of the other profile holds that and waits for the collection's.
       yield* audit.noted({
         organizationId,
         kind: "search_profile",
@@ -287,10 +287,10 @@ const makeReplace = (parts: Parts): ProfileWrites["replace"] => {
   )
 }
 
-/** Id of who publishes; the operator and the program have none. */
+/** Id of the publisher; the operator and the program have none. */
 const author = Effect.map(CurrentOrigin, ({ actor }) => ("id" in actor ? actor.id : actor.type))
 
-/** What all writes of what acts on searches share. */
+/** Shared by all writes of what applies to searches. */
 const makeReleaseParts = ({ changesOf, identifiers, releases }: Parts) => ({
   compiled: Effect.fnUntraced(function* (
     organizationId: string,
@@ -327,7 +327,7 @@ const makeReleaseParts = ({ changesOf, identifiers, releases }: Parts) => ({
   })
 })
 
-/** Publishing and activating: what acts on searches. */
+/** Publishing and activating: what applies to searches. */
 const makeReleaseWrites = (parts: Parts): Pick<ProfileWrites, "publish" | "activate"> => {
   const { configuration, found, locked, named, repository } = parts
   const { activeOf, compiled, inserted } = makeReleaseParts(parts)
@@ -378,7 +378,7 @@ const makeReleaseWrites = (parts: Parts): Pick<ProfileWrites, "publish" | "activ
   }
 }
 
-/** What others put in place of what acts, and back. */
+/** Lets other rooms replace what applies, and restore it. */
 const makePutActive = (parts: Parts): ProfileWrites["putActive"] => {
   const { configuration, found, locked, named, repository } = parts
   const { activeOf, compiled, inserted } = makeReleaseParts(parts)
@@ -407,7 +407,7 @@ const makePutActive = (parts: Parts): ProfileWrites["putActive"] => {
   )
 }
 
-/** `table`: what is there, as this process knows it. */
+/** `table`: the profiles that this process knows. */
 export const makeProfileWrites = (table: ProfileTable) =>
   Effect.map(makeParts, (parts): ProfileWrites => {
     const { configuration, repository } = parts

@@ -1,4 +1,4 @@
-/** Rows of profiles, with what is active of each. One function per statement. */
+/** Rows of profiles, with the active release of each. One function per statement. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Subject } from "../configuration/change.ts"
@@ -9,19 +9,19 @@ import { ProfileManifestShown } from "./schema.ts"
 export interface StoredProfile {
   readonly organization_id: string
   /** The real name. */ readonly collection: string
-  /** Unix seconds, of the collection. */ readonly collection_created_at: number
+  /** Unix seconds: when the collection was created. */ readonly collection_created_at: number
   readonly name: string
-  /** `prf_` + ULID: another one where a profile of the same name is made anew. */ readonly id: string
+  /** `prf_` + ULID; differs if a profile of the same name is created again. */ readonly id: string
   readonly is_default: boolean
   readonly draft: ProfileManifest
   readonly revision: number
-  /** undefined before the first publication: then the draft acts. */ readonly active: ActiveRelease | undefined
+  /** Undefined before the first publication: the draft applies then. */ readonly active: ActiveRelease | undefined
   /** Unix milliseconds. */ readonly created_at: number
   readonly updated_at: number
 }
 
 const decode = Schema.decodeUnknownSync(ProfileManifestShown)
-/** Throws for what is no manifest. */
+/** Throws if it is not a manifest. */
 export const readManifest = (stored: unknown): ProfileManifest => manifestOf(decode(stored))
 
 export interface ProfileRow extends Omit<StoredProfile, "draft" | "active"> {
@@ -30,7 +30,7 @@ export interface ProfileRow extends Omit<StoredProfile, "draft" | "active"> {
   readonly active_version: number | null
   readonly active_manifest: unknown
 }
-/** Throws for a row that cannot be what was stored, also if the active release is missing. */
+/** Throws if a row cannot be what was stored, or if the active release is missing. */
 export const profileOf = ({
   active_manifest,
   active_release_id,
@@ -54,7 +54,7 @@ const PROFILE_COLUMNS =
 const FROM =
   "FROM search_profiles p LEFT JOIN search_profile_releases r ON r.id = p.active_release_id AND r.profile_id = p.id AND r.organization_id = p.organization_id"
 
-/** A profile's place: the collection may have slashes in its name, the profile has none. */
+/** A profile's place: the collection may have slashes in its name, the profile may not. */
 export const subjectOf = (collection: string, name: string): string => `${collection}/${name}`
 export const placeOf = (subject: string): { readonly collection: string; readonly name: string } => {
   const slash = subject.lastIndexOf("/")
@@ -64,7 +64,7 @@ export const placeOf = (subject: string): { readonly collection: string; readonl
 export const makeProfilesRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return {
-    /** All profiles of the collections of the subjects: a change of one may take the default from another. */
+    /** All profiles of the subjects' collections, because a change of one may take the default from another. */
     read: (subjects: ReadonlyArray<Subject> | "all") =>
       subjects === "all"
         ? sql.unsafe<ProfileRow>(`SELECT ${PROFILE_COLUMNS} ${FROM}`)
@@ -83,7 +83,7 @@ export const makeProfilesRepository = Effect.gen(function* () {
         ),
         ([row]) => (row === undefined ? undefined : profileOf(row))
       ),
-    /** Of an earlier collection of the name. */
+    /** Removes profiles of an earlier collection of the name. */
     removeOrphans: (organizationId: string, collection: string, createdAt: number) =>
       sql`DELETE FROM search_profiles WHERE organization_id = ${organizationId} AND collection = ${collection} AND collection_created_at <> ${String(createdAt)}::text::int8`,
     count: (organizationId: string, collection: string) =>
@@ -108,10 +108,10 @@ export const makeProfilesRepository = Effect.gen(function* () {
     update: ({ collection, draft, is_default, name, organization_id, revision, updated_at }: StoredProfile) =>
       sql`UPDATE search_profiles SET is_default = ${is_default}, manifest = ${JSON.stringify(draft)}::text::json, revision = ${revision}::int4, updated_at = ${String(updated_at)}::text::int8
         WHERE organization_id = ${organization_id} AND collection = ${collection} AND name = ${name}`,
-    /** Null: the draft acts. */
+    /** Null: the draft applies. */
     setActive: (organizationId: string, collection: string, name: string, releaseId: string | null, now: number) =>
       sql`UPDATE search_profiles SET active_release_id = ${releaseId}, updated_at = ${String(now)}::text::int8 WHERE organization_id = ${organizationId} AND collection = ${collection} AND name = ${name}`,
-    /** With its releases. */
+    /** Also removes its releases. */
     remove: (organizationId: string, collection: string, name: string) =>
       sql`DELETE FROM search_profiles WHERE organization_id = ${organizationId} AND collection = ${collection} AND name = ${name}`
   }

@@ -1,6 +1,6 @@
 /**
- * A check before a publication, if a request asks for it: a suite of judged searches run with what is active and with
- * the draft. The room of quality provides it.
+ * A check before a publication, if a request asks for it: a suite of judged searches run with the active release and
+ * with the draft. The room of quality provides it.
  */
 import { Context, type Effect } from "effect"
 import type { NotFound } from "../http/errors.ts"
@@ -11,14 +11,14 @@ interface GateQuestion {
   readonly collection: string
   readonly profile: string
   readonly suiteId: string
-  /** Of nDCG@10. */ readonly maxDrop: number
-  /** What is active; undefined before the first publication. */ readonly before: ProfileManifest | undefined
+  /** Largest drop of nDCG@10. */ readonly maxDrop: number
+  /** The active manifest; undefined before the first publication. */ readonly before: ProfileManifest | undefined
   readonly after: ProfileManifest
 }
 export interface GateVerdict {
   /** nDCG@10. */ readonly before: number | null
   readonly after: number
-  /** Queries that lose most. */ readonly worst: ReadonlyArray<{
+  /** The queries that lose most. */ readonly worst: ReadonlyArray<{
     readonly q: string
     readonly before: number | null
     readonly after: number

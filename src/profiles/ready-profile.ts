@@ -1,6 +1,6 @@
 /**
- * Profiles as searches use them: compiled once a release and schema, with the parameters that each sort begins with
- * made once, so that plans of the same profile share their template (`plan-templates.ts` of the engine package).
+ * Profiles as searches use them: compiled once per release and schema, with the base parameters of each sort computed
+ * once, so that plans of the same profile share their template (`plan-templates.ts` of the engine package).
  */
 import type { CollectionInfo, Result } from "@dowser/engine-sdk"
 import { BoundedMap } from "@dowser/engine-sdk/host"
@@ -13,7 +13,7 @@ import type { ProfileManifest } from "./manifest.ts"
 import { baseParameters } from "./profile-parameters.ts"
 import { type ActingProfile, actingManifest } from "./acting-profile.ts"
 
-/** Filters that clients send again and again: whether the fields that they name may be filtered. */
+/** Cached filters that clients send repeatedly: whether the fields that they name may be filtered. */
 const FILTER_CHARACTERS_MAX = 2_000
 const judged = new BoundedMap<string, Result<unknown>>({
   bytes_max: 4_000_000,
@@ -28,7 +28,7 @@ export class ReadyProfile {
   readonly #number = ++numbers
   readonly #bases = new Map<string | undefined, Parameters>()
   readonly #collection: CollectionInfo
-  /** Not the request's whole context, which would be retained. */
+  /** Not the request's entire context, which would be retained. */
   readonly #context: Pick<OperationContext, "limits" | "namespace" | "resources">
 
   constructor(
@@ -57,7 +57,7 @@ export class ReadyProfile {
   }
 
   /**
-   * Fails for a text that is no filter of the fields that the manifest lets clients filter by: all others, and other
+   * Fails if the text is not a filter on fields that the manifest lets clients filter by: all other fields, and other
    * collections, do not exist for it.
    */
   isFilterable = (text: string): Result<unknown> => {
@@ -85,10 +85,10 @@ export class ReadyProfile {
   }
 }
 
-/** Keyed by the profile object: re-reading it creates another. */
+/** Keyed by the profile object: re-reading a profile creates another one. */
 const ready = new WeakMap<ActingProfile, ReadyProfile>()
 
-/** O(1), and O(fields of the manifest) after the profile, its policy or a schema changed. */
+/** O(1); O(fields of the manifest) after the profile, its policy or a schema changed. */
 export const readyProfile = (
   context: OperationContext,
   collection: CollectionInfo,

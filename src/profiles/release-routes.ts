@@ -17,7 +17,7 @@ import { SearchProfiles } from "./search-profiles.ts"
 import { diffOf, shownProfile } from "./shown-profile.ts"
 
 const MAX_DROP = 0.02
-/** Above every version. */
+/** Above all versions. */
 const VERSION_END = 2_147_483_647
 
 const shownRelease = (release: StoredRelease): typeof ProfileRelease.Type => ({
@@ -31,7 +31,7 @@ const shownRelease = (release: StoredRelease): typeof ProfileRelease.Type => ({
 })
 const noRelease = () => new NotFound({ message: "Release not found" })
 
-/** Asks the suite that a publication names; undefined where it names none. */
+/** Runs the suite that a publication names; undefined if it names none. */
 const makeGate = Effect.map(PublishGate, (gate) =>
   Effect.fnUntraced(function* (
     { active, collection, draft, name, organization_id: organizationId }: StoredProfile,
@@ -70,7 +70,7 @@ const makePublishing = Effect.gen(function* () {
         const { organizationId } = input.caller
         const { collection, profile } = yield* profileOf(input)
         const { expected_revision, note = "", quality } = yield* input.payload
-        // A publication that would be refused anyway is not worth a run of the suite.
+        // A publication that would be refused in any case must not cost a run of the suite.
         yield* refuseRevision(profile, expected_revision)
         const { changes } = judge(organizationId, collection, profile.draft)
         if (changes.length > 0) return yield* notHot(profile.name, changes)
@@ -103,7 +103,7 @@ export const makeReleaseRoutes = Effect.gen(function* () {
   const profiles = yield* SearchProfiles
   const { judge } = yield* makeJudge
   const { profileOf } = yield* makeFinding
-  /** undefined where nothing is active yet. */
+  /** Undefined if nothing is active yet. */
   const manifestAt = Effect.fnUntraced(function* (profile: StoredProfile, state: string) {
     if (state === "draft") return profile.draft
     if (state === "active") return profile.active?.manifest

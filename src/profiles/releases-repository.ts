@@ -1,4 +1,4 @@
-/** Rows of releases, which are made and never changed. One function per statement. */
+/** Rows of releases, which are immutable. One function per statement. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { ActiveRelease } from "./acting-profile.ts"

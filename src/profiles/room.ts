@@ -1,4 +1,4 @@
-/** What is searched, filtered, sorted and counted, decided on the server, under a name that clients send. */
+/** What is searched, filtered, sorted and counted, decided on the server under a name that clients send. */
 import { Effect, Layer } from "effect"
 import type { Measure } from "../metrics/measure.ts"
 import { single } from "../metrics/measure.ts"

@@ -1,4 +1,4 @@
-/** Handlers of profiles and releases: collection and profile are looked for before the body is read. */
+/** Handlers of profiles and releases: collection and profile are looked up before the body is read. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Reach } from "@dowser/engine-sdk/operations"
 import { covers } from "@dowser/engine-sdk/query"
@@ -25,7 +25,7 @@ type Body = Omit<typeof SearchProfileBody.Type, "name">
 const draftOf = (body: Body) =>
   Effect.suspend(() => {
     const { meaning } = body
-    // Figures are none that a caller says.
+    // A caller cannot set the figures.
     const manifest = manifestOf({ ...body, meaning: meaning === undefined ? undefined : { weight: meaning.weight } })
     const { default_sort_id, sorts } = manifest
     return default_sort_id === "" || sorts.some(({ id }) => id === default_sort_id)
@@ -61,7 +61,7 @@ const profileRoutes = Effect.gen(function* () {
         const collection = yield* collectionOf(caller.organizationId, params.collectionName)
         const { cursor = "", limit } = yield* query
         const rows = profiles.list(caller.organizationId, collection).filter(({ name }) => name > cursor)
-        // Some milliseconds for each that no search has used yet: others get their turn.
+        // Some milliseconds for each that no search has used yet, so other fibers get their turn.
         const shownRows = yield* Effect.forEach(rows.slice(0, limit + 1), (profile) =>
           Effect.map(Effect.yieldNow, () => shown(collection, profile))
         )

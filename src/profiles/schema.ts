@@ -1,4 +1,4 @@
-/** Profiles, releases and their reports, as the API shows them. */
+/** Profiles, releases and their reports, as the API returns them. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 import { facetsRefusal, filterRefusal, listRefusal, sortRefusal, sortsRefusal, textRefusal } from "./profile-input.ts"
@@ -32,7 +32,7 @@ const body = {
       }).annotate({ identifier: "ProfileSortBody" })
     ).check(refusing(sortsRefusal))
   ),
-  /** Empty as well as absent: the engine's order. */ default_sort_id: Schema.optionalKey(text(64)),
+  /** Empty or absent: the engine's order. */ default_sort_id: Schema.optionalKey(text(64)),
   fixed_filter_by: Schema.optionalKey(Schema.String.check(refusing(filterRefusal))),
   highlight_fields: Schema.optionalKey(names(100)),
   per_page_max: Schema.optionalKey(
@@ -44,7 +44,7 @@ const body = {
   meaning: Schema.optionalKey(
     Schema.Struct({
       weight: Schema.Number.check(refusing((n: number) => (n >= 0 && n <= 1 ? undefined : "A number from 0 to 1"))),
-      /** Of an answer that is sent back; figures are the service's own. */ chosen: Schema.optionalKey(Schema.Unknown)
+      /** Accepted from an earlier answer; figures are the service's own. */ chosen: Schema.optionalKey(Schema.Unknown)
     }).annotate({
       identifier: "ProfileMeaningBody",
       description: "How much meaning counts beside words, from 0 to 1; without effect if the collection has no vectors."
@@ -89,7 +89,7 @@ const manifest = {
   meaning: Schema.optionalKey(
     Schema.Struct({
       weight: Schema.Number,
-      /** Judged queries that chose it. */ chosen: Schema.optionalKey(
+      /** Judged queries by which it was chosen. */ chosen: Schema.optionalKey(
         Schema.Struct({
           suite_id: Schema.String,
           queries: Schema.Int,
@@ -98,7 +98,7 @@ const manifest = {
               identifier: "ProfileMeaningFigure"
             })
           ),
-          /** Of each query with the weight that the others chose. */ cross_validated: Schema.Number,
+          /** nDCG of each query with the weight chosen by the others. */ cross_validated: Schema.Number,
           chosen_at: Schema.Int
         }).annotate({ identifier: "ProfileMeaningChosen" })
       )
@@ -107,10 +107,10 @@ const manifest = {
 }
 export const ProfileManifestShown = Schema.Struct(manifest).annotate({ identifier: "ProfileManifest" })
 
-/** What keeps a manifest from being compiled under the schema of now. */
+/** Why a manifest does not compile under the current schema. */
 export const ManifestChange = Schema.Struct({
   path: Schema.String,
-  /** WARM: the field lacks a flag that it needs; COLD: there is none that would do. */
+  /** WARM: the field lacks an option that it needs; COLD: no suitable field exists. */
   class: Schema.Literals(["WARM", "COLD"]),
   reason: Schema.String
 }).annotate({ identifier: "ManifestChange" })
@@ -122,7 +122,7 @@ export const SearchProfile = Schema.Struct({
   is_default: Schema.Boolean,
   revision: Schema.Int,
   /** null before the first publication. */ active_release_id: Schema.NullOr(Schema.String),
-  /** What acts on searches no longer fits the collection's schema; `changes` says why. */ broken: Schema.Boolean,
+  /** What applies to searches no longer fits the collection's schema; `changes` says why. */ broken: Schema.Boolean,
   changes: Schema.optionalKey(Schema.Array(ManifestChange)),
   created_at: Schema.Int,
   updated_at: Schema.Int
@@ -145,7 +145,7 @@ export const PublishProfile = Schema.Struct({
   quality: Schema.optionalKey(
     Schema.Struct({
       suite_id: text(100, 1),
-      /** 0.02 when absent. */ max_drop: Schema.optionalKey(
+      /** 0.02 if absent. */ max_drop: Schema.optionalKey(
         Schema.Number.check(refusing((n: number) => (n >= 0 && n <= 1 ? undefined : "A number from 0 to 1")))
       )
     }).annotate({ identifier: "PublishQuality" })
@@ -159,7 +159,7 @@ export const ProfileDiff = Schema.Struct({
   changes: Schema.Array(
     Schema.Struct({
       path: Schema.String,
-      /** null where there is nothing at the place. */ before: Schema.Unknown,
+      /** Null if there is nothing at the path. */ before: Schema.Unknown,
       after: Schema.Unknown,
       class: Schema.Literals(["HOT", "WARM", "COLD"])
     }).annotate({ identifier: "ManifestDifference" })

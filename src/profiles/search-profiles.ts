@@ -1,6 +1,6 @@
 /**
  * Search profiles of every collection: rows in Postgres, in memory with their active releases, re-read when a write of
- * any process changed one (`Configuration`). A write is durable before it is seen, and the next search sees it.
+ * any process changed one (`Configuration`). A write is durable before it is visible, and the next search sees it.
  * Releases are only in Postgres, and immutable.
  *
  * Decision: profiles belong to a collection, not to a name of it, like its rules: an alias leads to the profiles of its
@@ -22,18 +22,18 @@ import { makeProfilesRepository, type StoredProfile, subjectOf } from "./profile
 import { makeReleasesRepository, type StoredRelease } from "./releases-repository.ts"
 
 interface SearchProfilesShape extends ProfileWrites {
-  /** O(1), of this very collection. */
+  /** O(1); only of this collection. */
   readonly get: (organizationId: string, collection: CollectionInfo, name: string) => StoredProfile | undefined
   readonly byId: (organizationId: string, id: string) => StoredProfile | undefined
-  /** The one that acts where a request names neither a profile nor `query_by`. */
+  /** The profile that applies if a request names neither a profile nor `query_by`. */
   readonly defaultOf: (organizationId: string, collection: CollectionInfo) => StoredProfile | undefined
-  /** By name. */
+  /** Sorted by name. */
   readonly list: (organizationId: string, collection: CollectionInfo) => ReadonlyArray<StoredProfile>
   /** Of any collection. */
   readonly named: (organizationId: string, name: string) => ReadonlyArray<StoredProfile>
-  /** Differs after every write of the organization's profiles. */
+  /** Changes with every write of the organization's profiles. */
   readonly version: (organizationId: string) => number
-  /** Of all organizations, in memory. */
+  /** Profiles of all organizations in memory. */
   readonly count: Effect.Effect<number>
   readonly release: (profile: StoredProfile, id: string) => Effect.Effect<StoredRelease | undefined>
   readonly releaseOfVersion: (profile: StoredProfile, version: number) => Effect.Effect<StoredRelease | undefined>
@@ -45,7 +45,7 @@ interface SearchProfilesShape extends ProfileWrites {
   ) => Effect.Effect<ReadonlyArray<StoredRelease>>
 }
 
-/** All profiles in memory. Unreadable ones affect only their organization. */
+/** Keeps all profiles in memory. Unreadable ones affect only their organization. */
 const keepProfiles = Effect.gen(function* () {
   const configuration = yield* Configuration
   const { read } = yield* makeProfilesRepository
@@ -96,7 +96,7 @@ export class SearchProfiles extends Context.Service<SearchProfiles, SearchProfil
   )
 }
 
-/** For the check of keys, which stands below. */
+/** For the check of keys, a lower layer. */
 export const layerKnownProfiles = Layer.effect(
   KnownProfiles,
   Effect.map(SearchProfiles, (profiles) => ({

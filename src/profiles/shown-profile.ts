@@ -1,11 +1,11 @@
-/** Profiles as answers show them. Pure. */
+/** Profiles as answers contain them. Pure. */
 import { type CompiledManifest, type ManifestChange } from "./compile-manifest.ts"
 import { differencesOf, type ProfileManifest } from "./manifest.ts"
 import { actingManifest } from "./acting-profile.ts"
 import type { StoredProfile } from "./profiles-repository.ts"
 import type { ProfileDiff, SearchProfile, Storefront } from "./schema.ts"
 
-/** `compiled`: what acts of it, under the schema of now. */
+/** `compiled`: what applies of it, under the current schema. */
 export const shownProfile = (
   { active, collection, created_at, draft, is_default, name, revision, updated_at }: StoredProfile,
   { changes }: Pick<CompiledManifest, "changes">
@@ -37,7 +37,7 @@ export const storefrontOf = (profile: StoredProfile, isShown: (field: string) =>
   }
 }
 
-/** `changes`: what keeps the later manifest from acting. */
+/** `changes`: why the later manifest cannot be active. */
 export const diffOf = (
   before: ProfileManifest | undefined,
   after: ProfileManifest | undefined,

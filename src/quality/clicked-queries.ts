@@ -1,6 +1,6 @@
 /**
- * Counts of the searches of a range, by query. Pure; bounded in queries and bytes: beyond that, the least searched so
- * far are forgotten, which keeps those searched often enough to be judged.
+ * Counts the searches of a range, by query. Pure; bounded in queries and bytes: beyond that, the least searched so far
+ * are dropped, which keeps those searched often enough to be judged.
  */
 import { ClickedGrades } from "@dowser/engine-sdk/judging"
 import type { ClickedSearch } from "../clicks/clicked-searches.ts"
@@ -10,8 +10,8 @@ import type { StoredJudgment } from "./suite-input.ts"
 export interface ClickedQuery {
   readonly q: string
   searches: number
-  /** Searches that do not say what they showed. */ unlisted: number
-  /** Gains by document, of those. */ readonly gains: Map<string, number>
+  /** Searches that do not record what they showed. */ unlisted: number
+  /** Gains of those, by document. */ readonly gains: Map<string, number>
   gainBytes: number
   readonly grades: ClickedGrades
 }
@@ -27,7 +27,7 @@ const bytesOf = ({ gainBytes, grades, q }: ClickedQuery): number =>
 export class ClickedQueries {
   readonly #queries = new Map<string, ClickedQuery>()
   #floor = 1
-  /** In memory, about. */ #bytes = 0
+  /** Approximate memory. */ #bytes = 0
   #searches = 0
 
   add({ q, shown, taken }: ClickedSearch): void {
@@ -57,7 +57,7 @@ export class ClickedQueries {
   get searches(): number {
     return this.#searches
   }
-  /** Searched at least so often, most searched first. */
+  /** Queries searched at least this often, most searched first. */
   often(searchesMin: number): ReadonlyArray<ClickedQuery> {
     return [...this.#queries.values()]
       .filter(({ q, searches }) => searches >= searchesMin && Buffer.byteLength(q) <= QUERY_BYTES_MAX)
@@ -76,12 +76,12 @@ export class ClickedQueries {
 
 interface Merged {
   readonly judgments: ReadonlyArray<StoredJudgment>
-  /** Of clicks. */ readonly added: number
-  /** Of clicks, that the suite has no room for. */ readonly left_out: number
+  /** Judgments from clicks. */ readonly added: number
+  /** Judgments from clicks for which the suite has no room. */ readonly left_out: number
 }
 /**
  * A person's judgments stay; those from earlier clicks are replaced. `clicked` has the most searched queries first.
- * What does not fit into a suite is left out.
+ * What does not fit into a suite is dropped.
  */
 export const merged = (current: ReadonlyArray<StoredJudgment>, clicked: ReadonlyArray<StoredJudgment>): Merged => {
   const own = current.filter(([, , , isOfClicks]) => isOfClicks !== 1)

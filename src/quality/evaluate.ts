@@ -1,6 +1,6 @@
 /**
- * Judged queries against a collection as it is: each is searched as visitors search, one after the other, so that other
- * work gets the searching thread in between. Nothing is charged or reported.
+ * Evaluates judged queries against a collection as it is: each is searched as visitors search, one after another, so
+ * that other work gets the searching thread in between. Nothing is charged or reported.
  */
 import { mean, scoreOf } from "@dowser/engine-sdk/judging"
 import { isAway } from "@dowser/engine-sdk/operations"
@@ -19,22 +19,22 @@ export interface Evaluated {
   readonly mrr: number
   readonly recall_at_100: number
   readonly judged_at_10: number
-  /** In the order of the judgments; queries without a relevant document are not among them. */
+  /** In the order of the judgments; without queries that have no relevant document. */
   readonly queries: ReadonlyArray<QueryFigure>
 }
 interface Asked {
   readonly organizationId: string
   readonly collection: string
-  /** Without `q`. */ readonly parameters: Readonly<Record<string, string>>
-  /** One that is not stored. */ readonly profile?: RankAsked["profile"]
+  /** Parameters without `q`. */ readonly parameters: Readonly<Record<string, string>>
+  /** An unsaved profile. */ readonly profile?: RankAsked["profile"]
   readonly judgments: ReadonlyArray<StoredJudgment>
-  /** Of more queries than that, as many evenly taken from all. */ readonly queriesMax?: number
+  /** If there are more queries, this many are taken evenly from all. */ readonly queriesMax?: number
 }
 
-/** Recall is of the first hundred. */
+/** Recall is measured over the first hundred. */
 const DEPTH = 100
 const ATTEMPTS_MAX = 5
-/** After each query the thread is left to others for half of the query's time: nobody waits for a run. */
+/** After each query the thread is left to others for half of the query's duration, because nobody waits for a run. */
 const REST = 0.5
 const REST_MAX_MS = 50
 
@@ -47,7 +47,7 @@ const byQuery = (judgments: ReadonlyArray<StoredJudgment>): ReadonlyMap<string, 
   }
   return queries
 }
-/** Queries that say something about a ranking, at most `max` of them. */
+/** Queries that are informative about a ranking, at most `max` of them. */
 const askedOf = (
   judgments: ReadonlyArray<StoredJudgment>,
   max: number
@@ -58,7 +58,7 @@ const askedOf = (
 export const hasRelevant = (judgments: ReadonlyArray<StoredJudgment>): boolean =>
   judgments.some(([, , grade]) => grade > 0)
 
-/** Ids of one query; an engine that is away is asked again, and then the job has failed. */
+/** Ids found by one query; an unavailable engine is retried, then the job fails. */
 export const ranked = Effect.fnUntraced(function* (
   search: Search["Service"],
   asked: Pick<Asked, "collection" | "organizationId" | "parameters" | "profile">,
@@ -79,7 +79,7 @@ export const ranked = Effect.fnUntraced(function* (
   }
 })
 
-/** One search a query. `tell`: the share of queries that are done. */
+/** One search per query. `tell`: called with the share of queries done. */
 export const evaluate = Effect.fnUntraced(function* (
   search: Search["Service"],
   asked: Asked,

@@ -1,7 +1,7 @@
 /**
- * Judgments from what visitors took, as a job: searches of a range are read from the log, lists of queries that do not
- * say what they showed are what the suite's parameters find today, and each pair that was shown often enough gets a
- * grade (`clicked-grades.ts` of the SDK).
+ * Judgments from what visitors chose, as a job. Searches of a range are read from the log; the lists of searches that
+ * do not record what they showed are taken from what the suite's parameters find today; and each pair that was shown
+ * often enough gets a grade (`clicked-grades.ts` of the SDK).
  */
 import { Clock, Effect } from "effect"
 import { givingWay } from "@dowser/engine-sdk/host"
@@ -18,16 +18,16 @@ import type { StoredJudgment } from "./suite-input.ts"
 import { makeSuitesRepository, type StoredSuite } from "./suites-repository.ts"
 
 export const FROM_CLICKS = "judgments_from_clicks"
-/** The config of a job. */
+/** The configuration of a job. */
 export interface FromClicksConfig extends Readonly<Record<string, unknown>> {
   readonly suite_id: string
   readonly collection: string
   /** Unix milliseconds. */ readonly from_at: number
   readonly before_at: number
 }
-/** Fewer impressions of a query and document say nothing reliable. */
+/** Fewer impressions of a query and document are not reliable. */
 const IMPRESSIONS_MIN = 20
-/** Hits of a first page that were looked at, where the suite does not say how many it has. */
+/** Hits of a first page that count as seen, if the suite does not set its length. */
 const PAGE = 10
 const PAGE_MAX = 50
 type Tell = (progress: number) => Effect.Effect<void>
@@ -36,7 +36,7 @@ const pageOf = ({ per_page }: StoredSuite["params"]): number => {
   const asked = Number(per_page ?? PAGE)
   return Number.isInteger(asked) && asked >= 1 ? Math.min(asked, PAGE_MAX) : PAGE
 }
-/** Grades of all queries, under what is usual in all of them. */
+/** Grades of all queries, relative to the average of all of them. */
 const gradesOf = (queries: ReadonlyArray<ClickedQuery>): ReadonlyArray<StoredJudgment> => {
   const all = queries.map(({ grades }) => grades.totals)
   const looks = all.reduce((sum, one) => sum + one.looks, 0)
@@ -46,7 +46,7 @@ const gradesOf = (queries: ReadonlyArray<ClickedQuery>): ReadonlyArray<StoredJud
   )
 }
 
-/** Lists of today for the searches that do not say what they showed. */
+/** Today's lists for the searches that do not record what they showed. */
 const listed = Effect.fnUntraced(function* (
   search: Search["Service"],
   { collection, organization_id: organizationId, params }: StoredSuite,
@@ -101,7 +101,7 @@ export const makeFromClicks = Effect.gen(function* () {
     const queries = counts.often(IMPRESSIONS_MIN)
     yield* listed(search, suite, queries, tell)
     const clicked = gradesOf(queries)
-    // A judgment made by hand at this moment wins: the result is merged again when it is stored.
+    // A judgment made by hand in the meantime wins: the result is merged again when it is stored.
     const now = merged(yield* Effect.orDie(repository.judgments(organizationId, id)), clicked)
     const stored = Effect.gen(function* () {
       if ((yield* repository.lock(organizationId, id)) === undefined) return

@@ -1,6 +1,6 @@
 /**
- * The gate that publishing a profile asks: the suite with the draft and with what is active. A request waits for it, so
- * of a suite with more than a thousand queries a thousand are asked, evenly taken.
+ * The check before a profile is published: runs the suite with the draft and with the active release. A request waits
+ * for it, so of a suite with more than a thousand queries a thousand are used, evenly taken.
  */
 import { Effect, Layer } from "effect"
 import { NotFound } from "../http/errors.ts"
@@ -17,12 +17,12 @@ const WORST = 10
 /** Sums of doubles differ in their last digits. */
 const ROUNDING = 1e-9
 
-/** nDCG@10 lower by more than `maxDrop` does not pass. Pure. */
+/** Fails if nDCG@10 falls by more than `maxDrop`. Pure. */
 export const verdictOf = (before: Evaluated | undefined, after: Evaluated, maxDrop: number): GateVerdict => {
   const known = new Map(before?.queries.map(({ ndcg_at_10, q }) => [q, ndcg_at_10]))
   const worst = after.queries
     .map(({ ndcg_at_10, q }) => ({ q, before: known.get(q) ?? null, after: ndcg_at_10 }))
-    // What did not fall is none of the reasons.
+    // Queries that did not fall are not among the reasons.
     .filter(({ after: now, before: then }) => then === null || now < then)
     .sort((a, b) => a.after - (a.before ?? 0) - (b.after - (b.before ?? 0)) || a.after - b.after)
     .slice(0, WORST)
@@ -69,7 +69,8 @@ export const layerPublishGate = Layer.effect(
           })
         // The caller has compiled the draft, so a failure here is the engine's.
         const drafted = yield* Effect.orDie(of(after))
-        // What is active may not work any more, as after a change of the schema: then there is nothing to fall from.
+        // The active release may no longer work, for example after a schema change: then there is nothing to compare
+        // with.
         const active =
           before === undefined
             ? undefined

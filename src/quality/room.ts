@@ -1,4 +1,4 @@
-/** How well a collection finds what people judged. */
+/** How well a collection finds what people judged relevant. */
 import { Layer } from "effect"
 import { textIn } from "../http/json-fields.ts"
 import { defineRoom } from "../room.ts"

@@ -1,4 +1,4 @@
-/** Handlers of quality suites: the suite is looked for before the body is read. */
+/** Handlers of quality suites: the suite is looked up before the body is read. */
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import { parseDateRange } from "../analytics/date-range.ts"
@@ -24,7 +24,7 @@ const shown = ({ judgments, suite }: FullSuite): typeof QualitySuite.Type => ({
   ...summary(suite),
   judgments: judgments.map(([q, document_id, grade]) => ({ q, document_id, grade }))
 })
-/** A suite beyond the key's reach does not exist for it. */
+/** A suite beyond the key's reach is treated as missing. */
 const foundIn = (suites: QualitySuites["Service"]) => (caller: Caller, id: string) =>
   Effect.flatMap(suites.get(caller.organizationId, id), (suite) =>
     reachesCollection(caller, suite.collection)
@@ -33,11 +33,11 @@ const foundIn = (suites: QualitySuites["Service"]) => (caller: Caller, id: strin
   )
 const PROFILE = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
-/** What of a body only the collection can tell. */
+/** Checks of a body that need the collection. */
 const makeChecks = Effect.gen(function* () {
   const search = yield* Search
   const contextOf = yield* makeContexts
-  /** Whether the requester could make such searches; an unavailable engine only concerns the run. */
+  /** Whether the caller could run such searches; an unavailable engine only affects the run. */
   const searchable = (
     caller: Caller,
     collection: string,
@@ -63,7 +63,7 @@ const makeChecks = Effect.gen(function* () {
         return Effect.fail(inputInvalid(parameter === undefined ? "params" : `params.${parameter}`, message))
       }
     )
-  /** A profile that is not there is a 404; whatever else is wrong with it is the run's matter. */
+  /** A missing profile is a 404; everything else that is wrong with it is reported by the run. */
   const profiled = (caller: Caller, collection: string, profile: string): Effect.Effect<void, NotFound> =>
     Effect.flatMap(
       Effect.promise((signal) =>
@@ -134,7 +134,7 @@ const suiteRoutes = Effect.gen(function* () {
     )
   ]
 })
-/** What is measured with a suite, as jobs. */
+/** The jobs that measure with a suite. */
 const measuring = Effect.gen(function* () {
   const suites = yield* QualitySuites
   const found = foundIn(suites)
@@ -144,7 +144,7 @@ const measuring = Effect.gen(function* () {
       contract.runQualitySuite,
       Effect.fnUntraced(function* ({ bytes, caller, params, payload }) {
         const { collection, id } = yield* found(caller, params.suiteId)
-        // A run without a body is the common call.
+        // Runs are usually requested without a body.
         const { params: other, profile } = (yield* bytes).length === 0 ? {} : yield* payload
         yield* refused([
           ...(other === undefined ? [] : paramsIssues(other)),

@@ -1,7 +1,7 @@
 /**
- * A run of a suite, as a job. Its figures are compared with the last run of what the suite itself says: a run of other
- * parameters, or of a profile, shows the comparison too, but neither raises an alarm nor is what later runs are
- * compared with.
+ * A run of a suite, as a job. Its figures are compared with the last run of the suite's own parameters. A run with
+ * other parameters, or a profile, shows the comparison too, but neither raises an alarm nor becomes the baseline of
+ * later runs.
  */
 import { Clock, Effect } from "effect"
 import { Identifiers } from "@dowser/log/identifiers"
@@ -15,7 +15,7 @@ import { type LastStored, makeRunsRepository, type NewRun } from "./runs-reposit
 import { makeSuitesRepository, type StoredSuite } from "./suites-repository.ts"
 
 export const RUN = "quality_run"
-/** The config of a job. */
+/** The configuration of a job. */
 export interface RunConfig extends Readonly<Record<string, unknown>> {
   readonly suite_id: string
   readonly collection: string
@@ -55,10 +55,10 @@ export const makeRunSuite = Effect.gen(function* () {
   const repository = yield* makeSuitesRepository
   const runs = yield* makeRunsRepository
 
-  /** The run's row, and the alarm where it fell, in one transaction. */
+  /** Writes the run's row, and the alarm if it fell, in one transaction. */
   const kept = Effect.fnUntraced(function* (suite: StoredSuite, run: NewRun) {
     const current = yield* repository.lock(suite.organization_id, suite.id)
-    // Deleted while it ran: the job shows the result.
+    // The suite was deleted while it ran: the job still shows the result.
     if (current === undefined) return
     yield* runs.insertRun(suite.organization_id, run)
     yield* runs.pruneRuns(suite.organization_id, suite.id)

@@ -10,10 +10,10 @@ const runOf = ({ profile, ...row }: RunRow): QualityRun => ({ ...row, ...(profil
 type PerQuery = ReadonlyArray<readonly [q: string, ndcg_at_10: number]>
 export type LastStored = NonNullable<QualityRun["previous"]> & { readonly per_query: PerQuery }
 export interface NewRun extends QualityRun {
-  /** Of what the suite says: what later runs are compared with. */ readonly is_stored: boolean
+  /** Whether it used the suite's own parameters: later runs are compared with it. */ readonly is_stored: boolean
   readonly per_query: PerQuery
 }
-/** Of one suite; older ones go when a new one comes. */
+/** Per suite; older ones are deleted when a new one is stored. */
 const RUNS_KEPT = 200
 
 export const makeRunsRepository = Effect.gen(function* () {
@@ -21,7 +21,7 @@ export const makeRunsRepository = Effect.gen(function* () {
   const time = (at: number) => sql`${String(at)}::text::int8`
   const figures = "ndcg_at_10, mrr, recall_at_100, judged_at_10"
   return {
-    /** The newest run of what the suite says. */
+    /** The newest run with the suite's own parameters. */
     previous: (organizationId: string, suiteId: string) =>
       Effect.map(
         sql<LastStored>`SELECT id AS run_id, finished_at::float8 AS finished_at, ${sql.literal(figures)}, per_query FROM quality_runs

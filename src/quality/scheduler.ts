@@ -1,6 +1,6 @@
 /**
- * Runs suites that are due: every process that has the engine looks every fifteen seconds, and the one that locks the
- * row first starts the run. Runs missed during downtime are made up for once.
+ * Runs suites that are due: every process with an engine checks every fifteen seconds, and the first that locks the row
+ * starts the run. Runs missed during downtime are made up for once.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,10 +11,10 @@ import { lookingFor } from "../job-rows/looking.ts"
 import { makeSuitesRepository, type StoredSuite } from "./suites-repository.ts"
 
 const EVERY_MS = 15_000
-/** Of one look; the others come with the next. */
+/** Per check; the others follow with the next check. */
 const DUE_MAX = 50
 
-/** One look; answers how many runs were started. For tests, at any time. */
+/** One check; returns how many runs were started. Tests can call it at any time. */
 export const makeLook = Effect.fnUntraced(function* (
   start: (suite: StoredSuite, other: {}) => Effect.Effect<Job, Conflict>
 ) {
@@ -26,7 +26,7 @@ export const makeLook = Effect.fnUntraced(function* (
       let started = 0
       for (const suite of yield* repository.due(now, DUE_MAX)) {
         yield* repository.schedule(suite.organization_id, suite.id, nextRunAt(suite.schedule_cron, now))
-        // One with nothing to judge, or behind too many others, is left to its next time.
+        // A suite without relevant judgments, or behind too many others, waits for its next time.
         started += yield* Effect.match(start(suite, {}), { onFailure: () => 0, onSuccess: () => 1 })
       }
       return started

@@ -1,18 +1,18 @@
-/** Quality suites and their runs as the API shows them, and their bounds. */
+/** Quality suites and their runs as the API returns them, and their limits. */
 import { Schema } from "effect"
 import { dateRefusal } from "../analytics/date-range.ts"
 import { refusing } from "../http/checks.ts"
 
-/** Judgments of a suite. */
+/** The most judgments of a suite. */
 export const JUDGMENTS_MAX = 100_000
-/** Decision: judgments of a suite as JSON text; 100,000 of a usual length have 6 MB. The body may have as much. */
+/** Decision: limit of a suite's judgments as JSON; 100,000 of usual length take 6 MB. Also the body's limit. */
 export const SUITE_BYTES_MAX = 12_000_000
-/** Decision: each query is a search of every run. */
+/** Decision: limited, because each query is a search in every run. */
 export const QUERIES_MAX = 10_000
 export const GRADE_MAX = 3
 export const QUERY_BYTES_MAX = 1_024
 export const DOCUMENT_ID_BYTES_MAX = 1_024
-/** Queries that a result lists: those that fell most, then the worst. */
+/** The most queries that a result lists: those that fell most, then the worst. */
 export const QUERIES_LISTED_MAX = 1_000
 export const TOLERANCE_BY_DEFAULT = 0.02
 
@@ -55,7 +55,7 @@ export const QualitySuiteList = Schema.Struct({
   data: Schema.Array(QualitySuiteSummary),
   next_cursor: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "QualitySuiteList", description: "By id, without the judgments themselves." })
-/** For the document; `suite-input.ts` reads the body, and names every field that is wrong. */
+/** For the API document; `suite-input.ts` reads the body, and names every invalid field. */
 export const QualitySuiteBody = Schema.Struct({
   name: Schema.String,
   collection: Schema.String,

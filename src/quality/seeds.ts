@@ -1,4 +1,4 @@
-/** Bodies that the fuzz starts from (`test/program/fuzz.test.ts`), over the things that it furnishes. */
+/** Bodies that the fuzz test starts from (`test/program/fuzz.test.ts`), referring to its fixtures. */
 import type { Seeds } from "../room.ts"
 
 const suite = {

@@ -1,6 +1,6 @@
 /**
- * Validity of a suite. Checked by hand, because a suite may have a hundred thousand judgments and each wrong one must
- * be named. Pure.
+ * Validation of a suite. Checked without a schema, because a suite may have a hundred thousand judgments and each
+ * invalid one must be named. Pure.
  */
 import { type Issue, invalidFields, issuesIn } from "../http/checks.ts"
 import type { InputInvalid } from "../http/errors.ts"
@@ -17,7 +17,7 @@ import {
   TOLERANCE_BY_DEFAULT
 } from "./schema.ts"
 
-/** As it rests: query, document, grade; 1 behind them where clicks gave it. */
+/** The stored form: query, document, grade, followed by 1 if it is from clicks. */
 export type StoredJudgment = readonly [q: string, documentId: string, grade: number, isOfClicks?: 1]
 export type Params = Readonly<Record<string, string | number | boolean>>
 export interface SuiteFields {
@@ -32,7 +32,7 @@ export interface SuiteFields {
 const ISSUES_MAX = 100
 const NAME_CHARACTERS_MAX = 120
 const FIELDS = ["name", "collection", "params", "judgments", "tolerance", "schedule_cron"]
-/** What a suite sets itself, what would cost credits, and credentials. */
+/** Parameters that a suite sets itself, those that would cost credits, and credentials. */
 const NO_PARAMS = new Set(["q", "profile", "nl_query", "conversation", "voice_query", "collection"])
 
 const isStorable = (text: string): boolean => !text.includes("\u0000") && text.isWellFormed()
@@ -49,7 +49,7 @@ const nameRefusal = (value: unknown): string | undefined =>
       ? undefined
       : "No NUL character and no half surrogate pair"
 
-/** Issues of parameters at their place in a body. */
+/** Issues of parameters, with their path in a body. */
 export const paramsIssues = (params: unknown): ReadonlyArray<Issue> =>
   keptParameterIssues(params, { path: "params", of: "a suite", refused: NO_PARAMS })
 
@@ -61,7 +61,7 @@ const fits = (value: unknown, bytesMax: number): value is string =>
 const isGrade = (value: unknown): value is number =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) <= GRADE_MAX
 
-/** A judgment as it rests; undefined for one that is wrong. A hundred thousand are read in some milliseconds. */
+/** A judgment in its stored form; undefined if it is invalid. A hundred thousand are read in some milliseconds. */
 const quickly = (value: unknown): StoredJudgment | undefined => {
   if (!isObject(value)) return undefined
   const { document_id, grade, q } = value
@@ -114,7 +114,7 @@ const readJudgments = (
   return { judgments, issues }
 }
 
-/** A body as a complete suite; omitted fields reset, but judgments are not lost by leaving them out. */
+/** A body as a complete suite; omitted fields reset, except that omitted judgments are kept. */
 export const suiteFieldsOf = (body: unknown): SuiteFields | InputInvalid => {
   if (!isObject(body)) return invalidFields([{ path: "body", message: "A suite is an object" }])
   const { collection, name, params = {}, schedule_cron, tolerance = TOLERANCE_BY_DEFAULT } = body

@@ -1,6 +1,6 @@
 /**
- * Rows of suites and of their judgments. One function per statement. Judgments lie in a table of their
- * own, one text a suite, so that lists and schedules never touch them.
+ * Rows of suites and of their judgments. One function per statement. Judgments are in a table of their own, one text
+ * per suite, so that lists and schedules never read them.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -61,13 +61,13 @@ export const makeSuitesRepository = Effect.gen(function* () {
         sql<SuiteRow>`SELECT ${columns} FROM quality_suites s WHERE s.organization_id = ${organizationId} AND s.id = ${id}`,
         first
       ),
-    /** Nobody else changes it until the transaction ends. */
+    /** Locks it until the transaction ends. */
     lock: (organizationId: string, id: string) =>
       Effect.map(
         sql<SuiteRow>`SELECT ${columns} FROM quality_suites s WHERE s.organization_id = ${organizationId} AND s.id = ${id} FOR UPDATE OF s`,
         first
       ),
-    /** By id. `collections`: texts as LIKE reads them, of which one must fit; all where absent. */
+    /** Sorted by id. `collections`: LIKE patterns, one of which must match; all if absent. */
     page: (
       organizationId: string,
       after: string | undefined,
@@ -79,7 +79,7 @@ export const makeSuitesRepository = Effect.gen(function* () {
           AND (${collections === undefined} OR s.collection LIKE ANY(${collections ?? []}::text[])) ORDER BY s.id LIMIT ${limit}::int4`,
         (rows) => rows.map(suiteOf)
       ),
-    /** Judgments and runs go with it. */
+    /** Its judgments and runs are deleted with it. */
     remove: (organizationId: string, id: string) =>
       sql`DELETE FROM quality_suites WHERE organization_id = ${organizationId} AND id = ${id}`,
     ofCollection: (organizationId: string, collection: string) =>
@@ -89,7 +89,7 @@ export const makeSuitesRepository = Effect.gen(function* () {
         }>`SELECT id FROM quality_suites WHERE organization_id = ${organizationId} AND collection = ${collection}`,
         (rows) => rows.map(({ id }) => id)
       ),
-    /** Suites whose time has come, locked; those that another process has in hand are passed over. */
+    /** Suites that are due, locked; those locked by another process are skipped. */
     due: (now: number, limit: number) =>
       Effect.map(
         sql<SuiteRow>`SELECT ${columns} FROM quality_suites s WHERE s.next_run_at <= ${time(now)}

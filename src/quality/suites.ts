@@ -45,7 +45,7 @@ interface Page {
   readonly limit: number
 }
 interface SuitesShape {
-  /** `collections`: as LIKE reads them; all where absent. */
+  /** `collections`: LIKE patterns; all if absent. */
   readonly list: (
     organizationId: string,
     page: Page & { readonly collections: ReadonlyArray<string> | undefined }
@@ -55,19 +55,19 @@ interface SuitesShape {
   readonly create: (organizationId: string, fields: SuiteFields) => Effect.Effect<FullSuite, FeatureNotInPlan>
   readonly replace: (organizationId: string, id: string, fields: SuiteFields) => Effect.Effect<FullSuite, NotFound>
   readonly remove: (organizationId: string, id: string) => Effect.Effect<{ readonly id: string }, NotFound>
-  /** Queues a run of what is stored, or of other parameters or a profile. */
+  /** Queues a run with the stored parameters, or with others or a profile. */
   readonly run: (
     organizationId: string,
     id: string,
     other: { readonly params?: Params; readonly profile?: string }
   ) => Effect.Effect<Job, NotFound | Conflict>
-  /** Queues the reading of what visitors took. `from` and `before` in Unix milliseconds. */
+  /** Queues the judging of what visitors chose. `from` and `before` in Unix milliseconds. */
   readonly judgeFromClicks: (
     organizationId: string,
     id: string,
     range: { readonly from: number; readonly before: number }
   ) => Effect.Effect<Job, NotFound | Conflict>
-  /** Queues the choice of how much meaning counts in a profile of the suite's collection. */
+  /** Queues the choice of the weight of meaning in a profile of the suite's collection. */
   readonly weighMeaning: (
     organizationId: string,
     id: string,
@@ -157,7 +157,7 @@ const makeWrites = Effect.gen(function* () {
   return { create, replace, remove }
 })
 
-/** Makes the job of a run, where there is something to judge and a place in the queue. */
+/** Creates the job of a run, if there are relevant judgments and a slot in the queue. */
 const makeStartRun = Effect.gen(function* () {
   const jobs = yield* makeJobStarter
   const repository = yield* makeSuitesRepository
@@ -174,7 +174,7 @@ const makeStartRun = Effect.gen(function* () {
   })
 })
 
-/** Does runs, and starts those whose time has come: where the engine is. */
+/** Runs the jobs, and starts suites that are due, in the process that has the engine. */
 const makeAtWork = Effect.gen(function* () {
   const runs = yield* makeJobWorker({ type: RUN, run: yield* makeRunSuite })
   const clicks = yield* makeJobWorker({ type: FROM_CLICKS, run: yield* makeFromClicks })

@@ -1,6 +1,6 @@
 /**
- * How much meaning should count in a profile, chosen with a suite as a job: its queries are searched with the profile's
- * draft under each weight, and the draft is replaced by one with the weight and the reason.
+ * The weight of meaning in a profile, chosen with a suite as a job: its queries are searched with the profile's draft
+ * under each weight, and the draft is replaced by one with the chosen weight and the reason.
  */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { embeddingFieldsOf } from "@dowser/engine-sdk/embedding"
@@ -18,18 +18,18 @@ import type { StoredJudgment } from "./suite-input.ts"
 import { makeSuitesRepository } from "./suites-repository.ts"
 
 export const MEANING = "meaning_weight"
-/** The config of a job. */
+/** The configuration of a job. */
 export interface MeaningConfig extends Readonly<Record<string, unknown>> {
   readonly suite_id: string
   readonly collection: string
   readonly profile: string
 }
 const QUERIES_MAX = 1_000
-/** That people judged, and that clicks did: what visitors took says less of each. */
+/** Least number of queries judged by people, and by clicks, which are less informative each. */
 const JUDGED_MIN = 20,
   CLICKED_MIN = 500
 
-/** Why the judgments are too few; undefined where they are enough. */
+/** Why the judgments are too few; undefined if there are enough. */
 export const tooFew = (judgments: ReadonlyArray<StoredJudgment>): string | undefined => {
   const relevant = judgments.filter(([, , grade]) => grade > 0)
   const queries = new Set(relevant.map(([q]) => q)).size
@@ -66,7 +66,7 @@ export const makeWeighMeaning = Effect.gen(function* () {
       ? Effect.fail(failed(`The profile \`${name}\` no longer exists.`))
       : Effect.succeed(profile)
   }
-  /** Where nobody changed the draft that was measured. */
+  /** Only if nobody changed the draft that was measured. */
   const write = Effect.fnUntraced(function* (
     organizationId: string,
     collection: CollectionInfo,

@@ -1,4 +1,4 @@
-/** A model's question to the live state: which events are its collection's, and for whom they are read. */
+/** A model's query to the live state: which events belong to its collection, and for which visitor they are read. */
 import { type OperationContext, resolveCollection } from "@dowser/engine-sdk/operations"
 import { collectionNames } from "../clicks/collection-names.ts"
 import type { Ask } from "./live/messages.ts"
@@ -7,10 +7,10 @@ import type { StoredModel } from "./schema.ts"
 
 interface Asking {
   /** Newest last. */ readonly seeds: ReadonlyArray<string>
-  /** The session, else the person; "" for none. */ readonly visitor: string
-  /** User, else anonymous id; "" for none. */ readonly person: string
+  /** The session, else the person; "" if unknown. */ readonly visitor: string
+  /** User, else anonymous id; "" if unknown. */ readonly person: string
   /** Unix milliseconds. */ readonly now: number
-  /** Candidates wanted of each link of its chain. */ readonly most: number
+  /** Candidates requested from each link of its chain. */ readonly most: number
 }
 
 /** O(aliases). */

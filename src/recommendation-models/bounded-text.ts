@@ -1,4 +1,4 @@
-/** A text of an input, of a length that is said where it is refused. */
+/** A text in an input, with a maximum length that the error states. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 

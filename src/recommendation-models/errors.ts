@@ -5,8 +5,8 @@ export class RecommendationModelInUse extends Schema.TaggedError<RecommendationM
   "RecommendationModelInUse",
   {
     message: Schema.String,
-    /** Those whose search rules name it. */ collections: Schema.Array(Schema.String),
-    /** Ids of those that show, or would put back, rules that do. */ experiments: Schema.Array(Schema.String)
+    /** Collections whose search rules name it. */ collections: Schema.Array(Schema.String),
+    /** Ids of experiments that show, or would restore, rules that name it. */ experiments: Schema.Array(Schema.String)
   },
   { httpApiStatus: 409 }
 ) {}

@@ -1,7 +1,7 @@
 /**
- * What a model recommends to a visitor whose search found nothing (`zero_hits_fallback: "recommendations"`): all that
- * searches know of recommendations. A search waits for it like for a part of its own, for a moment at most; if there
- * was no answer in that moment, searches of the next second do not wait at all.
+ * What a model recommends to a visitor whose search found nothing (`zero_hits_fallback: "recommendations"`): the only
+ * interface between searches and recommendations. A search waits briefly for it like for a part of its own; after a
+ * time-out, searches of the next second do not wait at all.
  */
 import type { RecommendedAsked } from "@dowser/engine-sdk/pipeline"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -13,7 +13,7 @@ import { askOf, isOfCollection } from "./ask-of.ts"
 import { RecommendModels } from "./live/recommend-models.ts"
 import { RecommendationModels } from "./models.ts"
 
-/** Milliseconds that a search waits: several times what an answer takes while events pour in. */
+/** Milliseconds that a search waits: several times the duration of an answer under a heavy load of events. */
 export const FallbackWait = Context.Reference<number>("dowser/recommendation-models/FallbackWait", {
   defaultValue: () => 25
 })
@@ -24,11 +24,11 @@ export class FallbackModels extends Context.Service<
   FallbackModels,
   {
     /**
-     * Ids, best first, by the model and down its chain. None where it is gone or of another collection, while the live
-     * state is away, and where it knows of nothing. 25 ms at most.
+     * Ids, best first, by the model and down its chain. Empty if the model was deleted or is of another collection,
+     * while the live state is unavailable, or if it knows nothing. Takes at most 25 ms.
      */
     readonly recommended: (organizationId: string, asked: RecommendedAsked) => Promise<ReadonlyArray<string>>
-    /** Why the rules of a collection (its own name) cannot name a model, in words; undefined where they can. */
+    /** Why the rules of a collection (its own name) cannot name a model, in words; undefined if they can. */
     readonly refusal: (organizationId: string, collection: string, id: string) => string | undefined
   }
 >()("dowser/recommendation-models/FallbackModels") {

@@ -18,7 +18,7 @@ export const makeModelsRepository = Effect.gen(function* () {
           ? sql`true`
           : sql`(organization_id, id) IN (SELECT * FROM unnest(${subjects.map(({ organizationId }) => organizationId)}::text[], ${subjects.map(({ id }) => id)}::text[]))`
       }`,
-    /** Until the transaction ends no model comes or goes, and no rules begin to name one. */
+    /** Until the transaction ends, no model is created or deleted, and no rules start to name one. */
     lock: (organizationId: string) =>
       sql`SELECT pg_advisory_xact_lock(hashtextextended(${`recommendation models of ${organizationId}`}, 0))`,
     count: (organizationId: string) =>
@@ -33,7 +33,7 @@ export const makeModelsRepository = Effect.gen(function* () {
         sql`SELECT 1 FROM recommendation_models WHERE organization_id = ${organizationId} AND id = ${id}`,
         (rows) => rows.length > 0
       ),
-    /** Collections whose search rules fall back on the model, at most 100. */
+    /** Collections whose search rules fall back to the model, at most 100. */
     usedBy: (organizationId: string, id: string) =>
       Effect.map(
         sql<{
@@ -42,8 +42,8 @@ export const makeModelsRepository = Effect.gen(function* () {
         (rows) => rows.map(({ collection }) => collection)
       ),
     /**
-     * Experiments that show or may yet promote rules that fall back on the model, or would put such rules back, at most
-     * 100. Reads the definitions of all of the organization's.
+     * Experiments that show or may yet promote rules that fall back to the model, or would restore such rules, at most
+     * 100. Reads the definitions of all of the organization's experiments.
      */
     shownBy: (organizationId: string, id: string) =>
       Effect.map(
@@ -59,7 +59,7 @@ export const makeModelsRepository = Effect.gen(function* () {
         VALUES (${model.organization_id}, ${model.id}, ${model.name}, ${model.collection}, ${model.type}, ${json(model.params)}, ${model.status}, ${time(model.trained_at)}, ${json(model.metrics)}, ${time(model.created_at)}, ${time(model.updated_at)})
         ON CONFLICT (organization_id, id) DO UPDATE SET name = EXCLUDED.name, collection = EXCLUDED.collection, type = EXCLUDED.type, params = EXCLUDED.params,
           status = EXCLUDED.status, trained_at = EXCLUDED.trained_at, metrics = EXCLUDED.metrics, updated_at = EXCLUDED.updated_at`,
-    /** What a training says of it; nothing where it is gone. */
+    /** Stores the results of a training; does nothing if the model was deleted. */
     tell: (organizationId: string, id: string, status: Model["status"], metrics: Metrics | null, at: number | null) =>
       sql`UPDATE recommendation_models SET status = ${status}, metrics = coalesce(${metrics === null ? null : JSON.stringify(metrics)}::text::json, metrics), trained_at = coalesce(${time(at)}, trained_at)
         WHERE organization_id = ${organizationId} AND id = ${id}`,

@@ -1,9 +1,9 @@
 /**
- * Recommendation models of every organization in memory, as their owners configured them: a request finds its model by
- * a look-up. Their answers come from the live state (`live/`), which knows no models. Search rules may fall back on
- * one, which then cannot be deleted or moved to another collection.
+ * Recommendation models of all organizations in memory, as their owners configured them: a request finds its model by a
+ * look-up. Their answers come from the live state (`live/`), which does not know about models. Search rules may fall
+ * back to a model, which then cannot be deleted or moved to another collection.
  *
- * Bound: some hundred bytes a model, and as many as plans have room for.
+ * Bound: some hundred bytes a model, and as many models as plans allow.
  */
 import { isDeepStrictEqual } from "node:util"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -36,9 +36,9 @@ interface ModelsShape {
     organizationId: string,
     id: string
   ) => Effect.Effect<{ readonly id: string }, NotFound | RecommendationModelInUse | ConfigurationUnavailable>
-  /** Inside of a transaction: whether there is such a model, which then stays until the transaction ends. */
+  /** Within a transaction: whether the model exists, which then stays until the transaction ends. */
   readonly hold: (organizationId: string, id: string) => Effect.Effect<boolean, SqlError.SqlError>
-  /** What a training says of it; nothing where it is gone. */
+  /** Stores the results of a training; does nothing if the model was deleted. */
   readonly tell: (
     organizationId: string,
     id: string,
@@ -57,7 +57,7 @@ const fieldsOf = ({ collection, name, params, type }: ModelBody) => ({
   params: withDefaults(type, params)
 })
 
-/** Rows as they are remembered, by organization and id. */
+/** The cached rows, by organization and id. */
 const makeTable = Effect.gen(function* () {
   const configuration = yield* Configuration
   const repository = yield* makeModelsRepository
@@ -147,7 +147,7 @@ const makeWrites = Effect.fnUntraced(function* (find: ModelsShape["find"]) {
     yield* written(organizationId, id, removal)
     return { id }
   })
-  /** With its collection, and so with the rules that could name it. */
+  /** Deleted together with its collection, and so with the rules that could name it. */
   const drop = (organizationId: string, id: string) =>
     written(organizationId, id, repository.remove(organizationId, id))
   const hold: ModelsShape["hold"] = (organizationId, id) =>

@@ -1,4 +1,4 @@
-/** Types of models: what their parameters may be, and by which links an answer of each is filled. Pure. */
+/** Types of models: the parameters they accept, and by which links an answer of each is filled. Pure. */
 import {
   KINDS,
   NEXT_ITEMS,
@@ -20,7 +20,7 @@ export const MODEL_TYPES = [
   "similar"
 ] as const
 export type ModelType = (typeof MODEL_TYPES)[number]
-/** Whose hits an answer may hold. */
+/** The sources of the hits in an answer. */
 export type HitKind = Link | "similar" | "newest"
 
 const EVENTS: ReadonlyArray<string> = [...KINDS, "any"]
@@ -72,7 +72,7 @@ const CHECKS: ReadonlyMap<string, ReadonlyMap<string, Check>> = new Map([
   ]
 ])
 
-/** What is wrong with the parameters of a type, in a sentence. */
+/** What is wrong with the parameters of a type, as a sentence. */
 export const paramsIssue = (type: string, params: unknown): string | undefined => {
   const checks = CHECKS.get(type)
   if (params === undefined || !isObject(params)) return undefined
@@ -99,7 +99,7 @@ export const withDefaults = (type: ModelType, params: Params | undefined): Param
   ...params
 })
 
-/** What a training may set of how visits are read, by the names that it is shown under. */
+/** Parameters for reading visits that a training may set, by their names in the API. */
 const READING: ReadonlyMap<string, keyof NextItemsParameters> = new Map([
   ["transition_decay", "transitionDecay"],
   ["similar_decay", "similarDecay"],
@@ -116,7 +116,7 @@ const readingOf = (defaults: NextItemsParameters, params: Params): NextItemsPara
   return { ...defaults, ...own }
 }
 
-/** For the lists of a chain; those of the model's own type are its own. */
+/** For the lists of a chain; the parameters of the model's own type apply only to it. */
 export const listParameters = (params: Params, type?: ModelType): ListParameters => {
   const all: Params = { ...together, ...trending, ...popular, ...params }
   const number = (name: string) => all[name] as number
@@ -134,7 +134,7 @@ export const listParameters = (params: Params, type?: ModelType): ListParameters
 }
 
 const CHAIN: ReadonlyArray<Link> = ["also_viewed", "trending", "popular"]
-/** Links of an answer behind each other; the engine's `newest` stands behind all of them. */
+/** Links of an answer in order; the engine's `newest` follows all of them. */
 export const chainOf = (type: ModelType): ReadonlyArray<Link> => {
   switch (type) {
     case "similar":

@@ -1,19 +1,19 @@
 /**
- * By which every process hears that an organization's models are to be made again. One function per statement; the
- * index keeps an organization from asking twice at a time.
+ * How every process is notified that an organization's models must be rebuilt. One function per statement; the index
+ * keeps an organization from requesting two rebuilds at the same time.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Rebuild } from "./live/life.ts"
 
-/** Who was away for longer reads the log from its start anyway, or what came since. */
+/** A process that was down for longer reads the log from its start in any case, or from its snapshot. */
 const HEARD_FOR_MS = 86_400_000
 
 export const makeRebuildsRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const time = (at: number) => sql`${String(at)}::text::int8`
   return {
-    /** The last of each organization, of a day. */
+    /** The last rebuild of each organization within a day. */
     read: Effect.flatMap(
       Clock.currentTimeMillis,
       (now) =>
@@ -29,7 +29,7 @@ export const makeRebuildsRepository = Effect.gen(function* () {
       )
   }
 })
-/** Those that everybody has heard of. */
+/** Removes rebuilds that all processes know of. */
 export const expireRebuilds = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient
   const before = (yield* Clock.currentTimeMillis) - HEARD_FOR_MS

@@ -1,4 +1,4 @@
-/** Asks every process to make an organization's models again; a row that each looks at beside the tombstones. */
+/** Requests a rebuild of an organization's models from every process, by a row that each polls with the tombstones. */
 import { Context, Effect, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import type { Rebuild } from "./live/life.ts"

@@ -1,2 +1,2 @@
-/** The job that makes an organization's models again: asked by `src/events`, done by `src/recommendations`. */
+/** The job that rebuilds an organization's models: requested by `src/events`, run by `src/recommendations`. */
 export const REPLAY = "recommendation_replay"

@@ -1,4 +1,4 @@
-/** Which recommendation models there are, and what they know. What is done with them is in `src/recommendations`. */
+/** Which recommendation models exist, and what they know. What is done with them is in `src/recommendations`. */
 import { Effect, Layer } from "effect"
 import { type Measure, single } from "../metrics/measure.ts"
 import { defineRoom } from "../room.ts"

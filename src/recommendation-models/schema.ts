@@ -1,4 +1,4 @@
-/** Recommendation models as the API shows them, and their bounds. */
+/** Recommendation models as the API returns them, and their limits. */
 import { KINDS } from "@dowser/engine-sdk/recommend"
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
@@ -38,8 +38,8 @@ export const Metrics = Schema.Struct({
   test_cases: Schema.Int,
   /** `low` below 200 test cases. */ confidence: Schema.Literals(["low", "ok"]),
   baseline: Schema.Struct({ popular: Figures }),
-  /** What the model answers with, in place of its `params`. */ parameters: Schema.optionalKey(anything),
-  /** The same cases by `params` as they are. */ untuned: Schema.optionalKey(Figures),
+  /** The parameters that the model uses, instead of its `params`. */ parameters: Schema.optionalKey(anything),
+  /** The same cases with unchanged `params`. */ untuned: Schema.optionalKey(Figures),
   validation: Schema.optionalKey(
     Schema.Struct({
       test_cases: Schema.Int,
@@ -60,7 +60,7 @@ export const Model = Schema.Struct({
   collection: Schema.String,
   type: Schema.Literals(MODEL_TYPES),
   params: anything,
-  /** `new` until events of the collection were seen. */ status: Schema.Literals([
+  /** `new` until events of the collection have been seen. */ status: Schema.Literals([
     "new",
     "training",
     "ready",
@@ -72,7 +72,7 @@ export const Model = Schema.Struct({
   updated_at: Schema.Int
 }).annotate({ identifier: "RecommendationModel" })
 export type Model = typeof Model.Type
-/** As it rests, and is remembered. */
+/** The stored form, which is also cached. */
 export interface StoredModel extends Model {
   readonly organization_id: string
 }

@@ -1,4 +1,4 @@
-/** The searches of one answer: candidates first, then, while it is short, what is behind them, the newest last. */
+/** The searches of one answer: candidates first, then, if there are too few, fallbacks; the newest last. */
 import { type CollectionSchema, type Hit, ok } from "@dowser/engine-sdk"
 import type { Outcome } from "../search/asked-search.ts"
 import type { ChosenAsked } from "../search/chosen-documents.ts"
@@ -11,22 +11,22 @@ export interface Wanted {
   readonly type: ModelType
   readonly params: Readonly<Record<string, unknown>>
   readonly seeds: ReadonlyArray<string>
-  /** Seeds among them. */ readonly excluded: ReadonlySet<string>
+  /** Includes the seeds. */ readonly excluded: ReadonlySet<string>
   readonly candidates: ReadonlyArray<Candidate>
   readonly limit: number
-  /** Field of the category. */ readonly category: string | undefined
+  /** Field that holds the category. */ readonly category: string | undefined
   readonly schema: CollectionSchema | undefined
-  /** The caller does not want to see it. */ readonly hidesId: boolean
+  /** Whether the caller does not want to see it. */ readonly hidesId: boolean
 }
-/** Fields with what the seed has in them. */
+/** Fields with the seed's values. */
 type Likenesses = ReadonlyArray<readonly [field: string, values: ReadonlyArray<unknown>]>
 interface DocumentSource {
   readonly find: (asked: ChosenAsked) => Promise<Outcome<ReadonlyArray<Hit>>>
 }
 type Hits = Recommended["hits"]
-/** The most of one page of a search. */
+/** The largest page of one search. */
 const PAGE_MAX = 250
-/** First look: mostly as many as an answer has, plus some that are filtered out. */
+/** Spare candidates of the first search, because some of those that an answer needs are filtered out. */
 const FIRST_SPARE = 14
 const WORDS_OF_A_SEED = 8
 
@@ -56,7 +56,7 @@ export class Answering {
     for (let at = 0, step = 0; at < this.#candidates.length && step < steps.length && !this.#isFull(); step++) {
       const next = this.#candidates.slice(at, at + Math.min(PAGE_MAX, steps[step]!))
       at += next.length
-      // The seed comes along: the popular of its category stand first.
+      // The seed is fetched too, because popular documents of its category are placed first.
       const seeds = step === 0 ? this.#wanted.seeds.slice(-1) : []
       const found = await this.#fetch([...next.map(({ id }) => id), ...seeds])
       if (!found.ok) return found
@@ -92,7 +92,7 @@ export class Answering {
     return ok(undefined)
   }
 
-  /** Behind everything else; the engine's order of `*` is the newest first. */
+  /** The last fallback; the engine's order of `*` is newest first. */
   async #findNewest(): Promise<Outcome<void>> {
     const { excluded, limit } = this.#wanted
     const page = Math.min(PAGE_MAX, limit + excluded.size + this.#ranked().length)
@@ -114,7 +114,7 @@ export class Answering {
     this.#candidates = kind === "newest" ? [...rest, ...added] : [...added, ...rest]
   }
 
-  /** By vectors where the model names a field of them, else by shared values of facets and words of the text. */
+  /** By vectors if the model names a vector field, else by shared values of facets and words of the text. */
   async #findSimilar(): Promise<Outcome<void>> {
     const { limit, params, seeds } = this.#wanted
     const seedId = seeds.at(-1)
@@ -125,7 +125,7 @@ export class Answering {
         limit: page,
         parameters: { vector_query: `${params.vector_field}:([], id: ${seedId}, k: ${page})` }
       })
-      // A seed without a vector, or one that is gone, has nothing near it.
+      // A seed without a vector, or a deleted one, has no neighbours.
       if (near.ok) this.#add(near.value, "similar", ({ vector_distance = 1 }) => 1 - vector_distance)
       return ok(undefined)
     }
@@ -142,7 +142,7 @@ export class Answering {
     this.#add(best, "similar", (hit) => shared(hit) / fields.length)
     return ok(undefined)
   }
-  /** Facets of the model, else of the collection, that the seed has a value of. */
+  /** Facets of the model, else of the collection, in which the seed has a value. */
   #likenesses(seed: Document): Likenesses {
     const { params, schema } = this.#wanted
     const own = (schema?.fields ?? []).filter(

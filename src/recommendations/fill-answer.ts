@@ -1,21 +1,21 @@
-/** From candidates, and the documents of them that a caller may see, to the hits of an answer. Pure. */
+/** Turns candidates, and the documents among them that the caller may see, into the hits of an answer. Pure. */
 import type { Candidate } from "../recommendation-models/live/messages.ts"
 import type { HitKind, ModelType } from "../recommendation-models/params.ts"
 import type { Recommended } from "./schema.ts"
 
 export type Document = Readonly<Record<string, unknown>>
 type RecommendedHit = Recommended["hits"][number]
-/** A candidate of the engine's has no more than its kind. */
+/** A candidate from the engine has only a kind. */
 export type AnyCandidate = Omit<Candidate, "kind"> & { readonly kind: HitKind }
 
-/** What a document has in a field, none or several. */
+/** A document's values in a field, none or several. */
 export const valuesOf = (document: Document, field: string): ReadonlyArray<unknown> => {
   const value = Object.hasOwn(document, field) ? document[field] : undefined
   return Array.isArray(value) ? value : value === undefined ? [] : [value]
 }
 /**
- * The popular of a category before the others, in their own order otherwise. `category`: the field; without it, or
- * without a document to look at, nothing moves.
+ * Puts popular documents of a category first, otherwise keeping their order. `category`: the field; without it, or
+ * without a seed document, nothing moves.
  */
 export const categoryFirst = (
   candidates: ReadonlyArray<AnyCandidate>,
@@ -35,7 +35,7 @@ export const categoryFirst = (
   return [...candidates.slice(0, first), ...popular.filter(isOfIt), ...popular.filter((each) => !isOfIt(each))]
 }
 
-/** Hits in the order of the candidates, those that there are. */
+/** Hits in the order of the candidates, for those that exist. */
 export const hitsOf = (
   candidates: ReadonlyArray<AnyCandidate>,
   documents: ReadonlyMap<string, Document>,

@@ -1,4 +1,4 @@
-/** What a model's answers were worth: where what came next stood in each of them. */
+/** The quality of a model's answers: at which position each contained what came next. */
 export class Judged {
   cases = 0
   #hits = 0

@@ -1,6 +1,6 @@
 /**
- * The newest of more events than there is room for, whatever the order in which partitions bring them. They rest by
- * hour, so that neither letting the oldest go nor putting them in order holds up the thread.
+ * The newest of more events than there is room for, in whatever order partitions bring them. They are kept by hour, so
+ * that neither dropping the oldest nor sorting them blocks the thread.
  */
 import { givingWay } from "@dowser/engine-sdk/host"
 import type { ModelEvent } from "@dowser/engine-sdk/recommend"
@@ -14,7 +14,7 @@ export class NewestEvents {
   constructor(max: number) {
     this.#max = max
   }
-  /** O(1); O(hours) where an hour has to go. */
+  /** O(1); O(hours) if an hour must be dropped. */
   add(event: ModelEvent): void {
     const hour = Math.floor(event.at / HOUR_MS)
     let own = this.#hours.get(hour)
@@ -23,7 +23,7 @@ export class NewestEvents {
     this.#length++
     if (this.#length > this.#max) this.#dropOldest()
   }
-  /** A whole hour, where what is left is still enough; a part of one that is longer than all there is room for. */
+  /** Drops an entire hour if the rest is still enough, or part of an hour that exceeds the entire room. */
   #dropOldest(): void {
     let oldest = Infinity
     for (const hour of this.#hours.keys()) oldest = Math.min(oldest, hour)
@@ -37,7 +37,7 @@ export class NewestEvents {
       this.#length -= spare
     }
   }
-  /** Oldest first, the newest `max`. */
+  /** The newest `max`, oldest first. */
   async inOrder(): Promise<ReadonlyArray<ModelEvent>> {
     const give = givingWay()
     const all: Array<ModelEvent> = []

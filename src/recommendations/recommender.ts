@@ -31,12 +31,12 @@ interface RecommenderShape {
 }
 
 const LIMIT = 10
-/** Candidates of each link beside those that are asked for: some are filtered away. */
+/** Spare candidates of each link, because some are filtered out. */
 const SPARE = 40
 const CANDIDATES_MAX = 250
 
 const optional = (name: string, value: string | undefined) => (value === undefined ? {} : { [name]: value })
-/** As a search has its parameters. `id` is always asked for, and taken out again where it was not. */
+/** As search parameters. `id` is always requested, and removed again if the caller did not request it. */
 const parametersOf = ({
   anonymous_id,
   exclude_fields,
@@ -55,7 +55,7 @@ const parametersOf = ({
 })
 const seedsOf = ({ document_id, document_ids = [] }: RecommendBody): ReadonlyArray<string> =>
   document_id === undefined ? document_ids : [...document_ids.filter((id) => id !== document_id), document_id]
-/** The category of a collection: the facet that is called so, else its first. */
+/** The category of a collection: the facet with that name, else its first. */
 const categoryOf = (context: OperationContext, name: string): string | undefined => {
   const facets = (resolveCollection(context, name)?.schema.fields ?? []).filter(
     ({ facet, name: own, type }) => facet === true && (type === "string" || type === "string[]") && !own.includes("*")

@@ -1,7 +1,7 @@
 /**
- * A replay with the target `recommendations`, as a job: this process rebuilds the organization's models from what the
- * log has; the others learn of it within five seconds and do the same. Until a process is done it answers from what it
- * has read again so far. Other organizations notice nothing.
+ * A replay with the target `recommendations`, as a job: this process rebuilds the organization's models from the log;
+ * the others are notified within five seconds and do the same. Until a process is done it answers from what it has read
+ * again so far. Other organizations are not affected.
  */
 import { Effect } from "effect"
 import { Outbox } from "@dowser/log/outbox"
@@ -10,7 +10,7 @@ import { RecommendModels } from "../recommendation-models/live/recommend-models.
 import { ModelRebuilds } from "../recommendation-models/rebuilds.ts"
 
 const AGAIN_MS = 500
-/** For a state that is being opened, or is at these models already. */
+/** Wait for a state that is being opened, or is already rebuilding these models. */
 const PATIENCE_MS = 120_000
 
 interface Config {

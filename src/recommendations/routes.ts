@@ -1,4 +1,4 @@
-/** Handlers of recommendations: the model is looked for before the body is read. */
+/** Handlers of recommendations: the model is looked up before the body is read. */
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"
 import { implement } from "../api/implement.ts"

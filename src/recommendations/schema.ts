@@ -1,4 +1,4 @@
-/** Requests for recommendations and their answers, and their bounds. */
+/** Requests for recommendations and their answers, and their limits. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 import { within } from "../recommendation-models/bounded-text.ts"
@@ -61,8 +61,8 @@ export const Recommended = Schema.Struct({
       reason: Schema.Struct({
         kind: KindOfHit,
         source_document_id: Schema.optionalKey(Schema.String),
-        /** Visits, baskets or events that say so. */ support: Schema.optionalKey(Schema.Number),
-        /** How many times as often as by chance. */ lift: Schema.optionalKey(Schema.Number)
+        /** Number of visits, baskets or events that support it. */ support: Schema.optionalKey(Schema.Number),
+        /** How many times more often than by chance. */ lift: Schema.optionalKey(Schema.Number)
       }).annotate({ identifier: "RecommendationReason" })
     }).annotate({ identifier: "RecommendedHit" })
   ),

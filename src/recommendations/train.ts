@@ -1,7 +1,7 @@
 /**
  * A training, as a job: the collection's events of the last 90 days, as far as the log keeps them, are read once and
- * walked through in order (`trial.ts`). The answering state is streamed and needs none of this: a training yields
- * better parameters, and figures.
+ * processed in order (`trial.ts`). The live state is streamed and needs none of this: a training yields better
+ * parameters, and figures.
  */
 import { KINDS, type ModelEvent } from "@dowser/engine-sdk/recommend"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
@@ -18,7 +18,7 @@ import { measured } from "./trial.ts"
 export const TRAINING = "recommendation_training"
 const DAYS = 90
 const DAY_MS = 86_400_000
-/** What a shop does in a busy month. */
+/** The events of a shop in a busy month. */
 const EVENTS_MAX = 1_000_000
 
 const eventOf = (event: BehaviouralEvent): ModelEvent | undefined => {
@@ -45,7 +45,7 @@ export const makeTraining = Effect.gen(function* () {
     const events = new NewestEvents(EVENTS_MAX)
     const context = contextOf(organizationId)
     const collections = collectionNames(context, model.collection)
-    // What came before is of another collection of this name.
+    // Earlier events belong to another collection of this name.
     const since = (resolveCollection(context, model.collection)?.created_at ?? 0) * 1_000
     const failed = (message: string) =>
       Effect.andThen(

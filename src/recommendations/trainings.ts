@@ -1,4 +1,4 @@
-/** Jobs about recommendation models, done where the engine is: trainings, and replays of what the models know. */
+/** Jobs about recommendation models, run where the engine is: trainings, and replays of what the models know. */
 import { Effect } from "effect"
 import type { Conflict } from "../http/errors.ts"
 import { makeJobWorker } from "../jobs/job-worker.ts"

@@ -1,7 +1,7 @@
 /**
- * A walk through a collection's events in order, as the live state would have seen them: each judged event first
- * queries the model with everything known until then, and is learned afterwards. The first three fifths only teach, the
- * fourth chooses parameters, the last measures the chosen ones. The same events give the same figures.
+ * Processes a collection's events in order, as the live state would have: for each judged event, the model is first
+ * queried with everything known until then, and learns it afterwards. The first three fifths only teach, the fourth
+ * chooses parameters, the last measures the chosen ones. The same events give the same figures.
  */
 import { givingWay } from "@dowser/engine-sdk/host"
 import { CollectionModel, KINDS, LIMITS, type ModelEvent, Workbench } from "@dowser/engine-sdk/recommend"
@@ -12,27 +12,27 @@ import { candidatesFor } from "./tuning.ts"
 
 const LEARNED_SHARE = 0.6
 const VALIDATED_SHARE = 0.8
-/** Of more, each second, third, … one. */
+/** If there are more cases, every second, third, … is used. */
 const VALIDATION_CASES_MAX = 1_500
 const CASES_MAX = 5_000
-/** Below it figures say more about chance than about the model. */
+/** With fewer cases, figures reflect chance more than the model. */
 const CASES_MIN = 200
-/** Less is chance, and a change of answers that nobody asked for. */
+/** A smaller gain may be chance, and would change answers for no reason. */
 const LEAST_GAIN = 1.01
 const TOP = 20
 const LISTS_FOR_MS = 3_600_000
 const BASKET_IDLE_MS = 1_800_000
 const PURCHASE = KINDS.indexOf("purchase")
-/** Of a basket, by what lies in it already. */
+/** Seeds from a basket: items that are already in it. */
 const SEEDS_MAX = 5
 
 interface Case {
-  /** What the visit, or the basket, has so far; newest last. */ readonly recent: ReadonlyArray<string>
+  /** The items of the visit, or the basket, so far; newest last. */ readonly recent: ReadonlyArray<string>
   readonly target: string
   readonly event: ModelEvent
 }
 
-/** What a model of the type answers, without what the visit has. */
+/** What a model of the type answers, without items of the visit. */
 const recommended = (
   model: CollectionModel,
   type: ModelType,
@@ -57,7 +57,7 @@ const recommended = (
     .map(({ id }) => id)
 }
 
-/** Baskets that are being filled: what was bought within half an hour. */
+/** Open baskets: purchases within half an hour. */
 class Baskets {
   readonly #open = new Map<string, { readonly items: Array<string>; at: number }>()
   of(visitor: string, at: number): Array<string> {
@@ -72,7 +72,7 @@ class Baskets {
   }
 }
 
-/** Cases of one event: what it is about, that its visit did not have and the model knows. */
+/** Cases of one event: its items that the model knows and that its visit did not have. */
 const casesOf = function* (model: CollectionModel, baskets: Baskets | undefined, event: ModelEvent): Generator<Case> {
   const { at, documents, kind, visitor } = event
   if (visitor === "" || (baskets !== undefined && kind !== PURCHASE)) return
@@ -85,11 +85,11 @@ const casesOf = function* (model: CollectionModel, baskets: Baskets | undefined,
   }
 }
 
-/** Each which of the cases of a part is looked at, so that they are spread over all of its time. */
+/** Every how many cases one is used, so that they are spread over the entire period. */
 const strideOf = (events: ReadonlyArray<ModelEvent>, most: number): number =>
   Math.max(1, Math.ceil(events.reduce((sum, { documents }) => sum + documents.length, 0) / most))
 
-/** The first of the best: a model's own parameters stay where none are clearly better. */
+/** Index of the best: a model's own parameters stay if none are clearly better. */
 const bestOf = ([own, ...others]: ReadonlyArray<Judged>): number => {
   if (own === undefined || own.cases < CASES_MIN) return 0
   let best = 0,
@@ -102,7 +102,7 @@ const bestOf = ([own, ...others]: ReadonlyArray<Judged>): number => {
   return best
 }
 
-/** One model on its way through the events. */
+/** One model while it processes the events. */
 class Trial {
   readonly model = new CollectionModel(LIMITS, new Workbench({ listsFor_ms: LISTS_FOR_MS }))
   readonly #type: ModelType
@@ -126,7 +126,7 @@ class Trial {
       await this.#turn()
     }
   }
-  /** Asks each candidate before each event is learned. */
+  /** Queries each candidate before each event is learned. */
   validate(events: ReadonlyArray<ModelEvent>): Promise<void> {
     return this.#judged(events, VALIDATION_CASES_MAX, async (one) => {
       for (const [i, params] of this.#candidates.entries()) {
@@ -135,7 +135,7 @@ class Trial {
       }
     })
   }
-  /** Likewise the best of them, beside the model as it was and the popular. */
+  /** Likewise for the best candidate, compared with the model as it was and with the popular items. */
   async measure(events: ReadonlyArray<ModelEvent>): Promise<Metrics> {
     const [untuned, ...others] = this.#candidates
     const chosen = bestOf(this.#tried)
@@ -179,7 +179,7 @@ class Trial {
   }
 }
 
-/** Events oldest first. Pure but for the turns that it gives. */
+/** Events are sorted oldest first. Pure except that it yields to others. */
 export const measured = async (
   events: ReadonlyArray<ModelEvent>,
   type: ModelType,

@@ -1,4 +1,4 @@
-/** Linear models that rerank the hits of a collection, trained from what visitors took. Full key. */
+/** Linear models that rerank the hits of a collection, trained on what visitors chose. Full key. */
 import { Schema } from "effect"
 import { dateRefusal } from "../analytics/date-range.ts"
 import { refusing } from "../http/checks.ts"
@@ -11,7 +11,7 @@ import { RerankModelInUse } from "./errors.ts"
 import { described } from "./examples.ts"
 
 const FIELDS_MAX = 16
-/** Those that every search has. */
+/** Models that every search has. */
 const BUILT_IN = ["linear", "none"]
 
 const nameRefusal = (name: string): string | undefined =>

@@ -1,4 +1,4 @@
-/** What the operations of rerank models do, in words, and a request of each (`src/http/operation.ts`). */
+/** Descriptions of the operations of rerank models, each with an example request (`src/http/operation.ts`). */
 import type { Described } from "../http/operation.ts"
 
 const params = { collectionName: "products" }

@@ -1,4 +1,4 @@
-/** Trainings of models that rerank, and what is done with the models. */
+/** Trainings of models that rerank, and the operations on the models. */
 import { defineRoom } from "../room.ts"
 import { RerankModelInUse } from "./errors.ts"
 import { routes } from "./routes.ts"

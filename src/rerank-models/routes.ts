@@ -1,4 +1,4 @@
-/** Handlers of rerank models: the collection is looked for before the body is read. */
+/** Handlers of rerank models: the collection is looked up before the body is read. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { type OperationContext } from "@dowser/engine-sdk/operations"
 import { fieldNamed } from "@dowser/engine-sdk/query"
@@ -20,7 +20,7 @@ const FIELDS_BY_DEFAULT = 8
 const shown = ({ organization_id: _, ...model }: StoredModel) => model
 const isText = (type: string): boolean => type === "string" || type === "string[]"
 
-/** Those of the body, which have to be text fields of the collection, else the first that it has. */
+/** The fields of the body, which must be text fields of the collection, else the collection's first ones. */
 const fieldsOf = (
   { schema }: CollectionInfo,
   asked: ReadonlyArray<string> | undefined
@@ -38,7 +38,7 @@ const fieldsOf = (
   return wrong.length > 0 ? Effect.fail(invalidFields(wrong)) : Effect.succeed([...new Set(asked)])
 }
 
-/** Who names a model, in words. O(presets and policies). */
+/** What names a model, in words. O(presets and policies). */
 const namersOf = (
   context: OperationContext,
   { policies, rules }: { readonly policies: SearchPolicies["Service"]; readonly rules: SearchRules["Service"] },

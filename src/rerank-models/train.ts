@@ -1,6 +1,6 @@
 /**
  * A training, as a job: searches of a range are read from the log, each query is ranked as the engine does today to get
- * the features of its hits, and the SDK's trainer learns from the clicks. One query of five is held out to measure the
+ * the features of its hits, and the SDK's trainer learns from the clicks. One query in five is held out to measure the
  * model.
  */
 import { givingWay } from "@dowser/engine-sdk/host"
@@ -24,24 +24,24 @@ import { Search } from "../search/search.ts"
 import { clickedRows, gradesOf, isHeldOut, type RankedQuery, TrainedQueries } from "./trained-queries.ts"
 
 export const TRAINING = "rerank_model_training"
-/** The config of a job. */
+/** The configuration of a job. */
 export interface TrainingConfig extends Readonly<Record<string, unknown>> {
   readonly name: string
-  /** Its real name. */ readonly collection: string
+  /** The collection's real name. */ readonly collection: string
   readonly fields: ReadonlyArray<string>
   /** Unix milliseconds. */ readonly from_at: number
   readonly before_at: number
 }
 type Tell = (progress: number) => Effect.Effect<void>
 
-/** Hits of a query that are looked at. */
+/** Hits of a query that are used. */
 const DEPTH = 30
 const SEED = 1
-/** Fewer say more about chance than about the collection. */
+/** With fewer, figures reflect chance more than the collection. */
 const CLICKED_MIN = 50
 const HELD_OUT_MIN = 5
 
-/** Keeps the order, and keeps the features that a model would have seen. */
+/** Keeps the order, and records the features that a model would have seen. */
 const watching = (saw: (features: FeatureTable) => void): Reranker => ({
   name: "watching",
   score: ({ candidates, context, fields, scores }) => {
@@ -50,7 +50,7 @@ const watching = (saw: (features: FeatureTable) => void): Reranker => ({
   }
 })
 
-/** What the model is worth on queries that it has not seen. Pure. */
+/** The model's quality on queries that it has not seen. Pure. */
 const heldOutFigure = (
   model: LinearModel,
   queries: ReadonlyArray<RankedQuery>,
@@ -74,7 +74,7 @@ const heldOutFigure = (
   }
   return { before: mean(before), after: mean(after), ...pairedBootstrap(after, before, below, 2_000) }
 }
-/** 0 … n − 1, from a seed: the same interval for the same searches (a linear congruential generator). */
+/** 0 … n − 1, from a seed: the same searches give the same interval (a linear congruential generator). */
 const seeded = (seed: number) => {
   let state = seed >>> 0
   return (n: number): number => {

@@ -1,12 +1,12 @@
 /**
- * What a training remembers of the searches of a range: per query, who chose what. Pure; bounded by the number of
- * searches and of queries, and by documents of a search.
+ * What a training keeps of the searches of a range: per query, who chose what. Pure; bounded by the number of searches
+ * and of queries, and by documents per search.
  */
 import { ClickedGrades } from "@dowser/engine-sdk/judging"
 import type { FeatureTable } from "@dowser/engine-sdk/rerank"
 import type { ClickedSearch } from "../clicks/clicked-searches.ts"
 
-/** Searches that something was taken of. */
+/** Searches in which something was chosen. */
 const CLICKED_MAX = 5_000
 const QUERIES_MAX = 1_000
 const TAKEN_MAX = 20
@@ -15,7 +15,7 @@ interface TrainedQuery {
   readonly q: string
   readonly searches: Array<ReadonlyArray<string>>
   shown: number
-  /** Gains by document, of all searches. */ readonly gains: Map<string, number>
+  /** Gains by document, over all searches. */ readonly gains: Map<string, number>
 }
 /** A query as it is ranked without the model. */
 export interface RankedQuery {
@@ -48,20 +48,20 @@ export class TrainedQueries {
   }
 }
 
-/** One query of five is held out, always the same. */
+/** One query in five is held out, always the same ones. */
 export const isHeldOut = (q: string): boolean => {
   let hash = 0x811c9dc5
   for (let i = 0; i < q.length; i++) hash = Math.imul(hash ^ q.charCodeAt(i), 0x01000193)
   return (hash >>> 0) % 5 === 0
 }
-/** Rows that were taken of each search of the query, where they are in its list. */
+/** Rows chosen in each search of the query, if they are in its list. */
 export const clickedRows = ({ ids, query }: RankedQuery): ReadonlyArray<ReadonlyArray<number>> => {
   const rows = new Map(ids.map((id, row) => [id, row]))
   return query.searches
     .map((taken) => taken.flatMap((id) => rows.get(id) ?? []))
     .filter((clicked) => clicked.length > 0)
 }
-/** Grades of the list's documents, by what was taken of them for a look. */
+/** Grades of the list's documents, by how often each was chosen per impression. */
 export const gradesOf = ({ ids, query }: RankedQuery): ReadonlyMap<string, number> => {
   const grades = new ClickedGrades()
   grades.add(ids, query.shown, query.gains)

@@ -1,4 +1,4 @@
-/** Trainings of rerank models: their jobs, done where the engine is. */
+/** Trainings of rerank models: their jobs, run in the process that has the engine. */
 import { Context, Effect, Layer } from "effect"
 import type { Conflict } from "../http/errors.ts"
 import { makeJobStarter } from "../jobs/jobs.ts"

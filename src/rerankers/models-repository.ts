@@ -1,12 +1,12 @@
-/** Rows of trained models, one a version. One function per statement. */
+/** Rows of trained models, one per version. One function per statement. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Subject } from "../configuration/change.ts"
 import type { StoredModel } from "./schema.ts"
 
-/** Of one name: older ones go when a new one comes. */
+/** Per name: older versions are deleted when a new one is stored. */
 const VERSIONS_KEPT = 10
-/** As `Configuration` names it: names have no slash. */
+/** The id in `Configuration`: names have no slash. */
 export const idOf = (collection: string, name: string): string => `${name}/${collection}`
 const partsOf = (id: string): readonly [name: string, collection: string] => {
   const slash = id.indexOf("/")
@@ -32,7 +32,7 @@ export const makeModelsRepository = Effect.gen(function* () {
     /** Newest first. */
     versions: (organizationId: string, collection: string, name: string) =>
       sql<StoredModel>`SELECT ${columns} FROM rerank_models WHERE organization_id = ${organizationId} AND collection = ${collection} AND name = ${name} ORDER BY version DESC`,
-    /** How many names the organization has; nobody else adds one until the transaction ends. */
+    /** The organization's number of names; nobody else adds one until the transaction ends. */
     lockCount: (organizationId: string) =>
       Effect.map(
         Effect.andThen(
@@ -49,7 +49,7 @@ export const makeModelsRepository = Effect.gen(function* () {
           ${String(model.from)}::text::int8, ${String(model.to)}::text::int8, ${String(model.created_at)}::text::int8)`,
     prune: ({ collection, name, organization_id, version }: StoredModel) =>
       sql`DELETE FROM rerank_models WHERE organization_id = ${organization_id} AND collection = ${collection} AND name = ${name} AND version <= ${version - VERSIONS_KEPT}::int4`,
-    /** All versions. */
+    /** Removes all versions. */
     remove: (organizationId: string, collection: string, name: string) =>
       sql`DELETE FROM rerank_models WHERE organization_id = ${organizationId} AND collection = ${collection} AND name = ${name}`
   }

@@ -1,9 +1,9 @@
 /**
- * Trained models of every organization in memory, by collection and name, ready to score: a search asks for one by a
- * look-up. Written by trainings (`src/rerank-models`), read again where a write of any process changed them
- * (`Configuration`). A collection that is dropped takes its models with it.
+ * Trained models of all organizations in memory, by collection and name, ready to score: a search finds one by a
+ * look-up. Written by trainings (`src/rerank-models`), re-read when a write of any process changed them
+ * (`Configuration`). Dropping a collection drops its models.
  *
- * Bound: some kilobytes a model, and as many as plans have room for.
+ * Bound: some kilobytes a model, and as many as plans allow.
  */
 import { linearReranker, type Reranker } from "@dowser/engine-sdk/rerank"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -27,23 +27,23 @@ type NewModel = Omit<StoredModel, "version" | "created_at">
 interface RerankersShape {
   /** `collection`: its real name. O(1). */
   readonly of: (organizationId: string, collection: string, name: string) => Reranker | undefined
-  /** The newest version of each, by name. */
+  /** The newest version of each, sorted by name. */
   readonly list: (organizationId: string, collection: string) => ReadonlyArray<StoredModel>
   readonly get: (organizationId: string, collection: string, name: string) => StoredModel | undefined
-  /** The versions that are kept, newest first. */
+  /** The stored versions, newest first. */
   readonly versions: (
     organizationId: string,
     collection: string,
     name: string
   ) => Effect.Effect<ReadonlyArray<StoredModel>>
-  /** As the next version of its name; in force with the next search. */
+  /** Stores it as the next version of its name; the next search uses it. */
   readonly store: (model: NewModel) => Effect.Effect<StoredModel, FeatureNotInPlan | ConfigurationUnavailable>
   readonly remove: (
     organizationId: string,
     collection: string,
     name: string
   ) => Effect.Effect<void, ConfigurationUnavailable>
-  /** 403 where the plan has no room for one more name. */
+  /** 403 if the plan has no room for one more name. */
   readonly requireRoom: (
     organizationId: string,
     collection: string,
@@ -51,7 +51,7 @@ interface RerankersShape {
   ) => Effect.Effect<void, FeatureNotInPlan>
 }
 
-/** As a training wrote it. */
+/** Whether it is as a training writes it. */
 const isWhole = ({ fields, weights }: StoredModel): boolean =>
   isObject(weights) && Object.values(weights).every((weight) => Number.isFinite(weight)) && Array.isArray(fields)
 

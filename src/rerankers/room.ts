@@ -1,4 +1,4 @@
-/** Trained models that searches rerank with. What is done about them is in `src/rerank-models`. */
+/** Trained models that searches rerank with. Their operations are in `src/rerank-models`. */
 import { defineRoom } from "../room.ts"
 import { rerankModelsTable } from "./models-repository.ts"
 import { Rerankers } from "./rerankers.ts"

@@ -1,4 +1,4 @@
-/** A trained linear model as it rests and as the API shows it. */
+/** A trained linear model as it is stored and as the API returns it. */
 import { Schema } from "effect"
 
 const Interval = Schema.Struct({
@@ -22,11 +22,11 @@ export type TrainingMetrics = typeof TrainingMetrics.Type
 export const RerankModel = Schema.Struct({
   name: Schema.String,
   collection: Schema.String,
-  /** Grows with each training of the name; searches use the newest. */ version: Schema.Int,
+  /** Increases with each training of the name; searches use the newest. */ version: Schema.Int,
   fields: Schema.Array(Schema.String),
   weights: Schema.Record(Schema.String, Schema.Number),
   metrics: TrainingMetrics,
-  /** Unix milliseconds, of the searches it was trained on. */ from: Schema.Int,
+  /** Range of the searches it was trained on, in Unix milliseconds. */ from: Schema.Int,
   to: Schema.Int,
   created_at: Schema.Int
 }).annotate({ identifier: "RerankModel" })

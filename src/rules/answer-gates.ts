@@ -1,6 +1,6 @@
 /**
- * How a cached answer (`use_cache`) depends on rules: the rules themselves, the visitor if a set is for some visitors
- * only, and which windows are open. Pure; one small value per organization.
+ * How a cached answer (`use_cache`) depends on rules: on the rules themselves, on the visitor if a set is only for some
+ * visitors, and on which time windows are open. Pure; one small value per organization.
  */
 import { parseInstant, type RuleSet } from "@dowser/engine-sdk/rules"
 

@@ -1,4 +1,4 @@
-/** A rule set made ready under the schemas of the moment. */
+/** A rule set compiled under the current schemas. */
 import type { CollectionInfo, CollectionSchema } from "@dowser/engine-sdk"
 import type { OperationContext } from "@dowser/engine-sdk/operations"
 import { parseFilter } from "@dowser/engine-sdk/query"

@@ -1,4 +1,4 @@
-/** One sample, or several where a fact changes the answer, of every error that the room declares. */
+/** A sample of every error that the room declares, or several if a fact changes the answer. */
 import type { ErrorSample } from "../room.ts"
 import { SearchRulesNotFound } from "./errors.ts"
 

@@ -5,7 +5,7 @@ import type { CollectionSchema } from "@dowser/engine-sdk"
 import { fieldNamed } from "@dowser/engine-sdk/query"
 import type { RuleIssue, RuleSet } from "@dowser/engine-sdk/rules"
 
-/** O(named fields). Fields that do not exist were told before. */
+/** O(named fields). Fields that do not exist were reported before. */
 export const fieldTypeIssues = (
   { diversity, facet_suggestions }: RuleSet,
   schema: CollectionSchema

@@ -1,6 +1,6 @@
 /**
- * A search without and with rules, at any instant and for any visitor. It runs like other searches, over the same
- * engine, and leaves no trace: no query id, no report, nothing kept.
+ * A search without and with rules, at any time and for any visitor. It runs like other searches, over the same engine,
+ * and leaves no trace: no query id, no report, nothing stored.
  */
 import { type CollectionInfo, type EngineError, fail, ok, type Result } from "@dowser/engine-sdk"
 import {
@@ -39,14 +39,14 @@ import { SearchRules } from "./search-rules.ts"
 
 type Preview = typeof SearchPreviewBody.Type
 
-/** What the search itself got wrong is told at its place in the body. */
+/** Errors of the search itself are reported with their path in the body. */
 const refused = (error: EngineError): EngineFailure | InputInvalid =>
   error.kind !== "Invalid"
     ? failureOf(error)
     : inputInvalid(error.parameter === undefined ? "search" : `search.${error.parameter}`, error.message)
 const resulting = <A, E>(result: Result<A, E>): Effect.Effect<A, E> =>
   result.ok ? Effect.succeed(result.value) : Effect.fail(result.error)
-/** The visitor that the preview names, else the one that the search's own parameters do. */
+/** The visitor that the preview names, else the one in the search's own parameters. */
 const visitorIn = (preview: Preview, parameters: Readonly<Record<string, string>>) => {
   const who = visitorOf(parameters, NO_TRAITS, undefined)
   const { country, device, language } = who
@@ -96,7 +96,7 @@ const run = async (
   return open.ok ? ok({ text: closed(open.value), trace: found.value.trace }) : fail(refused(open.error))
 }
 
-/** Issues of the rules at their place in the body. */
+/** Issues of the rules, with their path in the body. */
 const atRules = <E extends { readonly _tag: string }>(error: E | InputInvalid): E | InputInvalid =>
   error instanceof InputInvalid
     ? new InputInvalid({
@@ -105,7 +105,7 @@ const atRules = <E extends { readonly _tag: string }>(error: E | InputInvalid): 
       })
     : error
 
-/** Answers JSON text `{before, after, explain}`. Two engine calls, four with fallbacks. */
+/** Returns JSON text `{before, after, explain}`. Two engine calls, four with fallbacks. */
 export const makePreview = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const rules = yield* SearchRules

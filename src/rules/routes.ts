@@ -1,4 +1,4 @@
-/** Handlers of search rules: the collection is looked for before the body is read. */
+/** Handlers of search rules: the collection is looked up before the body is read. */
 import { Effect } from "effect"
 import { reachesCollection } from "../identity/reach.ts"
 import { makeCollectionOf } from "../engine-plane/engine-plane.ts"

@@ -1,4 +1,4 @@
-/** Rule sets of every organization in memory, compiled when first needed under the schema of then. */
+/** Rule sets of all organizations in memory, compiled when first needed under the schema at that time. */
 import { type CollectionInfo, fail, ok, type Result } from "@dowser/engine-sdk"
 import type { OperationContext } from "@dowser/engine-sdk/operations"
 import { checkRuleSet, type CompiledRules, type RuleSet } from "@dowser/engine-sdk/rules"
@@ -18,14 +18,14 @@ interface Entry {
 interface OrganizationRules {
   readonly entries: Map<string, Entry>
   gates: AnswerGates
-  /** Differs after every write. */
+  /** Changes with every write. */
   version: number
 }
 const isOf = ({ stored }: Entry, collection: CollectionInfo): boolean =>
   stored.collection_created_at === collection.created_at
 
 /**
- * A set as it was stored, or undefined for what is none: fields that a filter names may have gone since, which is no
+ * A stored set, or undefined if it is invalid. Fields that a filter names may have been removed since, which is not
  * damage.
  */
 const readRuleSet = ({ rule_set }: RuleSetRow): RuleSet | undefined => {
@@ -41,8 +41,8 @@ export interface RuleTableParts {
   /** O(rules). */
   readonly compile: (organizationId: string, collection: CollectionInfo, ruleSet: RuleSet) => CompiledFor
   /**
-   * Notes what cannot be used of what is stored, and answers it as a sentence: searches without rules could show what
-   * the rules hide, so the organization is refused instead.
+   * Logs what is unusable in the stored rules, and returns it as a sentence: searches without rules could show what the
+   * rules hide, so the organization's searches are refused instead.
    */
   readonly damaged: (
     stored: Pick<StoredRuleSet, "collection" | "organization_id">,
@@ -83,7 +83,7 @@ export class RuleTable {
     return own === undefined ? [] : [own.version, ...gatePart(own.gates, visitor, now_ms)]
   }
 
-  /** Replaces everything known of the subjects by the rows that were read. */
+  /** Replaces everything known of the subjects by the given rows. */
   replace(subjects: ReadonlyArray<Subject> | "all", rows: ReadonlyArray<RuleSetRow>): void {
     const touched = this.#forget(subjects)
     for (const row of rows) {
@@ -119,7 +119,7 @@ export class RuleTable {
     return touched
   }
 
-  /** Of this very collection: a later one of the same name has none of it. */
+  /** Only of this collection: a later one of the same name does not inherit rules. */
   #entryOf(organizationId: string, collection: CollectionInfo): Entry | undefined {
     const entry = this.#organizations.get(organizationId)?.entries.get(collection.schema.name)
     return entry !== undefined && isOf(entry, collection) ? entry : undefined

@@ -1,6 +1,6 @@
 /**
- * Rule sets as the API document shows them. engine-sdk/src/rules/check-rule-set.ts checks a body and reports every
- * problem at once.
+ * Rule sets as the API document describes them. engine-sdk/src/rules/check-rule-set.ts checks a body and reports all
+ * problems together.
  */
 import { Schema } from "effect"
 

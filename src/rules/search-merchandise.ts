@@ -1,4 +1,4 @@
-/** What acts on one search around the engine: the rules of its collection, and the request's own wishes. */
+/** What affects one search around the engine: the rules of its collection, and the request's own options. */
 import type { Environment, SearchMerchandise } from "@dowser/engine-sdk/operations"
 import { type SearchVisitor, WINDOW } from "@dowser/engine-sdk/pipeline"
 import { type CompiledRules, defaultRerank, type RerankSettings } from "@dowser/engine-sdk/rules"
@@ -15,14 +15,14 @@ export const isOn = (parameters: Parameters, name: string): boolean =>
 interface MerchandiseInput {
   readonly rules: CompiledRules | undefined
   readonly parameters: Parameters
-  /** Looked at only where something acts. */
+  /** Evaluated only if something applies. */
   readonly visitor: () => Pick<Visitor, "device" | "language" | "country"> & Partial<Visitor>
-  /** Whoever searches, nothing that a visitor did acts. */ readonly isImpersonal?: boolean
+  /** Whoever searches, no visitor's history applies. */ readonly isImpersonal?: boolean
   readonly now_ms: number
-  /** `debug` of a caller who may ask for it. */ readonly explain: boolean
+  /** `debug`, if the caller may use it. */ readonly explain: boolean
 }
 
-/** What the pipeline gets from this program: its clock, what visitors want most, and the organization's models. */
+/** What the pipeline gets from this program: its clock, the most popular documents, and the organization's models. */
 export const environmentOf = (
   organizationId: string,
   popular: PopularDocuments["Service"],
@@ -37,7 +37,7 @@ export const environmentOf = (
   meaning: (asked) => meanings.meaning(organizationId, asked)
 })
 
-/** undefined: the engine's answer passes unchanged, which is what nearly every search without rules gets. */
+/** Undefined: the engine's answer passes unchanged, as in nearly every search without rules. */
 export const searchMerchandise = ({
   explain,
   isImpersonal = false,
@@ -50,7 +50,7 @@ export const searchMerchandise = ({
   if (rules === undefined && !reranks && !explain) return undefined
   const who = visitor()
   const { country, device, language } = who
-  // No parameter can switch off, or change, the rerank that active rules ask for.
+  // No parameter can switch off, or change, the reranking that active rules require.
   return {
     rules,
     request: { now_ms, device, language, country },
@@ -83,7 +83,7 @@ const askedRerank = (parameters: Parameters): RerankSettings => {
   return { ...defaultRerank, enabled: true, model, top_k, fields }
 }
 
-/** What a request asks for and does not get, without being refused: explained, so that nobody searches in vain. */
+/** What a request asks for but does not get, without being refused: explained, so that nobody looks for it in vain. */
 export const ignoredOf = (
   parameters: Parameters
 ): ReadonlyArray<{ readonly parameter: string; readonly value: string; readonly why: string }> => [

@@ -1,7 +1,7 @@
 /**
- * Search rules of every collection of every organization: rows in Postgres, kept in memory and compiled when first
- * needed, so that a search makes no call for them; read again where a write of any process changed them
- * (`Configuration`). A write is durable before it is seen, and seen by the next search.
+ * Search rules of all collections of all organizations: rows in Postgres, kept in memory and compiled when first
+ * needed, so that a search makes no call for them; re-read when a write of any process changed them (`Configuration`).
+ * A write is durable before it is visible, and the next search sees it.
  *
  * Decision: rules belong to a collection, not to a name of it. An alias leads to the rules of its target, also after it
  * is moved. Dropping a collection drops its rules.
@@ -48,8 +48,8 @@ const asWritten = (body: unknown): unknown => {
 interface SearchRulesShape {
   readonly get: (organizationId: string, collection: CollectionInfo) => StoredRuleSet | undefined
   /**
-   * A body as a complete set, or one issue for each of its problems (at most 100). A filter joins only what
-   * `reaches`, by its name.
+   * A body as a complete set, or one issue for each of its problems (at most 100). A filter may join only collections
+   * that `reaches`, by their names.
    */
   readonly checked: (
     organizationId: string,
@@ -58,29 +58,29 @@ interface SearchRulesShape {
     reaches?: (name: string) => boolean
   ) => Effect.Effect<RuleSet, InputInvalid | CollectionNotAllowed>
   /**
-   * InputInvalid for more bytes than a set may have, NotFound if the collection was dropped meanwhile. Of two
-   * concurrent writes the later one wins.
+   * InputInvalid if the set is too large, NotFound if the collection was dropped meanwhile. Of two concurrent writes
+   * the later one wins.
    */
   readonly replace: (
     organizationId: string,
     collection: CollectionInfo,
     ruleSet: RuleSet
   ) => Effect.Effect<StoredRuleSet, InputInvalid | FeatureNotInPlan | NotFound | ConfigurationUnavailable>
-  /** Also for a collection that is gone, and where there was nothing. */
+  /** Also for a collection that was dropped, or has no rules. */
   readonly remove: (organizationId: string, collection: string) => Effect.Effect<void, ConfigurationUnavailable>
   /**
-   * Ready to match; undefined where the collection has none. O(1), and O(rules) after the set or a schema changed.
-   * Fails for a set that does not compile: a search without it could show what the rules hide.
+   * Ready to match; undefined if the collection has none. O(1); O(rules) after the set or a schema changed. Fails if
+   * the set does not compile: a search without it could show what the rules hide.
    */
   readonly compiled: (
     organizationId: string,
     collection: CollectionInfo
   ) => Result<CompiledRules | undefined, OrganizationUnavailable>
-  /** A set that is not stored, under the schema of now. O(rules). */
+  /** Compiles an unsaved set under the current schema. O(rules). */
   readonly compile: (organizationId: string, collection: CollectionInfo, ruleSet: RuleSet) => CompiledRules
   /**
-   * What rules contribute to a cached answer's key: it differs after a write of rules and wherever a rule distinguishes
-   * two requests.
+   * The part of a cached answer's key that depends on rules: it changes with a write of rules and wherever a rule
+   * distinguishes two requests.
    */
   readonly answerKey: (
     organizationId: string,
@@ -97,7 +97,7 @@ const makeTable = Effect.gen(function* () {
   const parts: RuleTableParts = {
     contextOf,
     compile: (organizationId, collection, ruleSet) => {
-      // Known before somebody finds nothing: a search does not wait for it.
+      // Loaded before any search finds nothing, because a search does not wait for it.
       if (showsPopular(ruleSet)) popular.ids(organizationId, collection.schema.name)
       return compileFor(contextOf(organizationId), collection, ruleSet)
     },
@@ -113,12 +113,12 @@ const makeTable = Effect.gen(function* () {
   return { table: new RuleTable(parts), compile: parts.compile, contextOf }
 })
 
-/** A model that is away or knows nothing leaves it to the popular documents. */
+/** Popular documents replace the recommendations of a model that is unavailable or knows nothing. */
 const showsPopular = ({ zero_hits_fallback: kind }: RuleSet): boolean =>
   kind === "popular" || kind === "recommendations"
 
 const FALLBACKS = ["none", "drop_filters", "popular", "recommendations", "semantic"] as const
-/** A body against the schema of its collection, every issue named. */
+/** Checks a body against the schema of its collection, and reports every issue. */
 const checkedSet = (
   context: OperationContext,
   collection: CollectionInfo,

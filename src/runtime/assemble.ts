@@ -40,35 +40,29 @@ import { layerHousekeeping } from "./housekeeping.ts"
 import { layerDecoder, layerTranscriber } from "./speech.ts"
 import { layerTextEmbedder } from "./text-embedder.ts"
 
-/** What the person who starts the program chooses, whatever the mode. */
+/** What the operator chooses at start, in any mode. */
 export interface RuntimeOptions {
-  /** Header in which a proxy in front names the visitor's country, lower case. */ readonly countryHeader?:
-    | string
-    | undefined
-  /** Whether requests may go to private and loopback addresses; false when absent. */
+  /** Header in which a proxy names the visitor's country, lower case. */ readonly countryHeader?: string | undefined
+  /** Whether requests may be sent to private and loopback addresses; false if absent. */
   readonly allowPrivateAddresses?: boolean
-  /** Of organizations, where they share what is counted a second. */ readonly weights?: Weights
-  /** What the operator made of the prices of AI operations. */ readonly aiPrices?: AiPricesTable
-  /** The service's own: free organizations may list its subdomains as origins of keys. */ readonly serviceDomain?:
+  /** Weights of organizations, by which they share limits per second. */ readonly weights?: Weights
+  /** The operator's prices of AI operations. */ readonly aiPrices?: AiPricesTable
+  /** The service's own domain: free organizations may use subdomains as origins of keys. */ readonly serviceDomain?:
     | string
     | undefined
-  /** Of the embedded event log. */ readonly logSpace?: LogSpaceOptions
-  /** Threads of the in-process engine that search; 0 when absent. */ readonly searchWorkers?: number
-  /** Where models are; by itself in the program's folder, or the data folder. */ readonly modelsFolder?:
+  /** Limits of the embedded event log. */ readonly logSpace?: LogSpaceOptions
+  /** Search threads of the in-process engine; 0 if absent. */ readonly searchWorkers?: number
+  /** Folder of the models; by default in the program's folder, or the data folder. */ readonly modelsFolder?:
     | string
     | undefined
   /** The operator's list of embedding models. */ readonly embeddingModels?: ReadonlyArray<OperatorModel>
-  /** Another embedder than the models of this program. */ readonly textEmbedder?: Layer.Layer<
+  /** Replaces the models of this program as the embedder. */ readonly textEmbedder?: Layer.Layer<
     TextEmbedder,
     never,
     Models
   >
-  /** Another transcriber than the one that is installed. */ readonly transcriber?: Layer.Layer<
-    Transcriber,
-    never,
-    Models
-  >
-  /** Another engine than the in-process one, which would keep its files under the path. */ readonly engine?: (
+  /** Replaces the installed transcriber. */ readonly transcriber?: Layer.Layer<Transcriber, never, Models>
+  /** Replaces the in-process engine, which would keep its files under the path. */ readonly engine?: (
     path: string,
     searchWorkers: number
   ) => Layer.Layer<Engine>
@@ -80,16 +74,16 @@ interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
   readonly streams: Layer.Layer<StreamWorker, StreamsE, EventLog | SqlClient.SqlClient>
   readonly configuration: Layer.Layer<Configuration, ConfigurationE, Identifiers | RowReaders | SqlClient.SqlClient>
   readonly options: RuntimeOptions
-  /** Folder of the dedupe window's runs, this process's own. */ readonly dedupePath: string
-  /** The data folder, where models may be. */ readonly dataPath: string
-  /** Folder of what recommendations keep, this process's own. */ readonly recommendationsPath: string
+  /** Folder of the dedupe window's runs, exclusive to this process. */ readonly dedupePath: string
+  /** The data folder, which may contain models. */ readonly dataPath: string
+  /** Folder of the data of recommendations, exclusive to this process. */ readonly recommendationsPath: string
   /** No other process uses this database. */ readonly isAlone: boolean
   readonly visitorPartitions: number
   readonly operatorKey: Uint8Array
   readonly operatorToken: string
 }
 
-/** The ground that rooms stand on, then the rooms (`src/rooms.ts`), then what looks after all of them. */
+/** The services that rooms depend on, then the rooms (`src/rooms.ts`), then what maintains all of them. */
 export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({
   configuration,
   dataPath,

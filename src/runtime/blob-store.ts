@@ -1,4 +1,4 @@
-/** Where the bytes of media are: in a bucket that `DOWSER_S3_*` variables name, else in the data folder. */
+/** Where the bytes of media are stored: in a bucket that `DOWSER_S3_*` variables name, else in the data folder. */
 import { Effect, Layer } from "effect"
 import type { BlobStore } from "../ports/blob-store/blob-store.ts"
 import { layerFiles } from "../ports/blob-store/files.ts"
@@ -8,7 +8,7 @@ import { StartRefused } from "./data-folder.ts"
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Undefined where no bucket is named, a sentence where the variables cannot be meant. */
+/** Undefined if no bucket is named, a sentence if the variables are invalid. */
 export const s3OptionsOf = (environment: Environment): S3Options | string | undefined => {
   const given = (name: string): string | undefined => environment[`DOWSER_S3_${name}`] || undefined
   const endpoint = given("ENDPOINT"),
@@ -45,7 +45,7 @@ export const s3OptionsOf = (environment: Environment): S3Options | string | unde
   }
 }
 
-/** `folder`: of the blobs, where no bucket is named. */
+/** `folder`: where blobs are stored if no bucket is named. */
 export const layerBlobs = (environment: Environment, folder: string): Layer.Layer<BlobStore, StartRefused> => {
   const options = s3OptionsOf(environment)
   if (typeof options === "string") return Layer.unwrap(Effect.fail(new StartRefused(options)))

@@ -1,13 +1,13 @@
 /**
- * The folder that holds everything that must survive: its version, the operator's secrets, and the mark of the program
- * that owns it now. Refusals are one sentence that a person can act on.
+ * The folder that contains everything that must survive: its version, the operator's secrets, and the marker of the
+ * program that owns it now. Refusals are one sentence that a person can act on.
  */
 import { randomBytes } from "node:crypto"
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { keepPrivate, makePrivate } from "./private-files.ts"
 
-/** Said to the person as it stands; everything else is a defect. */
+/** Shown to the person verbatim; every other error is a defect. */
 export class StartRefused extends Error {
   override readonly name = "StartRefused"
 }
@@ -22,25 +22,25 @@ export interface DataFolder {
   readonly path: string
   readonly operatorKey: Buffer
   readonly operatorToken: string
-  /** True until `markInitialized` was called once, on whatever start. */ readonly isFresh: () => boolean
+  /** True until `markInitialized` has been called once, on any start. */ readonly isFresh: () => boolean
   readonly markInitialized: () => void
-  /** Tells other commands where the owner listens. */ readonly announce: (url: string) => void
+  /** Publishes the owner's address for other commands. */ readonly announce: (url: string) => void
   readonly release: () => void
 }
 
 const POSTGRES_FOLDERS: ReadonlySet<string> = new Set(["postgres", "postgres.new"])
-/** There while a restore fills the folder. */
+/** Exists while a restore fills the folder. */
 export const restoringMark = "restoring"
 
 const runningFile = (path: string) => join(path, "running.json")
 
-/** Replaces a small file so that a reader, and a crash, see the old or the new text and nothing between. */
+/** Replaces a small file atomically, so that a reader, or a crash, sees either the old or the new text. */
 const writeWhole = (file: string, text: string) => {
   writeFileSync(`${file}.new`, text, { mode: 0o600 })
   renameSync(`${file}.new`, file)
 }
 
-/** Whether a process with this id is there, of whomever. */
+/** Whether a process with this id exists, of any user. */
 export const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0)
@@ -50,7 +50,7 @@ export const isAlive = (pid: number): boolean => {
   }
 }
 
-/** A pid can be reused after a crash: the owner must also look like us. */
+/** A pid can be reused after a crash, so the owner must also look like us. */
 const looksLikeUs = (pid: number): boolean => {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("main.ts")
@@ -74,15 +74,13 @@ const secret = (path: string, name: string, make: () => string): string => {
   return readFileSync(file, "utf8").trim()
 }
 
-/**
- * Secrets that come from outside, where several processes with folders of their own must agree on them. Hex and text.
- */
+/** Secrets given from outside, if several processes with folders of their own must agree on them. Hex and text. */
 export interface GivenSecrets {
   readonly operatorKey: string | undefined
   readonly operatorToken: string | undefined
 }
 
-/** Takes the folder for this process, making it when missing. Throws `StartRefused`. */
+/** Takes the folder for this process, creating it if missing. Throws `StartRefused`. */
 export const openDataFolder = (given: string, dataVersion: number, secrets?: GivenSecrets): DataFolder => {
   const path = resolve(given)
   try {
@@ -116,7 +114,7 @@ export const openDataFolder = (given: string, dataVersion: number, secrets?: Giv
     throw new StartRefused(
       "DOWSER_OPERATOR_KEY must be 64 hexadecimal digits: the content of another process's operator.key."
     )
-  // Folders of Postgres are its own user's, which insists on modes itself.
+  // Folders of Postgres belong to its own user, and Postgres itself requires certain modes.
   makePrivate(path, POSTGRES_FOLDERS)
   const operatorKey = Buffer.from(
     secrets?.operatorKey ?? secret(path, "operator.key", () => randomBytes(32).toString("hex")),
@@ -129,7 +127,7 @@ export const openDataFolder = (given: string, dataVersion: number, secrets?: Giv
       JSON.stringify({ pid: process.pid, url, operator_token: operatorToken } satisfies RunningProgram)
     )
   announce("")
-  // A restore that took the folder since then goes on; one that takes it from here on sees that somebody is in it.
+  // A restore that has taken the folder since then continues; one that tries from here on finds it taken.
   if (existsSync(join(path, restoringMark))) {
     rmSync(runningFile(path), { force: true })
     throw new StartRefused(`A restore into ${path} is at work; start it when that is done.`)

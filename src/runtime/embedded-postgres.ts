@@ -1,6 +1,6 @@
 /**
  * A real Postgres server from npm binaries (`scripts/postgres-server.mjs`) that this process starts itself, in a folder
- * of ours; under which user it runs if this process is root, and who owns its files then.
+ * of ours; also chooses the user it runs as if this process is root, and who then owns its files.
  */
 import { spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -26,13 +26,13 @@ export interface PostgresServer {
   readonly username: string
   readonly password: string
   readonly database: string
-  /** Fast shutdown (SIGINT); resolves when the server is gone. Idempotent. */
+  /** Fast shutdown (SIGINT); resolves when the server has ended. Idempotent. */
   readonly stop: () => Promise<void>
-  /** Settles when the server ended without having been asked to. */
+  /** Resolves when the server ended without `stop`. */
   readonly died: Promise<string>
 }
 
-/** A server that another process of this machine runs over `folder`; undefined where there is none. */
+/** A server that another process of this machine runs over `folder`; undefined if there is none. */
 export const runningServer = (folder: string): Omit<PostgresServer, "stop" | "died"> | undefined => {
   try {
     const port = Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n")[3])
@@ -51,12 +51,12 @@ export const runningServer = (folder: string): Omit<PostgresServer, "stop" | "di
   }
 }
 
-/** `NOBODY_UID`: Postgres refuses root, and the user must exist in passwd. */
+/** Postgres refuses to run as root, and `NOBODY_UID` must exist in passwd. */
 const NOBODY_UID = 65534
 
 type Runner = { readonly kind: "plain" } | { readonly kind: "uid" } | { readonly kind: "unshare" }
 
-/** Can `NOBODY_UID` walk into this folder? Every ancestor needs the x bit for others, or for its group. */
+/** Whether `NOBODY_UID` can traverse this folder: every ancestor needs the x bit for others, or for its group. */
 const isTraversable = (folder: string): boolean => {
   for (let path = resolve(folder); ; path = dirname(path)) {
     if (existsSync(path)) {
@@ -70,7 +70,7 @@ const isTraversable = (folder: string): boolean => {
 const chooseRunner = (dataFolder: string, binaries: string): Runner => {
   if (process.getuid?.() !== 0) return { kind: "plain" }
   if (isTraversable(dirname(resolve(dataFolder))) && isTraversable(binaries)) return { kind: "uid" }
-  // A user namespace makes Postgres believe it is NOBODY_UID, while files stay root's: no copy of 60 MB needed.
+  // A user namespace makes Postgres believe that it is NOBODY_UID, while files stay root's: no copy of 60 MB is needed.
   const probe = spawnSync("unshare", ["--user", `--map-user=${NOBODY_UID}`, `--map-group=${NOBODY_UID}`, "true"])
   if (probe.status === 0) return { kind: "unshare" }
   throw new Error(
@@ -90,7 +90,7 @@ const own = (runner: Runner, path: string): void => {
   if (runner.kind === "uid") chownSync(path, NOBODY_UID, NOBODY_UID)
 }
 
-/** A folder that was filled while NOBODY_UID else could enter it, by a server that only believed to be another user. */
+/** Takes ownership of a folder that a server filled in a user namespace, while it only seemed to be another user. */
 const ownAll = (folder: string): void => {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
@@ -100,7 +100,7 @@ const ownAll = (folder: string): void => {
   chownSync(folder, NOBODY_UID, NOBODY_UID)
 }
 
-/** initdb into a sibling folder, renamed when done: a killed initdb must not look finished. */
+/** Runs initdb in a sibling folder, which is renamed when done: a killed initdb must not look finished. */
 const initializeBeside = (runner: Runner, folder: string, password: string): void => {
   const fresh = `${folder}.new`
   rmSync(fresh, { recursive: true, force: true })
@@ -110,7 +110,7 @@ const initializeBeside = (runner: Runner, folder: string, password: string): voi
   renameSync(fresh, folder)
 }
 
-/** Kept beside the server's folder, made with it. */
+/** Stored next to the server's folder, and created with it. */
 export const ownPassword = (folder: string): string => {
   const file = `${folder}.password`
   if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString("hex"), { mode: 0o600 })
@@ -118,14 +118,14 @@ export const ownPassword = (folder: string): string => {
 }
 
 /**
- * Starts the server over `folder` (created if missing). First start about 1 s, later ones 0.1-0.6 s; it recovers by
- * itself from a kill -9. Rejects with one sentence that a person can act on. `at` is the port, for callers that know
- * the server by it; otherwise a free one.
+ * Starts the server over `folder` (created if missing). The first start takes about 1 s, later ones 0.1-0.6 s; it
+ * recovers by itself from a kill -9. Rejects with one sentence that a person can act on. `at` is the port, for callers
+ * that know the server by it; otherwise a free one.
  */
 export const startEmbeddedPostgres = async (folder: string, at?: number): Promise<PostgresServer> => {
   mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })
   const above = dirname(resolve(folder))
-  // A private folder of root's own; one that everybody may enter is not ours to close.
+  // A private folder owned by root; a folder that everybody may enter is not ours to change.
   if (process.getuid?.() === 0 && statSync(above).uid === 0 && (statSync(above).mode & 0o077) === 0)
     letPass(above, NOBODY_UID)
   const runner = chooseRunner(folder, nativeFolder())

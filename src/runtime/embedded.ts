@@ -39,10 +39,10 @@ export const layerSql = (server: Omit<PostgresServer, "stop" | "died">) =>
     applicationName: "dowser"
   })
 
-/** Collections open on first use within this budget and close again, least recently used first. */
+/** Collections are opened on first use within this budget and closed by least recent use. */
 const ENGINE_MEMORY_BYTES = 2 * 1024 ** 3
 
-/** Writes, merges and snapshots in a thread of their own; searches read shared segments on this one and on workers. */
+/** Writes, merges and snapshots run in their own thread; searches read shared segments on this one and on workers. */
 export const layerEngine = (path: string, searchWorkers: number) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -74,7 +74,7 @@ export const layerEngine = (path: string, searchWorkers: number) =>
       )
     })
   )
-/** An engine with its circuit breakers, and their states for the status. */
+/** An engine with its circuit breakers, and their states for the status page. */
 export const layerGuarded = (engine: SearchEngine, options: GuardOptions = {}): Layer.Layer<Engine> => {
   const guarded = guardEngine(engine, options)
   return Layer.mergeAll(
@@ -89,7 +89,7 @@ export const layerGuarded = (engine: SearchEngine, options: GuardOptions = {}): 
 export const layerEmbedded = (folder: DataFolder, options: RuntimeOptions = {}) =>
   Layer.unwrap(
     Effect.gen(function* () {
-      // The server lives as long as the layer's scope; it is stopped after everything that talks to it.
+      // The server lives as long as the layer's scope; it is stopped after everything that uses it.
       const server = yield* Effect.acquireRelease(
         Effect.promise(() => startPostgres(join(folder.path, "postgres"))),
         (running) => Effect.promise(running.stop)

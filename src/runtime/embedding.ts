@@ -1,4 +1,4 @@
-/** The engine of a process with vectors made in front of it, whichever it is, and what makes them. */
+/** Puts the computation of vectors in front of a process's engine, whichever it is, and provides what computes them. */
 import { Effect, Layer } from "effect"
 import { embeddingEngine } from "@dowser/engine-sdk/embedding"
 import { Seal } from "../access/seal.ts"

@@ -1,2 +1,2 @@
-/** Of the launcher's own: both look for ports. */
+/** Shared with the launcher, which also looks for ports. */
 export { freePort } from "../../scripts/postgres-server.mjs"

@@ -1,6 +1,6 @@
 /**
- * Tables that would only grow: unused rows are removed once an hour, in small statements with pauses, so that flushes
- * and requests hardly notice. A failing sweep is logged and retried with the next one.
+ * Cleans up tables that would only grow: unused rows are removed once an hour, in small statements with pauses, so that
+ * flushes and requests hardly notice. A failing sweep is logged and retried with the next one.
  */
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -9,11 +9,11 @@ import { counted } from "../metrics/background.ts"
 import type { Expiry } from "../room.ts"
 import { rooms } from "../rooms.ts"
 
-/** Rows of one statement, some milliseconds of work. */
+/** Rows per statement, some milliseconds of work. */
 const ROWS_MAX = 2_000
 const PAUSE_MS = 50
 const EVERY_MS = 3_600_000
-/** A start has other things to do first. */
+/** A start has more urgent work. */
 const FIRST_AFTER_MS = 5 * 60_000
 
 interface HousekeepingOptions {
@@ -21,13 +21,13 @@ interface HousekeepingOptions {
   readonly firstAfter_ms?: number
 }
 
-/** Counters are of no room. */
+/** Counters belong to no room. */
 const expiries: ReadonlyArray<Expiry> = [
   ...rooms.all.flatMap(({ expiries = [] }) => expiries),
   (rowsMax) => expireCounters(rowsMax)
 ]
 
-/** One sweep: every table until a statement finds nothing more; answers the rows removed. */
+/** One sweep: repeats each table's statement until nothing more is found; returns the number of rows removed. */
 export const sweep = Effect.fnUntraced(function* (rowsMax: number) {
   let removed = 0
   for (const expire of expiries) {

@@ -1,6 +1,7 @@
 /**
- * Postgres under a user of its own, started by the launcher that is root (`scripts/kept-postgres.mjs`): requested here,
- * once the data folder is known to be in order and ours. Rejects with one sentence that a person can act on.
+ * Postgres under a user of its own, started by the launcher, which runs as root (`scripts/kept-postgres.mjs`).
+ * Requested here, once the data folder is known to be ours and in order. Rejects with a sentence that a person can act
+ * on.
  */
 import { chmodSync } from "node:fs"
 import { dirname } from "node:path"
@@ -10,7 +11,7 @@ type FromLauncher =
   | { readonly kind: "started"; readonly port: number }
   | { readonly kind: "refused"; readonly message: string }
   | { readonly kind: "stopped" }
-/** What a process has that was started with a channel; Deno's types leave it out. */
+/** Members of a process that was started with an IPC channel; missing in Deno's types. */
 interface Channelled {
   readonly connected?: boolean
   readonly send?: (message: unknown) => boolean
@@ -20,14 +21,14 @@ interface Channelled {
 }
 const launcher = process as unknown as Channelled
 
-/** Undefined where the launcher is gone, and Postgres with it. */
+/** Undefined if the launcher has ended, and Postgres with it. */
 const ask = (message: unknown): Promise<FromLauncher | undefined> =>
   new Promise((settle) => {
     if (launcher.connected !== true) return settle(undefined)
     const done = (answer?: FromLauncher): void => {
       launcher.off("message", done)
       launcher.off("disconnect", gone)
-      // Waiting for nothing, the channel must not keep the program alive.
+      // While nothing is awaited, the channel must not keep the program alive.
       launcher.channel?.unref?.()
       settle(answer)
     }
@@ -40,7 +41,7 @@ const ask = (message: unknown): Promise<FromLauncher | undefined> =>
 
 const startKeptPostgres = async (folder: string): Promise<PostgresServer> => {
   const password = ownPassword(folder)
-  // The user of Postgres may enter the folder, through the group that the launcher gave it, but not list it.
+  // The user of Postgres may traverse the folder, through the group that the launcher gave it, but not list it.
   chmodSync(dirname(folder), 0o710)
   const answer = await ask({ kind: "postgres", password })
   if (answer?.kind !== "started")
@@ -59,6 +60,6 @@ const startKeptPostgres = async (folder: string): Promise<PostgresServer> => {
   }
 }
 
-/** By the launcher where it offers to, else by this process. */
+/** Started by the launcher if it offers to, else by this process. */
 export const startPostgres: (folder: string) => Promise<PostgresServer> =
   process.env.DOWSER_POSTGRES === "kept" && launcher.send !== undefined ? startKeptPostgres : startEmbeddedPostgres

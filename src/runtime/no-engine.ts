@@ -1,6 +1,6 @@
 /**
- * Takes the place of an engine that another process has: nothing is here and nothing can be written. Requests do not
- * get this far (`src/implemented.ts` answers them); internal work that does learns that the engine is unavailable.
+ * Replaces an engine that another process has: it contains nothing and cannot be written to. Requests do not get this
+ * far (`src/implemented.ts` answers them); internal callers get an error that the engine is unavailable.
  */
 import { type Capabilities, fail, ok, type SearchEngine } from "@dowser/engine-sdk"
 
@@ -56,7 +56,7 @@ export const noEngine: SearchEngine = {
   scan: refused,
   get: refused,
   usage: () => undefined,
-  // Well as it is: that there is no engine is how this process was started.
+  // Healthy, because this process was started without an engine on purpose.
   health: () => ok({ ok: true }),
   close: async () => {}
 }

@@ -1,4 +1,4 @@
-/** A cluster of OpenSearch as the engine of a process: found and asked as `OPENSEARCH_*` variables say. */
+/** An OpenSearch cluster as the engine of a process, configured by `OPENSEARCH_*` variables. */
 import { Effect, Layer } from "effect"
 import { OpensearchEngine, type OpensearchOptions } from "@dowser/engine-sdk/opensearch"
 import { CurrentChanges, CurrentRemovals, type Engine } from "../ports/engine/engine.ts"
@@ -8,10 +8,10 @@ import { layerGuarded } from "./embedded.ts"
 type Environment = Readonly<Record<string, string | undefined>>
 type Credentials = NonNullable<OpensearchOptions["credentials"]>
 
-/** As the cluster takes names of indices, with room for what follows. */
+/** Allowed in the names of the cluster's indices, with room for suffixes. */
 const PREFIX = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
-/** A sentence where the variables cannot be meant. */
+/** Returns a sentence if the variables are invalid. */
 export const opensearchOptionsOf = (environment: Environment): OpensearchOptions | string => {
   const given = (name: string): string | undefined => environment[name] || undefined
   const nodes = (given("OPENSEARCH_NODES") ?? "")
@@ -69,7 +69,7 @@ const credentialsOf = (
   return username === undefined || password === undefined ? undefined : { username, password }
 }
 
-/** Cached answers are not used: this process does not learn what another one deleted. */
+/** Makes cached answers unusable, because this process is not notified of deletions by others. */
 const removals = (): (() => number) => {
   let asked = 0
   return () => ++asked

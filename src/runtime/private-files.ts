@@ -1,13 +1,13 @@
 /**
- * Files of this program are private: documents, events, keys. From here on whatever it and its children create has no
- * permissions for group and others; files of an older version are corrected when its folder is taken. Only what a
- * person requests as a file of their own (`export`) keeps the person's mode.
+ * Files of this program are private: documents, events, keys. From here on, files that it and its children create have
+ * no permissions for group and others; files of an older version are corrected when its folder is taken. Only a file
+ * that a person requests explicitly (`export`) gets that person's mode.
  */
 import { chmodSync, chownSync, lstatSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 
 let ofUser: number | undefined
-/** Idempotent. Answers the mask that the person who started us has. */
+/** Idempotent. Returns the umask of the person who started us. */
 export const keepPrivate = (): number => {
   const before = process.umask(0o077)
   return (ofUser ??= before)
@@ -18,7 +18,7 @@ const withoutOthers = (path: string, mode: number): void => {
   if ((mode & OTHERS) !== 0) chmodSync(path, mode & 0o700)
 }
 /**
- * Corrects a folder and what is below it; links are left alone. `skipped`: names in the folder that belong to another
+ * Corrects a folder and what is below it; links are not changed. `skipped`: names in the folder that belong to another
  * user.
  */
 export const makePrivate = (folder: string, skipped: ReadonlySet<string> = new Set()): void => {
@@ -32,8 +32,8 @@ export const makePrivate = (folder: string, skipped: ReadonlySet<string> = new S
 }
 
 /**
- * Lets one group pass through a folder, without seeing what is in it: where root runs the program and Postgres is
- * another user below it.
+ * Lets one group traverse a folder without listing it: for a program that runs as root with Postgres as another user
+ * below it.
  */
 export const letPass = (folder: string, gid: number): void => {
   chownSync(folder, lstatSync(folder).uid, gid)

@@ -1,6 +1,6 @@
 /**
- * Shares the engine of one process with several: it listens on a port of its own, others connect. They authenticate by
- * the operator's key, which all processes of an installation have.
+ * Shares the engine of one process with several: it listens on a port of its own, and others connect. They authenticate
+ * with the operator's key, which all processes of an installation have.
  */
 import { connectEngine, shareEngine } from "@dowser/engine-sdk/remote"
 import { createHmac } from "node:crypto"
@@ -21,7 +21,7 @@ interface EngineAddress {
   readonly host: string
   readonly port: number
 }
-/** `host:port`, of IPv6 `[host]:port`; undefined for what is none. */
+/** `host:port`, for IPv6 `[host]:port`; undefined if the text is neither. */
 export const addressIn = (text: string): EngineAddress | undefined => {
   const [, six, four, port = ""] = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/i.exec(text) ?? []
   const host = six ?? four
@@ -30,7 +30,7 @@ export const addressIn = (text: string): EngineAddress | undefined => {
 const tokenOf = (operatorKey: Uint8Array): string =>
   createHmac("sha256", operatorKey).update("dowser engine of another process").digest("hex")
 
-/** Over the engine that is given: others may use it too. */
+/** Shares the given engine, so that other processes can use it too. */
 export const layerShared = ({ host, port }: EngineAddress, operatorKey: Uint8Array) =>
   Layer.effect(
     Engine,
@@ -48,7 +48,7 @@ export const layerShared = ({ host, port }: EngineAddress, operatorKey: Uint8Arr
     })
   )
 
-/** Ready once all that the other process has is known here; waits for it to come up. */
+/** Ready once everything that the other process has is known here; waits for that process to start. */
 export const layerRemote = ({ host, port }: EngineAddress, operatorKey: Uint8Array) =>
   Layer.unwrap(
     Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** What decodes sound, and what hears words in it: the model of this program, once somebody has installed one. */
+/** What decodes audio, and what recognizes words in it: the model of this program, once somebody has installed one. */
 import { Effect, Layer } from "effect"
 import { Models } from "../models/models.ts"
 import { layerDecoderThread } from "../ports/audio-decoder/thread.ts"

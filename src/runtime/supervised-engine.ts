@@ -1,12 +1,12 @@
 /**
- * The in-process engine, opened again when its writer is lost. Searches go on over the old reader until the new engine
- * is open; writes answer that the engine is unavailable meanwhile, and nothing acknowledged is lost, because the writer
+ * The in-process engine, reopened when its writer is lost. Searches continue on the old reader until the new engine is
+ * open. Writes meanwhile answer that the engine is unavailable, and nothing acknowledged is lost, because the writer
  * only acknowledges what is on disk.
  */
 import type { Awaitable, EngineError, Result, SearchEngine } from "@dowser/engine-sdk"
 import { delegatingEngine } from "../ports/engine/delegating-engine.ts"
 
-/** `stopWriting` resolves when its writer, whatever its state, stores and acknowledges nothing any more. */
+/** `stopWriting` resolves when the writer, whatever its state, no longer stores or acknowledges anything. */
 type SupervisedEngine = SearchEngine & { readonly stopWriting?: () => Promise<void> }
 interface SupervisionOptions {
   readonly open: () => Promise<SupervisedEngine>
@@ -17,7 +17,7 @@ interface SupervisionOptions {
 const CHECK_EVERY_DEFAULT_MS = 500
 const BACKOFF_MAX_MS = 10_000
 
-/** Rejects when the first opening fails; later failures are reported and tried again with growing pauses. */
+/** Rejects if the first opening fails; later failures are reported and retried after growing pauses. */
 export const superviseEngine = async ({
   checkEvery_ms = CHECK_EVERY_DEFAULT_MS,
   onLost,
@@ -26,7 +26,7 @@ export const superviseEngine = async ({
   let current = await open()
   let isClosed = false
   let reopening: Promise<void> | undefined
-  /** Dictionaries live in the engine's memory only: a new one is told them again. */
+  /** Dictionaries are only in the engine's memory, so they are set again in a new one. */
   const dictionaries = new Map<string, (engine: SearchEngine) => Promise<void> | undefined>()
 
   const reopen = async (message: string): Promise<void> => {
@@ -34,9 +34,8 @@ export const superviseEngine = async ({
     for (let pause_ms = 100; !isClosed; pause_ms = Math.min(BACKOFF_MAX_MS, 2 * pause_ms)) {
       const old = current
       try {
-        // A writer that was given up may still be alive: nobody would find what it acknowledged after the new one had
-        // read the folder. The old reader answers until the new one is ready, which learns everything before it is
-        // used.
+        // A writer that was given up may still be alive, and what it acknowledged after the new one had read the folder
+        // would be lost. The old reader answers until the new engine is ready, which gets everything before it is used.
         await old.stopWriting?.()
         const next = await open()
         try {

@@ -1,4 +1,4 @@
-/** Who embeds texts: the model of this program, once it is installed, and those that the operator named. */
+/** What embeds texts: the model of this program, once it is installed, and those that the operator named. */
 import { Effect, Layer } from "effect"
 import { Models } from "../models/models.ts"
 import { layerLocalModels } from "../ports/text-embedder/inference/local-embedder.ts"

@@ -1,4 +1,4 @@
-/** A server of the Typesense API as the engine of a process: found and asked as `TYPESENSE_*` variables say. */
+/** A server of the Typesense API as the engine of a process, configured by `TYPESENSE_*` variables. */
 import { Effect, Layer } from "effect"
 import { TypesenseEngine, type TypesenseOptions } from "@dowser/engine-sdk/typesense"
 import { CurrentChanges, CurrentRemovals, type Engine } from "../ports/engine/engine.ts"
@@ -8,7 +8,7 @@ import { layerGuarded } from "./embedded.ts"
 type Environment = Readonly<Record<string, string | undefined>>
 
 const PREFIX = /^[A-Za-z0-9_-]{1,64}$/
-/** As names of headers are written. */
+/** The syntax of header names. */
 const HEADER = /^[A-Za-z0-9-]{1,64}$/
 const isAddress = (node: string): boolean => {
   const url = URL.parse(node)
@@ -22,7 +22,7 @@ const isAddress = (node: string): boolean => {
   )
 }
 
-/** A sentence that names everything that is missing or cannot be meant. */
+/** Returns a sentence that names everything that is missing or invalid. */
 export const typesenseOptionsOf = (environment: Environment): TypesenseOptions | string => {
   const given = (name: string): string | undefined => environment[name] || undefined
   const nodes = (given("TYPESENSE_NODES") ?? "")
@@ -53,7 +53,7 @@ export const typesenseOptionsOf = (environment: Environment): TypesenseOptions |
   }
 }
 
-/** Cached answers are not used: this process does not learn what another one deleted. */
+/** Makes cached answers unusable, because this process is not notified of deletions by others. */
 const removals = (): (() => number) => {
   let asked = 0
   return () => ++asked

@@ -1,18 +1,18 @@
 /**
- * Soon after a start the largest collections are opened and searched, so that whoever searches first after a restart
- * waits neither for the opening nor for code that was never run. Small ones open in a few milliseconds.
+ * Soon after a start the largest collections are opened and searched, so that the first searcher after a restart waits
+ * neither for the opening nor for code that has never run. Small collections open in a few milliseconds.
  */
 import type { PractisingEngine } from "@dowser/engine-sdk/operations"
 import { memoryResources, warmUp } from "@dowser/engine-sdk/operations"
 
-/** The program's own start goes first, and the threads that search come up within two seconds. */
+/** The program's own start has priority, and the search threads start within two seconds. */
 const LOOK_MS = 3_000,
   LOOK_MAX_MS = 600_000
 const DOCUMENTS_MIN = 1_000
 const COLLECTIONS_MAX = 16
 /**
- * Rounds of the first collection, which also compile the code, and of each other. With 3 instead of 12 the first facet
- * over values that are all different took 32-36 ms instead of 14-17 (`npm run bench -- first-searches --products
+ * Rounds of the first collection, which also compile the code, and of every other one. With 3 instead of 12 the first
+ * facet over values that are all different took 32-36 ms instead of 14-17 (`npm run bench -- first-searches --products
  * 200000`); the rounds take the accepting thread 0.7 seconds, a few milliseconds at a time.
  */
 export const ROUNDS_FIRST = 12
@@ -40,7 +40,7 @@ const collectionsOf = (engine: PractisingEngine): ReadonlyArray<Named> =>
   )
 const isOpen = async (engine: PractisingEngine): Promise<boolean> => (await engine.health()).ok
 
-/** Opens and searches until what is open takes half of the budget; never more than one collection at a time. */
+/** Opens and searches collections, one at a time, until the open ones take half of the budget. */
 export const warmAll = async (engine: PractisingEngine, budget_bytes: number): Promise<void> => {
   let open_bytes = 0
   for (const [at, { name, namespace }] of worthOpening(collectionsOf(engine)).entries()) {
@@ -52,8 +52,8 @@ export const warmAll = async (engine: PractisingEngine, budget_bytes: number): P
 }
 
 /**
- * Once, as soon as there is a collection that is worth it. An installation without one is looked at ever more rarely:
- * ten thousand small tenants are not listed every few seconds.
+ * Runs once, as soon as there is a collection that is large enough. Without one the check is repeated ever more rarely,
+ * so that ten thousand small tenants are not listed every few seconds.
  */
 export const warmSoon = (engine: PractisingEngine, budget_bytes: number, onError: (error: unknown) => void): void => {
   const look = async (next_ms: number): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
  * The account of an answered search: its query id, created here and reported to the log from a bounded buffer, and what
- * an answer says beside its hits: refinements, and explanations for the owner.
+ * an answer contains besides its hits: refinements, and explanations for the owner.
  */
 import { stringifyJson } from "@dowser/engine-sdk/documents"
 import type { CollectionInfo, FacetCount } from "@dowser/engine-sdk"
@@ -19,32 +19,29 @@ import { ignoredOf, isOn } from "../rules/search-merchandise.ts"
 import type { SearchRequest } from "./request.ts"
 import { visitorOf } from "../identity/visitor.ts"
 
-/** What an account needs of a search; kept with a cached answer, which is counted again at every hit. */
+/** What an account needs of a search; stored with a cached answer, which is counted again at every hit. */
 export interface AccountedSearch {
   readonly collection: CollectionInfo
   /** Merged: request, scoped key, preset. */
   readonly parameters: Readonly<Record<string, string>>
   readonly found: number
-  /** False where a rule answered with a redirect: no search was made. */
+  /** False if a rule answered with a redirect, so that nothing was searched. */
   readonly asked: boolean
-  /** Where an experiment took it in. */
+  /** Present if an experiment included it. */
   readonly exposure?: ServedExposure | undefined
 }
 interface AnsweredSearch extends AccountedSearch {
   /** As the request asked for them; none in a union. */
   readonly facet_counts: ReadonlyArray<FacetCount>
-  /** Where rules or stages had a say: what they did. */
+  /** Present if rules or stages acted: what they did. */
   readonly trace?: Trace | undefined
-  /** Made the parameters, where one did. */
+  /** The profile that set the parameters, if any. */
   readonly profile?: UsedProfile | undefined
   /** What an experiment showed. */
   readonly shown?: Shown | undefined
 }
 
-/**
- * Explanations reveal rules and scores: they are for the owner, so neither for search keys nor for tokens derived from
- * them.
- */
+/** Explanations reveal rules and scores. They are for the owner, so not for search keys or tokens derived from them. */
 export const mayExplain = ({ embedded, scope }: Caller): boolean => scope === "full" && embedded === undefined
 
 const shownVariant = ({ experiment, isMerged, variant }: Shown): string =>
@@ -63,7 +60,7 @@ interface AccountsParts {
   readonly mint: (organizationId: string, visitor: string | undefined) => string
   readonly record: SearchServed["Service"]["record"]
   readonly popularQueries: PopularQueries["Service"]
-  /** Distinguishes invented visitors of one network from many; the address itself is stored nowhere. */
+  /** Distinguishes visitors invented on one network from many real ones; the address itself is stored nowhere. */
   readonly networkPrint: (organizationId: string, address: string) => number
 }
 
@@ -115,7 +112,7 @@ export class SearchAccounts {
     return query_id
   }
 
-  /** JSON members that stand behind the `query_id`, each with a comma before it. */
+  /** JSON members that follow the `query_id`, each preceded by a comma. */
   members(caller: Caller, named: string | undefined, search: AnsweredSearch): string {
     const { parameters, profile, shown, trace } = search
     const refinements =
@@ -131,7 +128,7 @@ export class SearchAccounts {
       : members
   }
 
-  /** An array in every answer, empty where there is nothing to narrow by. From memory: some microseconds. */
+  /** An array in every answer, empty if there is nothing to narrow by. From memory: some microseconds. */
   #refinementsOf(
     caller: Caller,
     named: string | undefined,

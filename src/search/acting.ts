@@ -1,6 +1,6 @@
 /**
- * What profiles, policies and experiments make of the searches of one request, and what was made of each: by the
- * parameters that a step made, which are an object of their own that plans carry along.
+ * What profiles, policies and experiments did to the searches of one request, by the parameters object that each step
+ * created, which plans carry along.
  */
 import { type CollectionInfo, ok, type Result } from "@dowser/engine-sdk"
 import { type OperationContext, Reach, type SearchRequest as ReadRequest } from "@dowser/engine-sdk/operations"
@@ -13,18 +13,18 @@ import type { SearchRequest } from "./request.ts"
 import { isOn } from "../rules/search-merchandise.ts"
 
 type Parameters = ReadRequest["parameters"]
-/** The order of a search around a point, which the gateway puts before the caller's (`src/gateway/search-body.ts`). */
+/** The sort order of a search around a point, which the gateway prepends (`src/gateway/search-body.ts`). */
 const distanceSortOf = ({ sort_by = "" }: ReadRequest["parameters"]): string => {
   const end = sort_by.indexOf("):asc")
   return end < 0 ? sort_by : sort_by.slice(0, end + "):asc".length)
 }
 
 export class ActingSearches {
-  /** The profiles that act. */ readonly used = new Map<Parameters, UsedProfile>()
+  /** The profiles that apply. */ readonly used = new Map<Parameters, UsedProfile>()
   /** What experiments show. */ readonly shown = new Map<Parameters, Shown>()
   /** Searches whose hits are merged into those of another, by the other's parameters. */
   readonly against = new Map<Parameters, ReadRequest>()
-  /** What was said in words. */ readonly said = new Map<Parameters, SaidInWords>()
+  /** What was asked in words. */ readonly said = new Map<Parameters, SaidInWords>()
   readonly #parts: ProfileStepParts & { readonly experiments: ExperimentTable }
   readonly #request: SearchRequest
   readonly #context: OperationContext
@@ -52,13 +52,13 @@ export class ActingSearches {
     if (against !== undefined) this.against.set(after, against)
     if (said !== undefined) this.said.set(after, said)
   }
-  /** Copies only what was reported, because a step built the rest anew. */
+  /** Copies only what was reported, because a step rebuilt the rest. */
   keepSaid({ parameters: before }: ReadRequest, { parameters: after }: ReadRequest): void {
     const said = this.said.get(before)
     if (said !== undefined) this.said.set(after, said)
   }
 
-  /** What the profile of the request makes of it, or the policy that it names (`src/profiles/profile-step.ts`). */
+  /** Applies the profile of the request, or the policy that it names (`src/profiles/profile-step.ts`). */
   profiled(request: ReadRequest): Result<ReadRequest> {
     const step = profiled(this.#parts, this.#profiling(request))
     if (!step.ok) return step
@@ -76,7 +76,7 @@ export class ActingSearches {
       own
     }
   }
-  /** What a running experiment of its collection makes of a search (`src/experiments/experiment-step.ts`). */
+  /** Applies a running experiment of its collection to a search (`src/experiments/experiment-step.ts`). */
   experimented(request: ReadRequest): Result<ReadRequest> {
     const { organizationId } = this.#request.caller
     const { collection } = request
@@ -99,12 +99,12 @@ export class ActingSearches {
     const first = this.#shownTo(request, collection, acting.value, drawn.value)
     if (against === undefined) return ok(first)
     const second = this.#shownTo(request, collection, acting.value, { ...drawn.value, variant: against.variant })
-    // A search that one ranking cannot make is not compared.
+    // A search that one of the rankings cannot answer is not compared.
     if (first === acting.value || second === acting.value) return acting
     this.against.set(first.parameters, second)
     return ok(first)
   }
-  /** A search that cannot be made as its variant says runs without it, and takes no part. */
+  /** A search that its variant makes invalid runs without it, and does not take part. */
   #shownTo(asked: ReadRequest, collection: CollectionInfo, acting: ReadRequest, shown: Shown): ReadRequest {
     const { caller } = this.#request
     const { params = {}, profile } = shown.variant
@@ -117,7 +117,7 @@ export class ActingSearches {
       request = step.value.request
       used = step.value.used
     }
-    // An object of its own, which plans carry: it says what was shown.
+    // A separate object, which plans carry along: it identifies what was shown.
     const parameters = withParams(request.parameters, params, caller.embedded)
     if (used !== undefined) this.used.set(parameters, used)
     this.shown.set(parameters, shown)

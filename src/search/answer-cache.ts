@@ -1,7 +1,7 @@
 /**
- * `use_cache` (`docs/contract/search.md#cache`): whole successful answers, least recently used first out, each for
- * `cache_ttl` seconds, at most an hour. Writes of documents do not invalidate, as callers of this parameter expect;
- * writes of rules do, and so does whatever takes something away: deletes, drops, changes of aliases, erasures
+ * `use_cache` (`docs/contract/search.md#cache`): complete successful answers, evicted by least recent use, each kept
+ * for `cache_ttl` seconds, at most an hour. Writes of documents do not invalidate, as callers of this parameter expect;
+ * writes of rules do, and so does everything that removes something: deletes, drops, changes of aliases, erasures
  * (`answer-epoch.ts`). Entries are keyed by organization, key and embedded parameters, so that no restriction is ever
  * answered from another key's entry, and by whatever rules distinguish requests by; a hit still gets its own query_id.
  */
@@ -9,12 +9,12 @@ import { createHash } from "node:crypto"
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import type { Written } from "./asked-search.ts"
 
-/** Bytes of all entries together: many large answers leave earlier than many small ones. */
+/** Bytes of all entries together: large answers are evicted sooner than small ones. */
 export const CACHE_BYTES_MAX = 64_000_000
 const CACHE_TTL_DEFAULT_S = 60
-/** Decision: a longer time is lowered, not refused: a shop's changes appear everywhere within the hour. */
+/** Decision: a longer time is reduced, not refused, so that a shop's changes appear everywhere within the hour. */
 const CACHE_TTL_MAX_S = 3_600
-/** `cache_ttl` as it was asked for, a checked number or its text. */
+/** `cache_ttl` as it was requested, a checked number or its text. */
 export const cacheTtlOf = (asked: unknown): number =>
   asked === undefined ? CACHE_TTL_DEFAULT_S : Math.min(Number(asked), CACHE_TTL_MAX_S)
 
@@ -22,12 +22,12 @@ export interface KeptAnswer extends Pick<Written, "isMany" | "searches"> {
   readonly expiresAt: number
 }
 export interface AnswerCache {
-  /** undefined when there is none or its time is over. O(key). */
+  /** Undefined if there is none or it has expired. O(key). */
   readonly get: (key: string, now_ms: number) => KeptAnswer | undefined
   readonly put: (key: string, answer: KeptAnswer) => void
   readonly figures: () => CacheFigures
 }
-/** Since this process started; `bytes` now. */
+/** Since this process started; `bytes` is the present value. */
 export interface CacheFigures {
   readonly hits: number
   readonly misses: number
@@ -47,7 +47,7 @@ const bytesOf = (_key: string, kept: KeptAnswer): number =>
 
 export const makeAnswerCache = (): AnswerCache => {
   const entries = new BoundedMap<string, KeptAnswer>({ bytes_max: CACHE_BYTES_MAX, bytesOf })
-  // What an entry is found by may be a body of megabytes.
+  // Hashed, because the key of an entry may be a body of megabytes.
   const shortOf = (key: string) => createHash("sha256").update(key).digest("base64")
   let hits = 0,
     misses = 0

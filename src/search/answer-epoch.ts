@@ -1,7 +1,7 @@
 /**
- * The epoch of a cached answer, beside its request: answers from before something was taken away (documents, a
- * collection, the target of an alias, a person) are never used again. A process that searches has the engine itself, or
- * learns of every removal before that is answered; aliases come by `Configuration`, before their write is answered.
+ * The epoch of a cached answer, part of its key: answers from before something was removed (documents, a collection,
+ * the target of an alias, a person) are never used again. A process that searches has the engine itself, or is notified
+ * of every removal before that is answered; aliases arrive through `Configuration`, before their write is answered.
  */
 import { Effect } from "effect"
 import { resourceOf } from "../engine-plane/resources.ts"
@@ -23,7 +23,7 @@ export const makeAnswerEpoch = Effect.gen(function* () {
     })
   )
   return {
-    /** Every answer of the organization until now is of the past. */
+    /** All existing answers of the organization are outdated. */
     forget,
     /** Differs after each removal. O(1). */
     of: (organizationId: string): readonly [number, number, number] => [

@@ -6,16 +6,16 @@ import { strengthOf } from "../personalization/personalized.ts"
 import { rewriteOrderOf } from "./rewriting.ts"
 import type { SearchRequest } from "./request.ts"
 
-/** Time of the steps around the engine for a search that has some, by name. */
+/** Durations of the steps around the engine for a search that has any, by name. */
 export const timesOf = ({ trace }: FoundAnswer): Readonly<Record<string, number>> =>
   Object.fromEntries((trace?.stages ?? []).map(({ name, us }) => [`dowser.step.${name}_us`, us]))
 
-/** Those that this program reads itself. */
+/** Checks the parameters that this program reads itself. */
 export const checkedParameters = (parameters: ReadRequest["parameters"]): Result<unknown> => {
   const order = rewriteOrderOf(parameters)
   return order.ok ? strengthOf(parameters) : order
 }
-/** Also of the parameters that this program reads itself, one that is wrong fails its entry. */
+/** An invalid parameter that this program reads itself also fails its entry. */
 export const withOrder = (plan: Result<PlannedSearch>, { parameters }: ReadRequest): Result<PlannedSearch> => {
   const order = plan.ok ? checkedParameters(parameters) : undefined
   return order?.ok === false ? order : plan

@@ -1,7 +1,7 @@
 /**
- * One request's way through the three steps: `prepare` (read, sessions, restrictions, plan, rules), the unit, `run`,
- * another query if it found too little (`rewriting.ts`), the account, `write`. Later additions to a search are a step
- * before `run`, or after it, here.
+ * The path of one request through the three steps: `prepare` (read, sessions, restrictions, plan, rules), the unit,
+ * `run`, another query if it found too little (`rewriting.ts`), the account, `write`. Later additions to a search are a
+ * step before `run`, or after it, here.
  */
 import { type Awaitable, type EngineError, fail, ok, type Result } from "@dowser/engine-sdk"
 import type { CompiledRules } from "@dowser/engine-sdk/rules"
@@ -58,16 +58,16 @@ import { checkedParameters, pagedBy, sayDistances, timesOf, withOrder } from "./
 
 export type Outcome<A> = Result<A, SearchFailure>
 const refusedBy = (error: EngineError): Outcome<never> => fail(declaredOf(error))
-/** Client disconnected; do not record the search. */
+/** The client disconnected; the search must not be recorded. */
 const abandoned = () => fail(new SearchTimedOut({ message: "The request was abandoned before its answer was ready." }))
 
-/** One answered search inside an answer, without its query id, which goes between `open` and `rest`. */
+/** One answered search inside an answer, without its query id, which is inserted between `open` and `rest`. */
 interface WrittenSearch {
   readonly open: string
   readonly rest: string
   readonly search: AccountedSearch
 }
-/** What a request's searches came to. */
+/** The result of a request's searches. */
 export interface Written {
   /** JSON text of the one answer, or of each entry of a multi-search (`isMany`). */
   readonly texts: ReadonlyArray<string>
@@ -75,7 +75,7 @@ export interface Written {
   readonly searches: ReadonlyArray<WrittenSearch>
   readonly failures: ReadonlyArray<EngineError>
 }
-/** An answer's text with its query id in place. */
+/** An answer's text with its query id inserted. */
 export const identified = ({ open, rest }: WrittenSearch, query_id: string): string =>
   closed(open, `"query_id":"${query_id}"${rest}`)
 
@@ -84,7 +84,7 @@ export interface AskedParts extends ProfileStepParts {
   readonly accounts: SearchAccounts
   readonly understanding: Understanding["Service"]
   readonly words: Pick<NlSearch["Service"], "meant">
-  /** Those that run. */ readonly experiments: ExperimentTable
+  /** The running experiments. */ readonly experiments: ExperimentTable
   readonly personalization: Pick<Personalization["Service"], "personalized">
   readonly meanings: Pick<FallbackMeanings["Service"], "near">
   readonly now_ms: () => number
@@ -95,7 +95,7 @@ export class AskedSearch {
   readonly #request: SearchRequest
   readonly #charge: Charge
   readonly #signal: AbortSignal
-  /** Where this search is traced. */ readonly #stages: Stages | undefined
+  /** Set if this search is traced. */ readonly #stages: Stages | undefined
   readonly #began = performance.now()
   readonly #context: OperationContext
   readonly #environment: Environment
@@ -155,7 +155,7 @@ export class AskedSearch {
     return written
   }
 
-  /** With other words if it found too little, or merged with another ranking if an experiment compares them. */
+  /** Searches with other words if too little was found, or merges two rankings if an experiment compares them. */
   async #made(request: ReadRequest, answered: SearchWithAnswer): Promise<Rewritten> {
     const made = await this.#rewritten(request, answered)
     const against = this.#acting.against.get(request.parameters)
@@ -175,7 +175,7 @@ export class AskedSearch {
     return other.ok ? mergeHits(search, found, other.value, seed) : undefined
   }
 
-  /** The same search with other words where it found too little. */
+  /** The same search with other words, if it found too little. */
   #rewritten(request: ReadRequest, answered: SearchWithAnswer): Promise<Rewritten> {
     const [context, reach] = [this.#context, this.#reach]
     return rewritten(
@@ -198,19 +198,19 @@ export class AskedSearch {
     )
   }
 
-  /** Several searches: each with its own result or failure, or as a union one ranked list. */
+  /** Several searches: each with its own result or failure, or as a union with one ranked list. */
   async many(searches: MultiSearch): Promise<Outcome<Written>> {
     const read = readSearches(this.#context, searches, this.#request.shared, this.#reach.restrictions)
     if (!read.ok) return refusedBy(read.error)
     if (read.value.length === 0) return ok({ texts: [], isMany: true, searches: [], failures: [] })
     if (!read.value.every(({ name }) => this.#reach.reaches(name))) return fail(collectionClosed())
     const requests: Array<ReadRequest> = []
-    // At once: a model that is slow is waited for one time.
+    // Concurrently, so that a slow model is waited for only once.
     for (const meant of await Promise.all(read.value.map((each) => this.#meant(each)))) {
       if (!meant.ok) return meant
       requests.push(meant.value)
     }
-    // A union is one answer to several searches: no experiment could attribute it.
+    // A union is one answer to several searches, so no experiment could attribute it.
     const profiled = requests.map((request) => {
       const made = searches.union ? this.#acting.profiled(request) : this.#acting.experimented(request)
       if (made.ok) this.#acting.keepSaid(request, made.value)
@@ -231,7 +231,7 @@ export class AskedSearch {
   }
 
   /**
-   * The meaning of a search in words (`src/nl-search`). Nothing is spent on one that is malformed or refused; the
+   * Interprets a search in words (`src/nl-search`). Nothing is spent on a search that is malformed or refused; the
    * model's result only narrows the request, and is dropped if it cannot be searched.
    */
   async #meant(asked: ReadRequest): Promise<Outcome<ReadRequest>> {
@@ -266,7 +266,7 @@ export class AskedSearch {
     })
     return ok(request)
   }
-  /** By meaning too, where its profile says so (`by-meaning.ts`). */
+  /** Also searches by meaning if its profile says so (`by-meaning.ts`). */
   async #fused(request: ReadRequest): Promise<ReadRequest> {
     const used = this.#acting.used.get(request.parameters)
     if (used === undefined || used.meaning === 0) return request
@@ -286,7 +286,7 @@ export class AskedSearch {
     const requests = profiled.flatMap((each) => (each.ok ? [each.value] : []))
     const plans = await prepareSearches(this.#context, requests, this.#reach)
     if (!plans.ok) return refusedBy(plans.error)
-    // What its profile refused keeps its place.
+    // An entry that its profile refused keeps its position.
     let next = 0
     const prepared = profiled.map((each) => (each.ok ? withOrder(plans.value[next++]!, each.value) : each))
     const planned = await this.#payable(prepared.flatMap((plan) => (plan.ok ? [plan.value] : [])))
@@ -339,18 +339,18 @@ export class AskedSearch {
       const said = this.#acting.said.get(requests[i]?.parameters ?? {})
       if (said !== undefined) Object.assign(params, { q: said.q, first_q: said.q })
     }
-    // One answer, one account: the first entry's query over its collection stands for the whole.
+    // One answer, one account: the first entry's query over its collection represents all.
     const [search] = planned.value
     return this.#whole({ search: search!, found: found.value, typed: search!.parameters.q ?? "", tried: [] }, undefined)
   }
-  /** Decision: a failed union is an answer of 200 that says so, but where the engine failed, or it is not to be had. */
+  /** Decision: a failed union is a 200 answer with an error, unless the engine failed or is unavailable. */
   #unionFailed(error: EngineError): Outcome<Written> {
     return isAway(error) || isRestriction(error) || this.#charge.budget.refusal !== undefined
       ? refusedBy(error)
       : ok({ texts: [writeFailure(error)], isMany: false, searches: [], failures: [error] })
   }
 
-  /** An AI operation without a session is refused before it is planned; a collection that is missing, before that. */
+  /** An AI operation without a session is refused before it is planned; a missing collection, before that. */
   #sessionOf(requests: ReadonlyArray<ReadRequest>): SessionRequired | undefined {
     for (const { collection, parameters } of requests) {
       const refused = collection === undefined ? undefined : sessionRefusal(this.#request.caller, parameters)
@@ -360,8 +360,8 @@ export class AskedSearch {
   }
 
   /**
-   * The searches with the rules of their collections. An exhausted quota is answered here, after malformed searches got
-   * their refusal and before anything costly was done.
+   * Adds the rules of their collections to the searches. An exhausted quota is answered here, after malformed searches
+   * were refused and before anything costly was done.
    */
   #payable(searches: ReadonlyArray<PlannedSearch>): Awaitable<Outcome<ReadonlyArray<PlannedSearch>>> {
     const { refusal } = this.#charge.unit
@@ -383,7 +383,7 @@ export class AskedSearch {
     }
     return this.#personalized(ruled)
   }
-  /** Searches that go by who searches, with what is known of them. */
+  /** Adds what is known of the visitor to personalized searches. */
   #personalized(searches: ReadonlyArray<PlannedSearch>): Awaitable<Outcome<ReadonlyArray<PlannedSearch>>> {
     const { caller, traits } = this.#request
     const strengths = searches.map((search) => actingStrength(caller, search))
@@ -401,12 +401,12 @@ export class AskedSearch {
     )
     return Promise.all(made).then(ok)
   }
-  /** Whether its answer is one visitor's, who may do something the next moment. */
+  /** Whether its answer is specific to one visitor, who may act at any moment. */
   get isPersonal(): boolean {
     return this.#isPersonal
   }
 
-  /** The collection's, or those that an experiment shows in their place. */
+  /** The collection's rules, or those that an experiment shows instead. */
   #rulesOf({ collection, parameters }: PlannedSearch): Outcome<CompiledRules | undefined> {
     const shown = this.#acting.shown.get(parameters)?.variant.rules
     return shown === undefined
@@ -420,7 +420,7 @@ export class AskedSearch {
       ? ok({ texts: [written.value.text], isMany: false, searches: [written.value.search], failures: [] })
       : written
   }
-  /** The text is written before the search is counted: an answer that cannot be sent was not given. */
+  /** The text is written before the search is counted: an answer that cannot be sent must not count. */
   async #written(
     made: MadeAnswer,
     named: string | undefined
@@ -442,7 +442,7 @@ export class AskedSearch {
     const shown = this.#acting.shown.get(planned.parameters)
     const search: AccountedSearch = {
       collection: planned.collection,
-      // What the visitor typed is reported, whatever was found with.
+      // The query that the visitor typed is reported, whichever query found the hits.
       parameters:
         made.used === undefined && asked_q === undefined ? planned.parameters : { ...planned.parameters, q: typed },
       found: answer.found,

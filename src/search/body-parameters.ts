@@ -1,9 +1,9 @@
-/** Search parameters that come as members of a body, with what is wrong with each. Pure. */
+/** Search parameters given as members of a body, with what is wrong with each. Pure. */
 import type { Issue } from "../http/checks.ts"
 import { searchParameterNames } from "./contract.ts"
 
 const KNOWN: ReadonlySet<string> = new Set(searchParameterNames)
-/** What no search by an example or by meaning takes: each decides it itself, or is an operation of its own. */
+/** What no search by an example or by meaning accepts: each decides it itself, or it is an operation of its own. */
 const CLOSED: ReadonlySet<string> = new Set([
   "vector_query",
   "nl_query",
@@ -20,7 +20,7 @@ interface BodyParameters {
   /** All of them as texts. */ readonly values: Readonly<Record<string, string>>
   readonly issues: ReadonlyArray<Issue>
 }
-/** `judged`: what the operation itself thinks of a known parameter. */
+/** `judged`: the operation's own check of a known parameter. */
 export const bodyParameters = (
   body: Readonly<Record<string, unknown>>,
   judged: (name: string, value: string) => string | undefined = () => undefined

@@ -1,7 +1,7 @@
 /**
- * What a visitor would see of a collection without a query, for those who make pages of it. Several searches of `*` at
- * once, each with what the collection's policies, default profile and rules let through, without a unit and without a
- * trace. They take their turns on the searching thread like any other.
+ * What a visitor would see of a collection without a query, for features that generate pages from it. Several searches
+ * of `*` in one call, each with what the collection's policies, default profile and rules allow, without a unit and
+ * without a trace. They take their turns on the searching thread like any other.
  */
 import { ok, type Result, type SearchAnswer } from "@dowser/engine-sdk"
 import {
@@ -23,12 +23,12 @@ import { timelyEngine } from "./timely-engine.ts"
 export interface BrowseAsked {
   readonly organizationId: string
   /** A collection or an alias. */ readonly collection: string
-  /** Parameters of each, without `q`. */ readonly searches: ReadonlyArray<Readonly<Record<string, string>>>
-  /** Hits of each, whatever a profile says of its pages. */ readonly limit: number
-  /** Facet values of each, which parameters bound lower. */ readonly facetValuesMax?: number
+  /** Parameters of each search, without `q`. */ readonly searches: ReadonlyArray<Readonly<Record<string, string>>>
+  /** Hits of each search, regardless of a profile's page length. */ readonly limit: number
+  /** Facet values of each search; parameters can only lower it. */ readonly facetValuesMax?: number
   readonly signal: AbortSignal
 }
-/** Of all searches of one call together. */
+/** Time limit of all searches of one call together. */
 const TIME_MS = 30_000
 
 const planned = async (
@@ -61,8 +61,8 @@ const planned = async (
 }
 
 /**
- * An answer or a failure for each search, in order: one that cannot be made does not affect the others. Cost: as few
- * engine calls as the engine's limit allows.
+ * Returns an answer or a failure for each search, in order: a search that fails does not affect the others. Cost: as
+ * few engine calls as the engine's limit allows.
  */
 export const browse = async (
   parts: RankParts,

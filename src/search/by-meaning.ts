@@ -1,16 +1,16 @@
 /**
- * A search whose profile says how much meaning counts (`meaning.weight`): words and vectors fused, where the collection
- * has vectors that the caller may ask and a model reads the query in time. Otherwise words alone, as ever.
+ * A search whose profile weights meaning (`meaning.weight`): words and vectors are fused if the collection has vectors
+ * that the caller may query and a model embeds the query in time. Otherwise only words are searched.
  */
 import type { SearchRequest } from "@dowser/engine-sdk/operations"
 import type { FieldList } from "@dowser/engine-sdk/query"
 import type { FallbackMeanings } from "../embedding/fallback-meanings.ts"
 
 const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === ""
-/** Meaning as a share of words, as a share of both. */
+/** Converts the weight of meaning relative to words into its share of both. */
 export const alphaOfWeight = (weight: number): number => Math.round((1_000 * weight) / (1 + weight)) / 1_000
 
-/** The same object where nothing changes. A vector that is made here is kept for the search. */
+/** Returns the same object if nothing changes. A vector computed here is kept for the search. */
 export const byMeaning = async (
   meanings: Pick<FallbackMeanings["Service"], "near">,
   organizationId: string,
@@ -20,7 +20,7 @@ export const byMeaning = async (
 ): Promise<SearchRequest> => {
   const { collection, parameters } = request
   const { q = "", sort_by, vector_query } = parameters
-  // An order by something else leaves nothing to fuse.
+  // If results are ordered by something else, there is nothing to fuse.
   if (weight <= 0 || collection === undefined || isBlank(q) || q.trim() === "*") return request
   if (!isBlank(vector_query) || !isBlank(sort_by)) return request
   const asked = { collection: collection.schema.name, q, ...(fields === undefined ? {} : { fields }) }

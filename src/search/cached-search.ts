@@ -1,6 +1,6 @@
 /**
- * A request with `use_cache`, answered from the cache, or asked and cached. A hit costs a unit like the search that
- * made it, and each of its answers is counted again, under a query id of its own.
+ * A request with `use_cache`, answered from the cache, or run and cached. A hit costs a unit like the search that
+ * created it, and each of its answers is counted again, under a query id of its own.
  */
 import { ok, type Result } from "@dowser/engine-sdk"
 import { type MultiSearch, weigh } from "@dowser/engine-sdk/operations"
@@ -31,7 +31,7 @@ export interface CachedParts {
 export const asksCache = ({ shared }: SearchRequest): boolean => shared.use_cache === "true" || shared.use_cache === "1"
 
 /**
- * By organization, key and embedded parameters, so that no restriction is ever answered from another key's entry, by
+ * By organization, key and embedded parameters, so that no restriction is ever answered from another key's entry; by
  * the current profiles and policies, by the variants of experiments, and by whatever rules distinguish requests by.
  */
 const keyOf = (
@@ -61,12 +61,12 @@ const keyOf = (
   ])
 }
 
-/** What `run` makes; a visitor's own answer is not kept for anybody. */
+/** The result of `run`; a visitor's own answer is not cached. */
 interface Run {
   readonly written: Outcome<Written>
   readonly isPersonal: boolean
 }
-/** `run` makes the answer where none is kept. */
+/** `run` computes the answer if none is cached. */
 export const cachedSearch = async (
   parts: CachedParts,
   request: SearchRequest,
@@ -81,7 +81,7 @@ export const cachedSearch = async (
   if (kept !== undefined) return replayed(parts, request, charge, named, kept)
   const { isPersonal, written: fresh } = await run()
   const ttl_s = cacheTtlOf(request.caller.embedded?.cache_ttl ?? request.shared.cache_ttl)
-  // Only a whole success is kept.
+  // Only a complete success is cached.
   if (fresh.ok && !isPersonal && ttl_s > 0 && fresh.value.failures.length === 0) {
     const { isMany, searches } = fresh.value
     parts.cache.put(key, { isMany, searches, expiresAt: now_ms + ttl_s * 1000 })

@@ -1,4 +1,4 @@
-/** The unit that a request costs: taken before the engine is asked, given back unless the engine answered. */
+/** The unit that a request costs: taken before the engine is called, returned unless the engine answered. */
 import { Effect, Exit } from "effect"
 import type { AnswerBudget } from "@dowser/engine-sdk/operations"
 import type { SearchFailure } from "./search-errors.ts"
@@ -12,17 +12,17 @@ import { withinTime } from "../engine-plane/time-limit.ts"
 export interface Charge {
   readonly unit: Unit
   isUsed: boolean
-  /** Of the whole request, whatever it asks and of whom. */
+  /** Of the entire request, whichever searches and organizations it contains. */
   readonly budget: AnswerBudget
   /** Rewrites of its queries that may still be tried. */
   readonly rewrites: { left: number }
-  /** Looks at what a caller sees that may still be made for its answers. */
+  /** How many more times its answers may check what the caller can see. */
   readonly looks: { left: number }
-  /** `performance.now()` when the request's time is over. */
+  /** Deadline of the request, in the time of `performance.now()`. */
   readonly until: number
 }
 
-/** A unit for the effect, given back unless a search was answered by the engine, now or when it was cached. */
+/** Takes a unit for the effect and returns it unless a search was answered by the engine, now or when it was cached. */
 export const charging = <A>(
   quota: Quota["Service"],
   organizationId: string,

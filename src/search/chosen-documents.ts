@@ -1,7 +1,7 @@
 /**
- * Documents chosen otherwise than by words: searches of `*` as the caller may make them, with what its key, its profile
- * and the collection's rules let through, restricted to given ids. One request is one unit and one query id, however
- * many searches it takes; it is not reported as a visitor's search.
+ * Documents chosen otherwise than by words: searches of `*` that are subject to the caller's key, its profile and the
+ * collection's rules, restricted to given ids. One request is one unit and one query id, however many searches it
+ * takes; it is not reported as a visitor's search.
  */
 import { type EngineError, fail, type Hit, ok, type Result } from "@dowser/engine-sdk"
 import {
@@ -25,10 +25,10 @@ import type { Outcome } from "./asked-search.ts"
 import type { Charge } from "./charge.ts"
 import type { SearchRequest } from "./request.ts"
 
-/** More parameters than the request's own, and the only documents it may be about. */
+/** Parameters in addition to the request's own, and the only documents that may be found. */
 export interface ChosenAsked {
   readonly parameters?: Readonly<Record<string, string>>
-  /** How many, 1 to 250, whatever a profile says of the length of its pages. */ readonly limit: number
+  /** How many, 1 to 250, regardless of a profile's page length. */ readonly limit: number
   readonly ids?: ReadonlyArray<string>
 }
 type ChosenParts = ProfileStepParts & {
@@ -44,7 +44,7 @@ export class ChosenDocuments {
   readonly #environment: Environment
   readonly #reach: Reach
   readonly #name: string
-  /** Of the last search that was answered. */ answered: PlannedSearch | undefined
+  /** The last search that was answered. */ answered: PlannedSearch | undefined
 
   constructor(
     parts: ChosenParts,
@@ -111,7 +111,7 @@ export class ChosenDocuments {
       : declaredOf(error)
   }
 }
-/** Of a collection's rules what it keeps out of sight: what they put first is about searches. */
+/** Of a collection's rules only those that hide documents: promotions apply to searches. */
 export const excluding = (rules: CompiledRules): CompiledRules => {
   const known = excludings.get(rules)
   if (known !== undefined) return known

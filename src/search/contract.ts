@@ -117,8 +117,8 @@ export const SearchParameters = Schema.Struct(
 ).annotate({ identifier: "SearchParameters" })
 
 /**
- * A query that is spoken (`voice_query`) is an AI operation, and so is one that is answered in words (`conversation`),
- * as events where `conversation_stream` asks for them.
+ * A spoken query (`voice_query`) is an AI operation, and so is one that is answered in words (`conversation`), as
+ * events if `conversation_stream` requests them.
  */
 const errors = [...searchErrors, ...aiErrors, ...embeddingErrors, OtherSession] as const
 const at = {

@@ -1,4 +1,4 @@
-/** Searches that are answered in words, as routes ask for them: the room `conversations` stands behind. */
+/** Searches that are answered in words, as routes use them: implemented by the room `conversations`. */
 import { Context, type Effect } from "effect"
 import type { Readable } from "node:stream"
 import type { EngineRefusal, Throttled } from "../http/errors.ts"
@@ -6,10 +6,10 @@ import type { SpendingError } from "../metering/ai-spending.ts"
 import type { OtherSession } from "../support/errors.ts"
 import type { SearchAnswer, SearchRequest } from "./request.ts"
 
-/** The answer, or where the request asks for it what is written as it is written. */
+/** The answer, or, if requested, a stream of what is being written. */
 export type ConversedAnswer = SearchAnswer | { readonly events: Readable }
 type ConversationFailure = EngineRefusal | OtherSession | SpendingError | Throttled
-/** `search` runs with what the question means by itself in place of `q`; without a question the request is its own. */
+/** `search` runs with the standalone meaning of the question as `q`; without a question the request is unchanged. */
 export type Conversed = <E>(
   request: SearchRequest,
   /** A collection, or the body of a multi-search. */ asked: string,

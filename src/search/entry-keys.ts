@@ -12,7 +12,7 @@ import type { Caller } from "../identity/caller.ts"
 import type { SearchRequest } from "./request.ts"
 import { restrictionsOf } from "../identity/restrictions.ts"
 
-/** The keys inside the entries, by entry; a preset's are nobody's. */
+/** The keys inside the entries, by entry; keys in a preset are ignored. */
 export const entryKeys = (
   searches: MultiSearch["searches"],
   shared: SearchRequest["shared"]
@@ -24,7 +24,7 @@ export const entryKeys = (
         return typeof key === "string" ? key : undefined
       })
 
-/** Who asks each entry. */
+/** The caller of each entry. */
 export const callersOf = (
   access: Access["Service"],
   { address, caller, origin }: SearchRequest,
@@ -45,11 +45,11 @@ export const callersOf = (
         })
   )
 
-/** Whether all entries are one caller's, so that they are one request. */
+/** Whether all entries have the same caller, so that they are one request. */
 export const areOne = (callers: ReadonlyArray<Caller>): boolean =>
   callers.every(({ embedded, key }) => key.id === callers[0]!.key.id && embedded === undefined)
 
-/** One by one, each entry would count as a search of its own: every key's limit counts them all. */
+/** Run one by one, each entry would count as a search of its own, so every key's limit is checked for all of them. */
 export const withinLimits = (
   context: OperationContext,
   callers: ReadonlyArray<Caller>,

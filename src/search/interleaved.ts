@@ -1,26 +1,26 @@
 /**
  * Merges two rankings of one search into one list (`teamDraft`), for experiments that compare them. The second search
- * follows the first, only for first pages of at most 250 hits; everything but the hits comes from the first. If there
- * is nothing to merge the answer stays the control's, and is not counted. Pure, given its inputs.
+ * runs after the first, only for first pages of at most 250 hits; everything but the hits is from the first. If there
+ * is nothing to merge, the answer is the control's and is not counted. Pure, given its inputs.
  */
 import type { Hit } from "@dowser/engine-sdk"
 import { type Teams, teamDraft, teamsOf } from "@dowser/engine-sdk/experiments"
 import type { FoundAnswer, PlannedSearch } from "@dowser/engine-sdk/operations"
 
-/** What a merged list may have. */
+/** The most hits of a merged list. */
 const HITS_MAX = 250
 
-/** A first page of hits that are told by their ids: no groups, no later page, no redirect. */
+/** A first page of hits with ids: no groups, no later page, no redirect. */
 export const mayMerge = ({ plan }: PlannedSearch, { answer, asked }: FoundAnswer): boolean =>
   asked && plan.group === undefined && plan.offset === 0 && plan.limit <= HITS_MAX && idsOf(answer.hits) !== undefined
 
-/** undefined where a hit does not say which document it is (`exclude_fields`), or there are none. */
+/** Undefined if a hit has no id (`exclude_fields`), or there are no hits. */
 const idsOf = (hits: ReadonlyArray<Hit> | undefined): ReadonlyArray<string> | undefined => {
   const ids = (hits ?? []).map(({ document }) => document.id)
   return hits !== undefined && ids.every((id) => typeof id === "string") ? ids : undefined
 }
 
-/** Puts the merged hits into the first answer; undefined where they cannot be. A page stays as long as it was. */
+/** Puts the merged hits into the first answer; undefined if that is impossible. The page length stays the same. */
 export const mergeHits = (
   search: PlannedSearch,
   found: FoundAnswer,

@@ -1,4 +1,4 @@
-/** Search parameters that are stored, to be searched with later: of suites, of assistants. Pure. */
+/** Search parameters that are stored for later searches: of suites, of assistants. Pure. */
 import type { Issue } from "../http/checks.ts"
 import { isObject } from "../http/json-fields.ts"
 
@@ -8,11 +8,11 @@ const isCredential = (name: string): boolean => /api[-_]?key$/i.test(name)
 const isStorable = (text: string): boolean => !text.includes("\u0000") && text.isWellFormed()
 
 interface ParameterPlace {
-  /** Of the body. */ readonly path: string
-  /** In words. */ readonly of: string
-  /** What whoever keeps them sets itself, and what would cost credits. */ readonly refused: ReadonlySet<string>
+  /** Path in the body. */ readonly path: string
+  /** Description in words. */ readonly of: string
+  /** Parameters that the owner sets itself, or that would cost credits. */ readonly refused: ReadonlySet<string>
 }
-/** Issues of parameters at their place in a body. */
+/** Issues of parameters, with their path in the body. */
 export const keptParameterIssues = (
   params: unknown,
   { of, path: at, refused }: ParameterPlace

@@ -1,4 +1,4 @@
-/** How searches share the thread and what the answer cache saves them, as metrics. */
+/** How searches share the thread and what the answer cache saves, as metrics. */
 import { Effect } from "effect"
 import { type Measure, single } from "../metrics/measure.ts"
 import { Search } from "./search.ts"

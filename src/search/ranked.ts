@@ -1,7 +1,7 @@
 /**
  * What a search would show today, for judging rankings: only the ids. It is prepared and run like every search, with
- * the rules of its collection, and leaves no trace: no unit, no report, no query id, nothing kept. It takes its turn on
- * the searching thread like any other.
+ * the rules of its collection, and leaves no trace: no unit, no report, no query id, nothing stored. It takes its turn
+ * on the searching thread like any other.
  */
 import { type EngineError, fail, type Hit, ok, type Result } from "@dowser/engine-sdk"
 import {
@@ -31,15 +31,15 @@ import type { Turns } from "./turns.ts"
 export interface RankAsked {
   readonly organizationId: string
   /** A collection or an alias. */ readonly collection: string
-  /** Search parameters, `q` among them; what only changes the answer's text is left out. */
+  /** Search parameters, including `q`; those that only change the answer's text are ignored. */
   readonly parameters: Readonly<Record<string, string>>
-  /** One that is not stored, in place of what the parameters name. One object for many searches is compiled once. */
+  /** An unsaved profile, instead of the one that the parameters name. It is compiled once per object. */
   readonly profile?: ActingProfile
   /** Hits wanted, at most 250. */ readonly depth: number
   readonly signal: AbortSignal
-  /** Of whom the search is to be possible; default: all is. */ readonly restrictions?: Restrictions
-  /** As the engine has it, whatever the collection's rules say. */ readonly isUnruled?: boolean
-  /** Models beside those of the organization, by name. */ readonly reranker?: Environment["reranker"]
+  /** Restrictions under which the search must be allowed; default: none. */ readonly restrictions?: Restrictions
+  /** The engine's order, ignoring the collection's rules. */ readonly isUnruled?: boolean
+  /** Models in addition to those of the organization, by name. */ readonly reranker?: Environment["reranker"]
 }
 export type RankFailure = EngineError | OrganizationUnavailable
 
@@ -54,9 +54,9 @@ export interface RankParts extends ProfileStepParts {
   readonly now_ms: () => number
 }
 
-/** Nobody waits for one longer; what takes it is told as the engine's failure. */
+/** Time limit; a search that exceeds it is reported as the engine's failure. */
 const TIME_MS = 10_000
-/** Pages, facets, texts and AI are no part of a ranking. */
+/** Pages, facets, texts and AI do not affect a ranking. */
 const LEFT_OUT = [
   "page",
   "offset",
@@ -75,7 +75,7 @@ const LEFT_OUT = [
 
 const without = (parameters: Parameters): Parameters =>
   Object.fromEntries(Object.entries(parameters).filter(([name]) => !LEFT_OUT.includes(name)))
-/** As its profile has it; however long a page of it may be, `depth` hits are looked at. */
+/** Reads the search as its profile requires; `depth` hits are returned however long its pages are. */
 const readAs = (
   parts: RankParts,
   { depth, organizationId, profile, ...asked }: RankAsked,
@@ -97,7 +97,7 @@ const readAs = (
   return ok({ request: asRanked, meaning: step.value.used?.meaning ?? 0 })
 }
 
-/** The search with the rules of its collection, and the context that runs it; or why it cannot be run. */
+/** The search with the rules of its collection, and the context that runs it; or why it cannot run. */
 const planned = async (
   parts: RankParts,
   asked: RankAsked
@@ -131,7 +131,7 @@ const planned = async (
 }
 const idOf = ({ document }: Hit): string => String(document.id)
 
-/** Ids, best first; of groups one after the other. Cost: one engine call, as of the same search. */
+/** Ids, best first; those of groups one after another. Cost: one engine call, as of the same search. */
 export const rank = async (parts: RankParts, asked: RankAsked): Promise<Result<ReadonlyArray<string>, RankFailure>> => {
   const ready = await planned(parts, asked)
   if (!ready.ok) return ready
@@ -147,7 +147,7 @@ export const rank = async (parts: RankParts, asked: RankAsked): Promise<Result<R
   return ok((hits ?? grouped_hits?.flatMap((group) => group.hits) ?? []).map(idOf))
 }
 
-/** Whether such a search can be made: its collection is there and takes its parameters. Asks the engine nothing. */
+/** Whether such a search is possible: its collection exists and accepts its parameters. Does not call the engine. */
 export const rankable = async (parts: RankParts, asked: RankAsked): Promise<Result<void, RankFailure>> => {
   const ready = await planned(parts, asked)
   return ready.ok ? ok(undefined) : fail(ready.error)

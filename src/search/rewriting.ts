@@ -1,7 +1,7 @@
 /**
- * Another query in place of one that finds too little (`query_rewrite`): keys of another layout, another script, words
- * written together. Each attempt is a search of the same request: it uses its time, its turns, its byte account, and
- * the restrictions of its key.
+ * Another query instead of one that finds too little (`query_rewrite`): keys of another keyboard layout, another
+ * script, words written together. Each attempt is a search of the same request: it uses its time, its turns, its byte
+ * account, and the restrictions of its key.
  */
 import type { WordUse } from "@dowser/engine-sdk"
 import { fail, invalid, ok, type Result } from "@dowser/engine-sdk"
@@ -14,16 +14,16 @@ import {
   RewriteSearch
 } from "@dowser/engine-sdk/understanding"
 
-/** Searches of one request beside those that it asks for. */
+/** Searches of one request in addition to those requested. */
 export const REWRITES_MAX = 6
 
 type Parameters = Readonly<Record<string, string>>
 interface RewriteOrder {
   readonly kinds: ReadonlyArray<RewriteKind>
-  /** Fewer hits are too few. */ readonly minFound: number
+  /** Fewer hits than this are too few. */ readonly minFound: number
 }
 const MIN_FOUND_DEFAULT = 1
-/** Names and numbers of a request, its key and its preset, checked. Invalid where a kind is unknown. */
+/** Reads and checks the parameters of a request, its key and its preset. Invalid if a kind is unknown. */
 export const rewriteOrderOf = ({ query_rewrite, query_rewrite_min_found }: Parameters): Result<RewriteOrder> => {
   const kinds = query_rewrite === undefined ? ok([]) : parseRewriteKinds(query_rewrite)
   if (!kinds.ok) return kinds
@@ -39,22 +39,22 @@ export interface SearchWithAnswer {
   readonly found: FoundAnswer
 }
 export interface Rewritten extends SearchWithAnswer {
-  /** As it was asked; the search's own where nothing was tried. */ readonly typed: string
+  /** The query as it was sent; the search's own if nothing was tried. */ readonly typed: string
   /** What was tried, in order. */ readonly tried: ReadonlyArray<Rewrite>
-  /** What of it is answered. */ readonly used?: Rewrite
+  /** The rewrite whose results are returned. */ readonly used?: Rewrite
 }
 interface Trying {
   readonly context: OperationContext
-  /** What is left of `REWRITES_MAX`. */ readonly account: { left: number }
-  /** The same search with other words, answered; undefined where it was refused, or nobody waits any more. */
+  /** What remains of `REWRITES_MAX`. */ readonly account: { left: number }
+  /** Answers the same search with other words; undefined if it was refused, or nobody waits any longer. */
   readonly again: (q: string) => Promise<Result<SearchWithAnswer, unknown>>
 }
 
-/** Hits of the words themselves, without what rules show when nothing was found. */
+/** Hits of the words themselves, without those that rules show if nothing was found. */
 const foundByWords = ({ answer, asked, trace }: FoundAnswer): number =>
   !asked ? Infinity : trace?.fallback === undefined ? answer.found : 0
 
-/** The answer of a query that finds something in place of one that finds too little. Never fails. */
+/** Replaces an answer with too few hits by that of a query that finds more. Never fails. */
 export const rewritten = async (trying: Trying, answered: SearchWithAnswer): Promise<Rewritten> => {
   const order = rewriteOrderOf(answered.search.parameters)
   const typed = answered.search.parameters.q ?? ""
@@ -62,7 +62,7 @@ export const rewritten = async (trying: Trying, answered: SearchWithAnswer): Pro
   const { account, context } = trying
   if (!order.ok || order.value.kinds.length === 0 || account.left <= 0) return none
   const { plan } = answered.search
-  // A search that was cut off may have found more; one by meaning does not depend on letters.
+  // A search that was cut off may have found more; one by meaning does not depend on spelling.
   if (foundByWords(answered.found) >= order.value.minFound || answered.found.answer.search_cutoff) return none
   if (plan.text === undefined && !plan.matchesNothing) return none
   const asked = new RewriteSearch(typed, order.value.kinds)
@@ -77,19 +77,19 @@ export const rewritten = async (trying: Trying, answered: SearchWithAnswer): Pro
     if (!again.ok) break
     if (foundByWords(again.value.found) > 0)
       return { ...sayingTyped(again.value, typed), tried, used: candidate, typed }
-    // What it held is let go of.
+    // Releases the memory that it held.
     context.budget?.holdAgain(held)
   }
   return { ...answered, typed, tried }
 }
-/** `request_params` names both. */
+/** `request_params` contains both. */
 const sayingTyped = (answered: SearchWithAnswer, typed: string): SearchWithAnswer => {
   const { answer } = answered.found
   answer.request_params = { ...answer.request_params, first_q: typed }
   return answered
 }
 
-/** As far as the caller may see; undefined where the engine cannot say. */
+/** As far as the caller may see; undefined if the engine cannot tell. */
 const knownWords = async (
   { context }: Trying,
   { collection, plan }: PlannedSearch,

@@ -1,4 +1,4 @@
-/** Searches, one at a time and many. */
+/** Searches, single and multiple. */
 import { Effect, Layer } from "effect"
 import { Installation } from "../installation.ts"
 import { Search } from "./search.ts"

@@ -1,4 +1,4 @@
-/** Handlers of search and multi-search: a request's values go in, the result becomes the reply. */
+/** Handlers of search and multi-search: they pass a request's values in, and turn the result into the reply. */
 import { Effect } from "effect"
 import { originOf } from "../http/origin.ts"
 import { implement, type Input } from "../api/implement.ts"
@@ -13,7 +13,7 @@ import { SpokenQueries } from "./spoken-queries.ts"
 import { withoutLimit } from "../engine-plane/time-limit.ts"
 import { traitsOf } from "../identity/visitor.ts"
 
-/** `countryHeader`: where a proxy in front of this program names the visitor's country. */
+/** `countryHeader`: the header in which a proxy in front of this program names the visitor's country. */
 export const searchRequestOf = (
   { address, caller, headers, held, search: shared, searchText }: Input<unknown, unknown>,
   countryHeader: string | undefined

@@ -1,4 +1,4 @@
-/** What searches refuse, as their contracts declare it and as the compiler knows it. */
+/** How searches fail, as their contracts declare it and as the compiler knows it. */
 import { engineErrors, type EngineFailure } from "../engine-plane/engine-errors.ts"
 import type { SpendingError } from "../metering/ai-spending.ts"
 import type { SearchTimedOut, SessionRequired } from "../http/errors.ts"
@@ -6,10 +6,10 @@ import type { KeyRefusal } from "../http/refusals.ts"
 import { aiErrors } from "../metering/errors.ts"
 import type { QuotaRefusal } from "../metering/quota.ts"
 
-/** Of a search of the tenant API; one in words may cost credits. */
+/** Errors of a search of the tenant API; one in words may cost credits. */
 export const searchErrors = [...engineErrors(404), ...aiErrors] as const
 
 /**
- * `SearchTimedOut` where a time is set. Entries of a multi-search may have keys of their own, each of which is checked.
+ * `SearchTimedOut` if a time limit is set. Entries of a multi-search may have keys of their own, which are all checked.
  */
 export type SearchFailure = EngineFailure | KeyRefusal | QuotaRefusal | SearchTimedOut | SessionRequired | SpendingError

@@ -3,22 +3,22 @@
  * `src/alerts/stored-minutes.ts` takes changes to store them.
  *
  * Bound: the organizations of two minutes, and of more while nobody takes them, but never more than `MINUTES_MAX`, 15
- * MB: the oldest are forgotten.
+ * MB: the oldest are evicted.
  */
 import { Clock, Effect } from "effect"
 
 const MINUTE_MS = 60_000
 const MINUTES_MAX = 20_000
-/** Times are counted in steps of a quarter: a percentile is right to an eighth. */
+/** Times are counted in buckets that grow by a quarter: a percentile is accurate to an eighth. */
 const FIRST_MS = 0.25
 const FACTOR = 1.25
 const STEPS = 60
 
 export const stepOf = (took_ms: number): number =>
   Math.min(STEPS - 1, Math.max(0, Math.ceil(Math.log(took_ms / FIRST_MS) / Math.log(FACTOR))))
-/** The middle of a step, ms. */
+/** The middle of a bucket, ms. */
 const timeOf = (step: number): number => FIRST_MS * FACTOR ** (step - 0.5)
-/** Of counts by step; undefined where nothing was counted. Pure. */
+/** From counts by bucket; undefined if nothing was counted. Pure. */
 export const percentileOf = (counts: ReadonlyArray<number>, share: number): number | undefined => {
   const all = counts.reduce((sum, count) => sum + count, 0)
   if (all === 0) return undefined
@@ -31,7 +31,7 @@ interface SearchMinute {
   readonly organizationId: string
   readonly minute_at: number
   readonly errors: number
-  /** By step. */ readonly counts: ReadonlyArray<number>
+  /** By bucket. */ readonly counts: ReadonlyArray<number>
 }
 interface Counting {
   readonly organizationId: string
@@ -50,11 +50,11 @@ export class SearchMinutes {
   }
   static readonly make = Effect.map(Clock.Clock, (clock) => new SearchMinutes(() => clock.currentTimeMillisUnsafe()))
 
-  /** Minutes of organizations in memory. */
+  /** Number of minutes of organizations in memory. */
   get held(): number {
     return this.#minutes.size
   }
-  /** Of a search that ended. O(1). */
+  /** Counts a search that ended. O(1). */
   add(organizationId: string, took_ms: number, isError: boolean): void {
     const minute_at = Math.floor(this.#now_ms() / MINUTE_MS) * MINUTE_MS
     const key = `${minute_at} ${organizationId}`
@@ -70,7 +70,7 @@ export class SearchMinutes {
     minute.counts[step] = minute.counts[step]! + 1
   }
   /**
-   * Whole minutes with everything counted so far, if they changed since they were last taken; past ones are forgotten
+   * Minutes with everything counted in them so far, if they changed since they were last taken; past ones are removed
    * when they are taken or unwanted. `again` puts them back if they could not be stored.
    */
   take(isWanted: (organizationId: string) => boolean): {

@@ -1,7 +1,7 @@
 /**
  * Search and multi-search: the control plane's part around the engine call. A request is charged, goes through its
- * steps (`asked-search.ts`) or is answered from the cache, and gets one text. It takes and returns values; its routes
- * deal with headers, bodies and statuses.
+ * steps (`asked-search.ts`) or is answered from the cache, and gets one text. This module takes and returns values; its
+ * routes handle headers, bodies and statuses.
  */
 import {
   AnswerBudget,
@@ -60,29 +60,29 @@ import { makeTurns, type Turns } from "./turns.ts"
 const QUERY_STRING_BYTES_MAX = 4000
 
 interface SearchShape {
-  /** Cost: one engine call; the answer's text is made once. */
+  /** Cost: one engine call; the answer's text is built once. */
   readonly searchCollection: (request: SearchRequest, collection: string) => Effect.Effect<SearchAnswer, SearchFailure>
-  /** One token of a key's rate for each entry. */
+  /** Costs one token of a key's rate limit for each entry. */
   readonly multiSearch: (request: SearchRequest, body: Body) => Effect.Effect<SearchAnswer, SearchFailure>
   /** Ids of what a search shows, best first, without a unit and without a trace (`ranked.ts`). */
   readonly rank: (asked: RankAsked) => Promise<Outcoming<ReadonlyArray<string>, RankFailure>>
-  /** Why `rank` could not be asked so; nothing is searched. */
+  /** Why `rank` could not run with these arguments; nothing is searched. */
   readonly rankable: (asked: RankAsked) => Promise<Outcoming<void, RankFailure>>
   /** What visitors see without a query, without a unit and without a trace (`browsed.ts`). */
   readonly browse: (asked: BrowseAsked) => ReturnType<typeof browse>
-  /** What a chooser finds (`chosen-documents.ts`), for one unit, and the query id by which it is accounted. */
+  /** The result of a chooser (`chosen-documents.ts`), for one unit, and the query id by which it is accounted. */
   readonly choosing: <A>(
     request: SearchRequest,
     collection: string,
     choose: (documents: ChosenDocuments) => Promise<Outcome<A>>
   ) => Effect.Effect<{ readonly chosen: A; readonly query_id: string }, SearchFailure>
-  /** No answer of the organization that is kept until now is given again. */
+  /** Makes all cached answers of the organization unusable. */
   readonly forgetAnswers: (organizationId: string) => void
   /** How long searches of this process took. */ readonly minutes: SearchMinutes
   readonly figures: Effect.Effect<{ readonly waiting: number; readonly cache: CacheFigures }>
 }
 
-/** What one request asks: a collection by its path, or several searches. */
+/** What one request searches: a collection by its path, or several searches. */
 type Asking = { readonly name: string } | { readonly searches: MultiSearch }
 
 interface Parts extends AskedParts, CachedParts {
@@ -135,7 +135,7 @@ class SearchService implements Pick<SearchShape, "searchCollection" | "multiSear
       const budget = this.#budgetOf(request)
       const keys = entryKeys(searches, shared)
       const foreign = keys.filter((key) => key !== undefined).length
-      // One token an entry: the request has taken one of its key's, and entries with keys of their own take theirs.
+      // One token per entry: the request has taken one of its key's, and entries with keys of their own take theirs.
       yield* access.takeTokens(caller, Math.max(0, searches.length - foreign - 1))
       if (foreign === 0) return yield* this.#whole(request, budget, { searches: read.value })
       const callers = yield* callersOf(access, request, keys)
@@ -175,13 +175,13 @@ class SearchService implements Pick<SearchShape, "searchCollection" | "multiSear
       )
     })
 
-  /** A request of one caller: one unit. */
+  /** A request of a single caller: one unit. */
   #whole(request: SearchRequest, budget: AnswerBudget, asking: Asking): Effect.Effect<SearchAnswer, SearchFailure> {
     return charging(this.#parts.quota, request.caller.organizationId, request, budget, (charge) =>
       Effect.map(this.#asked(request, charge, asking), answerOf)
     )
   }
-  /** One unit of each organization that is asked. */
+  /** Charges one unit to each organization that is searched. */
   #charged<A>(
     request: SearchRequest,
     budget: AnswerBudget,
@@ -194,7 +194,7 @@ class SearchService implements Pick<SearchShape, "searchCollection" | "multiSear
       this.#charged(request, budget, others, new Map([...charges, [next, charge]]), run)
     )
   }
-  /** Entries of several callers, one by one. */
+  /** Runs the entries of several callers one by one. */
   #entries(
     request: SearchRequest,
     charges: ReadonlyMap<string, Charge>,
@@ -213,7 +213,7 @@ class SearchService implements Pick<SearchShape, "searchCollection" | "multiSear
     }))
   }
 
-  /** From the cache where the request asks for it and has it. */
+  /** Answers from the cache if the request allows it and an answer is cached. */
   #asked(request: SearchRequest, charge: Charge, asking: Asking): Effect.Effect<Written, SearchFailure> {
     const answered = Effect.flatMap(currentStages, (stages) =>
       Effect.promise((signal): Promise<Outcome<Written>> => {
@@ -235,7 +235,7 @@ class SearchService implements Pick<SearchShape, "searchCollection" | "multiSear
     const { context, environment } = this.#surroundings(request, charge, signal)
     return new AskedSearch(this.#parts, request, charge, context, environment, signal, stages)
   }
-  /** The engine as this request has it, and what a search is made in. */
+  /** The engine for this request, and the context of its searches. */
   #surroundings({ caller: { organizationId } }: SearchRequest, charge: Charge, signal: AbortSignal) {
     const { contextOf, fallbacks, meanings, models, popular, turns } = this.#parts
     const own = contextOf(organizationId)
@@ -246,14 +246,14 @@ class SearchService implements Pick<SearchShape, "searchCollection" | "multiSear
     }
     return { context, environment: { ...environmentOf(organizationId, popular, models, fallbacks, meanings), signal } }
   }
-  /** As the plan of who sent the request says; what it holds is the request's own. */
+  /** By the plan of the request's sender; the memory belongs to the request. */
   #budgetOf({ caller, reserve }: SearchRequest): AnswerBudget {
     return new AnswerBudget(this.#parts.contextOf(caller.organizationId).limits.answer_bytes_max, reserve)
   }
 }
 
 export class Search extends Context.Service<Search, SearchShape>()("dowser/search/Search") {
-  /** `weights`: of organizations, where they share this thread. */
+  /** `weights`: of organizations, by which they share this thread. */
   static readonly layer = ({ weights }: { readonly weights?: Weights | undefined } = {}) =>
     Layer.effect(
       Search,
@@ -317,7 +317,7 @@ export class Search extends Context.Service<Search, SearchShape>()("dowser/searc
     )
 }
 
-/** Our own failures: mistakes and refusals of the request are not among them. */
+/** Our own failures, without mistakes and refusals of the request. */
 const FAULTS = new Set(["EngineUnavailable", "EngineOverloaded", "SearchTimedOut", "OrganizationUnavailable"])
 const isFault = (exit: Exit.Exit<unknown, SearchFailure>): boolean => {
   if (Exit.isSuccess(exit)) return false

@@ -1,7 +1,7 @@
 /**
- * Reports of answered searches on their way to the log. A search hands its report over and goes on; a few milliseconds
- * later all reports that came meanwhile are appended together. The buffer is bounded: when the log cannot keep up, the
- * newest report is dropped and counted, because a search must not wait for its own statistics.
+ * Reports of answered searches on their way to the log. A search hands over its report and continues; a few
+ * milliseconds later all reports that arrived meanwhile are appended together. The buffer is bounded: if the log cannot
+ * keep up, the newest report is dropped and counted, because a search must not wait for its own statistics.
  */
 import { Clock, Context, Effect, Latch, Layer, Schedule } from "effect"
 import { encodeRecord } from "@dowser/log/record"
@@ -23,12 +23,12 @@ import {
 
 interface SearchServedShape {
   /**
-   * A new query id for a search of this visitor (session, else user, else anonymous id; none for a search without any).
+   * A new query id for a search of this visitor (session, else user, else anonymous id; undefined if there is none).
    */
   readonly mint: (organizationId: string, visitor: string | undefined) => Effect.Effect<string>
   /**
-   * Hands a report over; returns at once and never fails. `at` is filled in. One report, with its own query id, per
-   * collection searched.
+   * Hands over a report; returns immediately and never fails. `at` is filled in. One report, with its own query id, per
+   * searched collection.
    */
   readonly record: (served: Omit<ServedSearch, "at">) => void
   /** Reports dropped because the buffer was full. */
@@ -50,7 +50,7 @@ const RETRIES_AT_SHUTDOWN = 3
 const identifier = (text: string | undefined): string | undefined =>
   text === undefined || text === "" ? undefined : cutBytes(storable(text), IDENTIFIER_BYTES_MAX)
 
-/** Reports by their partition, a bounded number of them in a record. */
+/** Groups reports by their partition, a bounded number per record. */
 const recordsOf = (
   reports: ReadonlyArray<ServedSearch>,
   visitorPartitions: number,
@@ -80,14 +80,14 @@ const recordsOf = (
 class ReportBuffer {
   readonly #reportsMax: number
   #reports: Array<ServedSearch> = []
-  /** Reports that found it full. */
+  /** Reports dropped because it was full. */
   dropped = 0
 
   constructor(reportsMax: number) {
     this.#reportsMax = reportsMax
   }
 
-  /** False where it is full. */
+  /** Returns false if it is full. */
   add(served: Omit<ServedSearch, "at">, at: number): boolean {
     if (this.#reports.length >= this.#reportsMax) {
       this.dropped++
@@ -113,7 +113,7 @@ class ReportBuffer {
     return reports
   }
 
-  /** Puts reports back in front of those that came meanwhile. */
+  /** Puts reports back before those that arrived meanwhile. */
   putBack(reports: ReadonlyArray<ServedSearch>): void {
     this.#reports = [...reports, ...this.#reports]
   }
@@ -132,10 +132,10 @@ const make = Effect.fnUntraced(function* (options: SearchServedOptions) {
   const clock = yield* Clock.Clock
   const filled = yield* Latch.make()
   const buffer = new ReportBuffer(options.reportsMax ?? REPORTS_MAX)
-  /** Spreads searches of nobody in particular over the partitions. */
+  /** Distributes searches without a visitor over the partitions. */
   let turn = 0
 
-  /** Takes the whole buffer. What it took goes back when it is interrupted; a report stored twice still counts once. */
+  /** Takes all reports from the buffer. If interrupted, puts them back; a report stored twice still counts once. */
   const flushWith = (schedule: typeof retry, times: number) =>
     Effect.suspend(() => {
       const reports = buffer.takeAll()
@@ -181,7 +181,7 @@ const make = Effect.fnUntraced(function* (options: SearchServedOptions) {
 })
 
 export class SearchServed extends Context.Service<SearchServed, SearchServedShape>()("dowser/events/SearchServed") {
-  /** Stops by appending what is left in the buffer. */
+  /** On close, appends what is left in the buffer. */
   static readonly layer = (options: SearchServedOptions): Layer.Layer<SearchServed, never, EventLog | Identifiers> =>
     Layer.effect(SearchServed, make(options))
 }

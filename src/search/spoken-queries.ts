@@ -1,4 +1,4 @@
-/** Queries that are spoken, as a search asks for them: whoever hears them (the room `voice`) is built behind it. */
+/** Spoken queries, as a search uses them: the room `voice`, which recognizes them, provides the implementation. */
 import { Context, type Effect } from "effect"
 import type { ModelBusy, ModelFailed, ModelNotInstalled } from "../embedding/errors.ts"
 import type { InputInvalid } from "../http/errors.ts"
@@ -7,7 +7,7 @@ import type { SearchAnswer, SearchRequest } from "./request.ts"
 import type { SearchFailure } from "./search-errors.ts"
 
 type Searches<A> = (request: SearchRequest, asked: A) => Effect.Effect<SearchAnswer, SearchFailure>
-/** `search` runs with what was heard in place of `voice_query`; without one the request is its own. */
+/** `search` runs with what was recognized instead of `voice_query`; without one the request is unchanged. */
 type Spoken<A> = (
   request: SearchRequest,
   asked: A,
@@ -20,7 +20,7 @@ type Spoken<A> = (
 export class SpokenQueries extends Context.Service<
   SpokenQueries,
   {
-    /** Of a collection. */ readonly one: Spoken<string>
-    /** Of the body of a multi-search. */ readonly many: Spoken<string>
+    /** Searches a collection. */ readonly one: Spoken<string>
+    /** Runs the body of a multi-search. */ readonly many: Spoken<string>
   }
 >()("dowser/search/SpokenQueries") {}

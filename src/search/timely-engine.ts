@@ -1,7 +1,7 @@
 /**
  * The engine from the view of one search request: every search waits for its turn on this thread, is refused if the
- * request's time is over by then, and is cut off by the engine with what remains of that time. If an engine searches on
- * this thread, several searches run one by one, so that others get their turn between them, and share one time budget.
+ * request's time is over by then, and is cut off by the engine after what remains of that time. If an engine searches
+ * on this thread, several searches run one by one, so that others get their turn in between, and share one time budget.
  */
 import { type EngineError, fail, type SearchEngine, type SearchPlan } from "@dowser/engine-sdk"
 import { delegatingEngine } from "../ports/engine/delegating-engine.ts"
@@ -27,7 +27,7 @@ export const timelyEngine = (engine: SearchEngine, turns: Turns, turn: Turn): Se
     const own = engine.capabilities()
     return own.searchesOnCaller === true ? { ...own, limits: { ...own.limits, plans_per_trip_max: 1 } } : own
   }
-  // All searches of the request share the longest time that one of them asks for.
+  // All searches of the request share the longest time limit that one of them requests.
   const budget = {
     limit_ms: 0,
     used_ms: 0,

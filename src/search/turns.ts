@@ -1,23 +1,23 @@
 /**
- * Turns on this thread for searches that block it. A search that finds the thread free runs at once; once searches have
- * used a slice of an event-loop turn, the next ones wait while everything else that has arrived gets its turn (health,
- * keys, bodies), then continue by `src/fair-queue.ts`. A search beyond its deadline, or whose caller is gone, does not
- * run.
+ * Turns on this thread for searches that block it. A search that finds the thread free runs immediately. Once searches
+ * have used a slice of an event-loop turn, the next ones wait while everything else that has arrived gets its turn
+ * (health, keys, bodies), then continue by `src/fair-queue.ts`. A search beyond its deadline, or whose caller is gone,
+ * does not run.
  *
- * Cost of a search that need not wait: two readings of the clock. An engine elsewhere answers later and uses no slice.
+ * A search that need not wait costs two readings of the clock. A remote engine answers later and uses no slice.
  */
 import type { Awaitable } from "@dowser/engine-sdk"
 import { makeFairQueue } from "../fair-queue.ts"
 
-/** Decision: the longest wait of another request for quick searches; slow ones are not divided. */
+/** Decision: the longest that another request waits for quick searches; slow ones are not divided. */
 const SLICE_MS = 5
-/** Waiting searches: beyond this, one is refused at once. Each belongs to a request that is held anyway. */
+/** The most waiting searches; beyond this, one is refused immediately. Each belongs to a request held anyway. */
 const WAITING_MAX = 10_000
 
 export interface Turn {
   readonly organizationId: string
-  /** `performance.now()`; Infinity = no end. */ readonly until: number
-  /** Aborted: nobody waits for it. */ readonly signal: AbortSignal
+  /** Deadline in the time of `performance.now()`; Infinity = none. */ readonly until: number
+  /** Aborted if nobody waits for it. */ readonly signal: AbortSignal
 }
 interface TurnsOptions {
   readonly weightOf?: (organizationId: string) => number
@@ -74,8 +74,8 @@ export const makeTurns = ({
   }
   return {
     /**
-     * Runs `run` at once or in its turn; what it throws is thrown or rejects. `refused` makes the answer if it does not
-     * run.
+     * Runs `run` immediately or in its turn; if it throws, this throws or rejects. `refused` provides the answer if it
+     * does not run.
      */
     take: <A>(turn: Turn, run: () => Awaitable<A>, refused: (reason: Refused) => A): Awaitable<A> => {
       if (turn.signal.aborted || now() >= turn.until) return refused("late")

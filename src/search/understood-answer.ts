@@ -1,4 +1,4 @@
-/** What an answer says of its query: `query_understanding` and `correction`, as members of its JSON text. */
+/** What an answer reports about its query: `query_understanding` and `correction`, as members of its JSON text. */
 import { analyzerOf } from "@dowser/engine-sdk/analysis"
 import { fieldNamed } from "@dowser/engine-sdk/query"
 import type { UnionAnswer } from "@dowser/engine-sdk"
@@ -8,17 +8,17 @@ import { normalizeQuery } from "@dowser/log/normalize-query"
 import type { Understood } from "../understanding/understanding.ts"
 import type { Rewritten } from "./rewriting.ts"
 
-/** A search, or a union, of which the first stands for all; in a union nothing is rewritten and nothing corrected. */
+/** A search, or a union, represented by its first search; in a union nothing is rewritten and nothing corrected. */
 export interface MadeAnswer extends Pick<Rewritten, "search" | "tried" | "used" | "typed"> {
   readonly found: FoundAnswer | FoundAnswer<UnionAnswer>
 }
 
-/** `q=*` asks nothing that could be understood. */
+/** `q=*` contains nothing to understand. */
 export const isAsking = (q: string | undefined): q is string => q !== undefined && q.trim() !== "*"
 
 /**
- * Decision: `original` and `normalized` are the query as typed; words, language and entities those of the query that
- * was answered. Each with a comma before it.
+ * Decision: `original` and `normalized` are the query as typed; words, language and entities are those of the query
+ * that was answered. Each member is preceded by a comma.
  */
 export const understoodMembers = (made: MadeAnswer, understood: Understood): string => {
   const { entities, language, tokens } = understood

@@ -1,4 +1,4 @@
-/** The language of a collection: from its fields, or from most of its first documents. */
+/** The language of a collection: from its fields, or the most frequent one of its first documents. */
 import type { CollectionSchema } from "@dowser/engine-sdk"
 import { sourceOf } from "@dowser/engine-sdk/embedding"
 import { Effect } from "effect"
@@ -9,11 +9,11 @@ import { languageOf } from "../understanding/language.ts"
 
 const LOOKED_AT = 50
 const CHARACTERS = 200
-/** Of documents whose language is told: fewer tell nothing of the others. */
+/** Minimum number of documents whose language is detected: fewer are not representative. */
 const TOLD_MIN = 5,
   SHARE_MIN = 0.6
 
-/** The one that most say; undefined where too few say any. */
+/** The most frequent language; undefined if too few were detected. */
 export const mostSaid = (languages: ReadonlyArray<string | undefined>): string | undefined => {
   const told = languages.filter((language) => language !== undefined)
   const counts = new Map<string, number>()

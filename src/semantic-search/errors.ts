@@ -1,7 +1,7 @@
 /** Why a collection cannot be searched by meaning yet. */
 import { Schema } from "effect"
 
-/** The collection's own vectors are being made; the job says how far it is. */
+/** The collection's own vectors are being computed; the job shows the progress. */
 export class VectorsNotReady extends Schema.TaggedError<VectorsNotReady>()(
   "VectorsNotReady",
   { message: Schema.String, job_id: Schema.String },

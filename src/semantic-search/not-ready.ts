@@ -1,4 +1,4 @@
-/** Why a collection has no vectors to be searched with. */
+/** Why a collection has no vectors to search. */
 import type { CollectionSchema } from "@dowser/engine-sdk"
 import type { EmbeddingField } from "@dowser/engine-sdk/embedding"
 import { Conflict } from "../http/errors.ts"
@@ -10,7 +10,7 @@ export interface FilledField {
   readonly field: EmbeddingField
   /** Whether all documents have vectors of its model. */ readonly isFilled: boolean
 }
-/** A job that failed is begun again by who asks after that long. */
+/** A request this long after a failed job starts it again. */
 export const AGAIN_MS = 60_000
 export const notReady = (name: string) => `The vectors of \`${name}\` are being made; ask again when the job is done.`
 export const withoutText = ({ name }: CollectionSchema) =>

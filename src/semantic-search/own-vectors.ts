@@ -1,5 +1,5 @@
 /**
- * Which field of a collection holds vectors of its documents: one that its owner declared, or one beside its schema,
+ * Which field of a collection holds vectors of its documents: one that its owner declared, or one added to its schema,
  * which is created on first use and again when the organization names another model.
  */
 import { Clock, Context, Effect, Layer } from "effect"
@@ -38,7 +38,7 @@ const isUsable = (model: ModelConfig, embedder: Embeddings | undefined): Effect.
     : Effect.void
 }
 
-/** The field is added, or another model's is replaced; what is there gets its vectors by a job. */
+/** Adds the field, or replaces another model's; existing documents get their vectors by a job. */
 const makeField = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const fills = yield* EmbeddingFills
@@ -46,7 +46,7 @@ const makeField = Effect.gen(function* () {
   const putField = yield* makeOwnField
   return Effect.fnUntraced(function* (organizationId: string, { schema }: CollectionInfo, model: ModelConfig) {
     if (sourcesOf(schema).length === 0) return yield* withoutText(schema)
-    // Before anything is changed: whether the model could make vectors at all.
+    // Checked before anything is changed: whether the model can compute vectors at all.
     yield* isUsable(model, embedder)
     const had = ownFieldOf(schema) !== undefined
     const refusal = yield* putField(organizationId, schema, model)
@@ -59,7 +59,7 @@ const makeField = Effect.gen(function* () {
     return ownFieldOf(now?.schema ?? schema)!
   })
 })
-/** The field once its job is done; whoever asks after one that failed begins another. */
+/** Returns the field once its job is done; a request after a failed job starts another one. */
 const makeFilled = Effect.gen(function* () {
   const fills = yield* EmbeddingFills
   const ready = new WeakSet<CollectionSchema>()
@@ -87,7 +87,7 @@ const makeFilled = Effect.gen(function* () {
   return { filled, isDone }
 })
 
-/** Vectors of a trained model; undefined where the model that is named is to make them. */
+/** Vectors of a trained model; undefined if the configured model should compute them. */
 const makeByDefault = Effect.gen(function* () {
   const embedder = yield* CurrentEmbedder
   const languageIn = yield* makeCollectionLanguage
@@ -114,9 +114,9 @@ const makeByDefault = Effect.gen(function* () {
 export class OwnVectors extends Context.Service<
   OwnVectors,
   {
-    /** Those that are there; undefined where some would have to be made first. Cost: a look into the schema. */
+    /** Existing vectors; undefined if they would have to be computed first. Cost: a look-up in the schema. */
     readonly known: (organizationId: string, collection: CollectionInfo) => Effect.Effect<FilledField | undefined>
-    /** Cost where they are ready: a look into the schema. */
+    /** Cost if they are ready: a look-up in the schema. */
     readonly of: (organizationId: string, collection: CollectionInfo) => Effect.Effect<FilledField, NotReady>
   }
 >()("dowser/semantic-search/OwnVectors") {

@@ -1,7 +1,7 @@
 /**
  * A search by meaning is a search like any other, with the caller's key, profile and rules, plus a vector query. It
- * uses words alone if the model cannot read the query, or if the key may not see everything that the vectors are made
- * of: nearness would reveal it.
+ * uses only words if the model cannot read the query, or if the key may not see everything that the vectors are
+ * computed from, because similarity would reveal it.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import type { EmbeddingField, ModelConfig } from "@dowser/engine-sdk/embedding"
@@ -57,23 +57,23 @@ const alphaOf = ({ model }: EmbeddingField, weight: number): number => {
     ? ALPHA_TRAINED_PROSE
     : ALPHA_TRAINED
 }
-/** Where a text begins and ends. */
+/** Tokens that mark the beginning and end of a text. */
 const FRAME_TOKENS = 2
 
 const isTrained = ({ model_name }: ModelConfig): boolean => model_name === LSA_NAME
 
-/** What a collection's model makes of a query. */
+/** How a collection's model reads a query. */
 const makeReading = Effect.map(CurrentEmbedder, (embedder) => {
   /**
-   * Whether the model reads every word of the query as one: then none of them is a typo, whatever the catalogue's words
-   * are, and meaning says more than a similar-looking word. The vector is cached for the search.
+   * Whether the model reads every word of the query as one token: then none of them is a typo, whatever the catalogue's
+   * words are, and meaning is more informative than a similarly spelled word. The vector is cached for the search.
    */
   const isSpelt = Effect.fnUntraced(function* (organizationId: string, { model }: EmbeddingField, q: string) {
     if (embedder?.isEmbedded(model) !== true || isTrained(model)) return false
     const made = yield* Effect.option(embedder.vectors(organizationId, model, [q]))
     return Option.isSome(made) && made.value.inputTokens === words(q).length + FRAME_TOKENS
   })
-  /** A model trained on the collection knows its content, and nothing about other queries. */
+  /** A model trained on the collection knows its content, but nothing about other queries. */
   const isRead = Effect.fnUntraced(function* (
     organizationId: string,
     collection: CollectionInfo,
@@ -88,7 +88,7 @@ const makeReading = Effect.map(CurrentEmbedder, (embedder) => {
   return { isRead, isSpelt }
 })
 
-/** A request as it is asked by words and by meaning. */
+/** Turns a request into a search by words and by meaning. */
 const makeByMeaning = Effect.gen(function* () {
   const profiles = yield* SearchProfiles
   const contextOf = yield* makeContexts
@@ -101,7 +101,7 @@ const makeByMeaning = Effect.gen(function* () {
     (shared.profile ?? "") !== "" ||
     caller.profile !== undefined ||
     profiles.defaultOf(caller.organizationId, collection) !== undefined
-  /** That the profile of the request chose. */
+  /** The weight that the request's profile chose. */
   const weightOf = ({ caller, shared }: SearchRequest, collection: CollectionInfo): number => {
     const name = caller.profile?.name ?? shared.profile ?? ""
     const profile =
@@ -126,7 +126,7 @@ const makeByMeaning = Effect.gen(function* () {
     return { query_by: names.join(",") }
   }
 
-  /** What words are looked for in, how they are ranked, and by meaning too where the field may be asked. */
+  /** Adds the fields searched for words, their ranking, and the vector query if the caller may use the field. */
   return Effect.fnUntraced(function* (
     request: SearchRequest,
     collection: CollectionInfo,
@@ -162,7 +162,7 @@ const make = Effect.gen(function* () {
   const byMeaning = yield* makeByMeaning
 
   return {
-    /** Also by meaning if the collection has vectors by now; nothing is started for it. */
+    /** Also searches by meaning if the collection has vectors already; starts nothing otherwise. */
     withMeaning: Effect.fnUntraced(function* (request: SearchRequest, collection: CollectionInfo) {
       const known = yield* vectors.known(request.caller.organizationId, collection)
       return (yield* byMeaning(request, collection, known)).asked

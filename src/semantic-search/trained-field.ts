@@ -1,7 +1,7 @@
 /**
  * The field with vectors of a model trained on the collection itself. Once the number of documents has changed by a
- * tenth, another model is trained beside it; from the creation of its field until every document has its vector,
- * searches use words alone.
+ * tenth, another model is trained while this one is used; from the creation of the first field until every document has
+ * its vector, searches use only words.
  */
 import { Clock, Effect } from "effect"
 import type { CollectionInfo, CollectionSchema } from "@dowser/engine-sdk"
@@ -13,9 +13,9 @@ import type { Job } from "../jobs/schema.ts"
 import { VectorsNotReady } from "./errors.ts"
 import { AGAIN_MS, type FilledField, notMade, notReady, withoutText } from "./not-ready.ts"
 
-/** Of the documents that a model was trained on: from then on it is trained anew. */
+/** Relative to the documents that a model was trained on: a larger change triggers a new training. */
 const GROWN_SHARE = 0.1
-/** Between two trainings: the longer they take, the longer, so that a long import is not all training. */
+/** Pause between two trainings: longer for larger collections, so that a long import is not spent on training. */
 const REST_MS = 10_000,
   REST_MS_A_DOCUMENT = 10,
   REST_MS_MAX = 10 * 60_000
@@ -69,7 +69,7 @@ export const makeTrainedField = Effect.gen(function* () {
     yield* fills.train(organizationId, schema.name, { language, instead_of: pin })
   })
 
-  /** `field`: the one that is there. */
+  /** `field`: the existing one. */
   return Effect.fnUntraced(function* (
     organizationId: string,
     collection: CollectionInfo,

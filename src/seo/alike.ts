@@ -1,20 +1,20 @@
 /**
- * Which values stand for the same documents, and which occur together: computed over numbered documents. Pure; both are
- * generators that yield where others may have the thread.
+ * Which values stand for the same documents, and which occur together, computed over numbered documents. Pure; both are
+ * generators that yield where others may use the thread.
  */
 import { createHash } from "node:crypto"
 
-/** From here on two pages show the same. */
+/** From this similarity on, two pages count as showing the same. */
 export const ALIKE = 0.9
-/** A document with more values than this says nothing about any two of them. */
+/** A document with more values than this reveals nothing about any two of them. */
 const VALUES_PER_DOCUMENT_MAX = 50
 const YIELD_EVERY = 200
 
-/** Ids as sorted numbers, so that fifty thousand lists of them fit. */
+/** Ids as sorted numbers, so that fifty thousand lists of them fit into memory. */
 export const printsOf = (ids: ReadonlyArray<string>): Uint32Array =>
   Uint32Array.from(ids, (id) => createHash("md5").update(id).digest().readUInt32LE(0)).sort()
 
-/** Of two sorted lists. */
+/** Jaccard similarity of two sorted lists. */
 export const jaccard = (a: Uint32Array, b: Uint32Array): number => {
   let both = 0
   for (let i = 0, j = 0; i < a.length && j < b.length;) {
@@ -33,15 +33,15 @@ export interface Counted {
   readonly count: number
   readonly prints: Uint32Array
 }
-/** Lists whose smaller part is this long share one of the first numbers, or they are not alike. */
+/** Two lists share one of these first numbers, or they are not similar. */
 const prefixOf = ({ prints }: Counted): Uint32Array =>
   prints.subarray(0, prints.length - Math.ceil(ALIKE * prints.length) + 1)
-/** What counts say: a part of another is not it. */
+/** A check by counts: a small subset is not similar. */
 const mayBeAlike = (a: Counted, b: Counted): boolean => Math.min(a.count, b.count) >= ALIKE * Math.max(a.count, b.count)
 
 /**
- * By index: the index of an earlier, similar page that is similar to no other. `pages` come largest first, so that the
- * larger one stays. Only pages that share a number of their prefixes are compared.
+ * By index: the index of an earlier, similar page that is itself no duplicate. `pages` are sorted largest first, so
+ * that the larger one stays. Only pages that share a number of their prefixes are compared.
  */
 export function* duplicatesOf(pages: ReadonlyArray<Counted>): Generator<void, ReadonlyMap<number, number>> {
   const found = new Map<number, number>()
@@ -67,7 +67,7 @@ export function* duplicatesOf(pages: ReadonlyArray<Counted>): Generator<void, Re
   return found
 }
 
-/** By place: others that share documents with it, those that share most first. */
+/** By index: other pages that share documents with it, those that share most first. */
 export function* metTogether(
   pages: ReadonlyArray<Counted>,
   most: number

@@ -22,7 +22,7 @@ type Code = (typeof CODES)[number]
 interface Finding {
   readonly code: Code
   readonly severity: "error" | "warning" | "info"
-  /** A slug. */ readonly page?: string
+  /** The slug of a page. */ readonly page?: string
   readonly value?: string
   readonly before?: string | number
   readonly after?: string | number
@@ -45,8 +45,8 @@ interface Audited {
   readonly values: ReadonlyArray<CountedValue>
   readonly minProducts: number
   /** Whether pages of the rule are in a sitemap at all. */ readonly isActive: boolean
-  /** Of other rules whose pages have the same host: title to slug. */ readonly titles: ReadonlyMap<string, string>
-  /** What visitors ask, with how often. */
+  /** Titles of other rules' pages on the same host: title to slug. */ readonly titles: ReadonlyMap<string, string>
+  /** Visitors' queries, with their frequency. */
   readonly demand: ReadonlyArray<{ readonly q: string; readonly count: number }>
 }
 
@@ -76,7 +76,7 @@ const textsOf = ({ description, h1, slug, text, title, value }: AuditedPage): Re
       ? [{ code: "placeholder_unresolved", severity: "warning", page: slug }]
       : []
 }
-/** What the collection says of the page's value now. */
+/** Compares the page with the collection's present count of its value. */
 const liveOf = (page: AuditedPage, live: number | undefined, minProducts: number): ReadonlyArray<Finding> => {
   const about = { page: page.slug, value: page.value, before: page.count }
   if (page.status === "gone") return []
@@ -112,7 +112,7 @@ const demandFindings = (
     ]
   })
 
-/** In the order of the pages, then what has none. O(pages + values + queries), in slices. */
+/** In the order of the pages, then queries without a page. O(pages + values + queries), in slices. */
 export function* findingsOf({
   demand,
   isActive,

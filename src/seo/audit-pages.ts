@@ -12,7 +12,7 @@ import { isAbsolute } from "./rule-input.ts"
 import { makeRulesRepository, type StoredRule } from "./rules-repository.ts"
 
 export const AUDIT = "seo_audit"
-/** Of a result; each code says how many there are beside. */
+/** The most findings in a result; the total of each code is reported too. */
 const FINDINGS_MAX = 1_000
 const QUERIES_MAX = 1_000
 
@@ -50,7 +50,7 @@ export const makeAuditPages = Effect.gen(function* () {
     )
     const counts = new Map(CODES.map((code) => [code, 0]))
     for (const { code } of findings) counts.set(code, counts.get(code)! + 1)
-    // Of every code some, however many there are of the first.
+    // Some of every code, however many there are of the first.
     const most = Math.max(100, Math.floor(FINDINGS_MAX / CODES.length))
     const shown = new Map(CODES.map((code) => [code, 0]))
     const listed = findings.filter(({ code }) => {

@@ -1,25 +1,25 @@
 /**
  * The page of each value, and its status for search engines. Pure.
  *
- * - `gone`: the value has had no document for `EMPTY_DAYS`, or its page moved to another address;
- * - `noindex`: thin, that is few documents in stock or nothing but the template, or another page has its title and
+ * - `gone`: the value has had no documents for `EMPTY_DAYS`, or its page moved to another address;
+ * - `noindex`: thin, that is, few documents in stock or nothing but the template, or another page has its title and
  *   heading;
- * - `canonical`: a duplicate; a larger page with the same value or the same documents stands for it;
+ * - `canonical`: a duplicate; a larger page with the same value or the same documents replaces it;
  * - `index`: everything else.
  *
- * A page is never both thin and a duplicate: a thin one is hidden from search engines, even as another's copy.
+ * A page is never both thin and a duplicate: a thin page is hidden from search engines, even if it duplicates another.
  */
 import { ALIKE, type Counted, duplicatesOf, metTogether } from "./alike.ts"
 import { EMPTY_DAYS, type Status } from "./schema.ts"
 import { SlugBook, valueKey } from "./slugs.ts"
 
-/** What is kept of a page that there was before. */
+/** What is kept of an existing page. */
 export interface KnownPage {
   readonly slug: string
   readonly value: string
   readonly status: Status
   readonly document_ids: ReadonlyArray<string>
-  /** Since when the value has no documents (ms). */ readonly empty_since: number | null
+  /** Time (ms) since which the value has no documents. */ readonly empty_since: number | null
   readonly moved_to: string | null
 }
 export interface CountedValue {
@@ -27,10 +27,10 @@ export interface CountedValue {
   readonly count: number
 }
 
-/** Pages of a step, after which others may have the thread. */
+/** Pages per step, after which others may use the thread. */
 const YIELD_EVERY = 50
 
-/** Largest first, equals by their text: the same values give the same pages in the same order. */
+/** Largest first, equal counts by their text, so that the same values always give the same pages in the same order. */
 export const inOrder = <A extends CountedValue>(values: ReadonlyArray<A>): ReadonlyArray<A> =>
   [...values].sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : a.value > b.value ? 1 : 0))
 
@@ -66,7 +66,7 @@ export function* slugsFor(
   return slugs
 }
 
-/** What is known of a value's documents when all of them were looked at. */
+/** What is known of a value's documents after all of them were examined. */
 export interface JudgedValue extends CountedValue, Counted {
   readonly slug: string
   readonly inStock: number
@@ -77,21 +77,21 @@ export interface JudgedValue extends CountedValue, Counted {
 export interface PageState {
   readonly slug: string
   readonly status: Status
-  /** The slug of the page that stands for it. */ readonly canonical?: string
+  /** The slug of the page that replaces it. */ readonly canonical?: string
   /** Slugs of pages that it links to. */ readonly related: ReadonlyArray<string>
   readonly prev?: string
   readonly next?: string
 }
-/** Sentences that say something of the documents, below which a text is its template. */
+/** With fewer sentences about the documents, a text is mere template. */
 const DATA_SENTENCES_MIN = 2
 const RELATED_MAX = 20
-/** If few values occur together: its neighbours, so that every page has links to it. */
+/** If few values occur together, neighbours are linked, so that every page has links to it. */
 const NEIGHBOURS = 6
 
 const isThin = (page: Pick<JudgedValue, "inStock" | "dataSentences">, minProducts: number): boolean =>
   page.inStock < minProducts || page.dataSentences < DATA_SENTENCES_MIN
 
-/** By place, of pages in order. */
+/** By index, for sorted pages. */
 function* statusesOf(
   pages: ReadonlyArray<JudgedValue>,
   minProducts: number
@@ -106,7 +106,7 @@ function* statusesOf(
     const key = valueKey(page.value)
     const leader = byKey.get(key)
     if (leader === undefined) byKey.set(key, at)
-    // The same value: one page, however few documents the other spelling has.
+    // Spellings of the same value share one page, however few documents the other spelling has.
     else if (statuses[leader]!.status === "index") statuses[at] = { status: "canonical", leader }
   }
   const left = pages.flatMap((_, at) => (statuses[at]!.status === "index" ? [at] : []))
@@ -118,13 +118,13 @@ function* statusesOf(
     if (words.has(said)) statuses[at] = { status: "noindex" }
     words.add(said)
   }
-  // A leader that fell for its title stands for nobody: what was its copy is told to nobody either.
+  // A leader that lost its status because of its title replaces no other pages, so its duplicates become `noindex` too.
   return statuses.map((own) =>
     own.leader !== undefined && statuses[own.leader]!.status !== "index" ? { status: "noindex" as const } : own
   )
 }
 
-/** States and links of all pages of a rule. O(documents looked at), in slices. */
+/** Statuses and links of all pages of a rule. O(documents examined), in slices. */
 export function* decidePages(
   values: ReadonlyArray<JudgedValue>,
   minProducts: number
@@ -174,8 +174,8 @@ const share = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): number => {
 }
 
 /**
- * Pages whose values have no documents now. If all of a page's documents are under a new value, it was renamed: its
- * address redirects there. Others wait for `EMPTY_DAYS`.
+ * Pages whose values have no documents now. If all of a page's documents have a new value, it was renamed: its address
+ * redirects there. Others wait for `EMPTY_DAYS`.
  */
 export function* leftPages(
   known: ReadonlyArray<KnownPage>,

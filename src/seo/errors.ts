@@ -1,10 +1,10 @@
-/** Refusals of the landing pages: the address belongs to a page that has no content. */
+/** Errors of the landing pages: the address belongs to a page without content. */
 import { Schema } from "effect"
 
-/** Where a visitor may go instead. */
+/** Where a visitor may continue instead. */
 const links = Schema.Array(Schema.Struct({ label: Schema.String, url: Schema.String }))
 
-/** Its value has no documents at the moment. */
+/** Its value has no documents at present. */
 export class PageEmpty extends Schema.TaggedError<PageEmpty>()(
   "PageEmpty",
   { message: Schema.String, links },

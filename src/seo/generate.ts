@@ -1,7 +1,7 @@
 /**
- * The job that generates pages of a rule: one for each present value of the field. It writes what pages say while it
- * reads, some at a time; after all values it decides each page's status. A restarted job does the same again: nothing
- * of an interrupted run has to be undone.
+ * The job that generates pages of a rule: one for each present value of the field. It writes the texts of pages while
+ * it reads, some at a time; after all values it decides each page's status. A restarted job does the same again:
+ * nothing of an interrupted run has to be undone.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -28,12 +28,12 @@ import { makeRulesRepository, type StoredRule } from "./rules-repository.ts"
 import { ROWS_MAX } from "./schema.ts"
 
 export const GENERATION = "seo_generation"
-/** The config of a job. */
+/** The configuration of a job. */
 export interface RuleConfig extends Readonly<Record<string, unknown>> {
   readonly rule_id: string
   readonly collection: string
 }
-/** Rows of one statement. */
+/** Rows per statement. */
 const ROWS = 100
 export const deleted = new JobFailed({ message: "The rule was deleted." })
 
@@ -54,7 +54,7 @@ const madeOf = (rule: StoredRule, { value }: CountedValue, slug: string, facts: 
   }
 }
 
-/** Writes in transactions that lock the rule: one that is deleted meanwhile gets no pages. */
+/** Writes in transactions that lock the rule, so that a rule deleted meanwhile gets no pages. */
 const makeWrites = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rules = yield* makeRulesRepository
@@ -78,7 +78,7 @@ const makeWrites = Effect.gen(function* () {
     )
 })
 
-/** Values that get a page: those of most documents, as far as the plan and the rule's rows have room. */
+/** Values that get a page: those with the most documents, as far as the plan and the limit of rows allow. */
 const admitted = (
   values: ReadonlyArray<CountedValue>,
   known: ReadonlyArray<KnownPage>,
@@ -91,7 +91,7 @@ const admitted = (
     .slice(0, Math.max(0, room))
 }
 
-/** Reads and writes what every page says. */
+/** Reads and writes the text of every page. */
 const makeTexts = Effect.gen(function* () {
   const search = yield* Search
   const pages = yield* makePagesRepository
@@ -125,7 +125,7 @@ const makeTexts = Effect.gen(function* () {
         if (said === undefined) continue
         const one = madeOf(rule, value, slugs.get(value.value)!, said, year)
         waiting.push(one.page)
-        // What is listed is in its row by now: of fifty thousand values only what decisions need is kept.
+        // The texts are stored by now, so that of fifty thousand values only what decisions need is kept.
         made.push({ ...one, page: { ...one.page, description: "", text: "", products: [] } })
       }
       looked += batch.length
@@ -167,7 +167,7 @@ export const makeGenerate = Effect.gen(function* () {
       )
     )
     yield* writing(rule, states, (some) => pages.putStates(organizationId, rule_id, some))
-    // Values beyond the plan's room are no values that went away.
+    // Values beyond the plan's limit have not disappeared.
     const waiting = found.values.length === values.length ? slugs : yield* inSlices(slugsFor(found.values, known))
     const used = new Set(waiting.values())
     const before = new Set(known.map(({ slug }) => slug))

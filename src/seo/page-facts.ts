@@ -1,18 +1,18 @@
 /**
- * What the documents of a value say: their number, prices and brands, and the first of them for the page's list. Pure.
+ * Facts about a value's documents: their number, prices and brands, and the first of them for the page's list. Pure.
  */
 import { createHash } from "node:crypto"
 import { plainText, type PlaceholderValues, filled } from "./placeholders.ts"
 import type { Templates } from "./schema.ts"
 
-/** Documents of a value that are looked at; more are only counted. */
+/** Documents of a value that are examined; more are only counted. */
 export const LOOKED_AT = 100
-/** A page lists so many. */
+/** Documents that a page lists. */
 export const LISTED = 20
 const TEXT_MAX = 200,
   URL_MAX = 1_000
 const TOP = 3
-/** Fields by what they are for: the first that a document has. */
+/** Fields by their role: the first that a document has. */
 type Role = "title" | "brand" | "price" | "currency" | "url" | "image" | "in_stock"
 const ROLES: ReadonlyMap<Role, ReadonlyArray<string>> = new Map([
   ["title", ["title", "name", "product_name"]],
@@ -34,7 +34,7 @@ const textIn = (document: Document, role: Role, most = TEXT_MAX): string => {
   const value = valueIn(document, role)
   return typeof value === "string" ? plainText(value).slice(0, most).toWellFormed() : ""
 }
-/** A document's link must be a web address, whatever the document says. */
+/** A document's link must be a web address, whatever the document contains. */
 const linkIn = (document: Document, role: "url" | "image"): string => {
   const value = valueIn(document, role)
   if (typeof value !== "string" || value.length > URL_MAX || !/^https?:\/\//i.test(value)) return ""
@@ -67,7 +67,7 @@ const productOf = (document: Document): Product => {
 
 export interface Facts {
   readonly count: number
-  /** Of those looked at; documents that say nothing of it are. */ readonly inStock: number
+  /** Of the examined documents; those without the field count as in stock. */ readonly inStock: number
   readonly ids: ReadonlyArray<string>
   readonly products: ReadonlyArray<Product>
   readonly minPrice?: number
@@ -89,8 +89,8 @@ const mostFrequent = (texts: ReadonlyArray<string>): ReadonlyArray<string> => {
     .map(([text]) => text)
 }
 /**
- * `found`: the first `LOOKED_AT`, in the order that visitors see. `prices`: of all of them, if the collection counts
- * prices; otherwise of those examined.
+ * `found`: the first `LOOKED_AT`, in the order that visitors see. `prices`: of all of them, if the collection has price
+ * facets; otherwise of those examined.
  */
 export const factsOf = (count: number, found: ReadonlyArray<Document>, counted?: Prices): Facts => {
   const documents = found.filter(({ id }) => isStorable(String(id)))
@@ -117,8 +117,8 @@ interface Texts {
   readonly description: string
   readonly h1: string
   readonly text: string
-  /** Sentences of the text that say something of the documents. */ readonly dataSentences: number
-  /** Hash of what is shown: a difference means that the page changed. */ readonly hash: string
+  /** Number of sentences of the text that contain facts about the documents. */ readonly dataSentences: number
+  /** Hash of what is shown: it differs if the page changed. */ readonly hash: string
 }
 interface About {
   readonly value: string
@@ -138,7 +138,7 @@ export const textsOf = (templates: Templates, facts: Facts, { facet, siteName, v
     ["MIN_PRICE", number(facts.minPrice)],
     ["MAX_PRICE", number(facts.maxPrice)],
     ["CURRENCY", facts.currency ?? ""],
-    // That a brand's documents are mostly of that brand says nothing.
+    // That a brand's documents are mostly of that brand is not informative.
     ["TOP_BRANDS", facts.brands.length === 1 && facts.brands[0] === shown ? "" : facts.brands.join(", ")],
     [
       "TOP_PRODUCTS",

@@ -1,6 +1,6 @@
 /**
- * A page as a whole HTML document, with data for search engines. Everything from documents and rules is text here:
- * escaped in elements and attributes, and in linked-data JSON written so that no tag can end it. Pure.
+ * A page as a complete HTML document, with data for search engines. Everything from documents and rules is treated as
+ * text: escaped in elements and attributes, and in linked-data JSON written so that no tag can end it. Pure.
  */
 import { createHash } from "node:crypto"
 import type { Product } from "./page-facts.ts"
@@ -29,7 +29,7 @@ export interface ShownPage {
   readonly next?: PageLink
 }
 
-/** A page served as it is must be readable on any screen; one that is embedded drops this. */
+/** A page that is served unchanged must be readable on any screen; an embedded one drops this. */
 const STYLE = `
 body { font: 1rem/1.5 system-ui, sans-serif; color: #1f2328; background: #fff; max-width: 60rem; margin: 0 auto; padding: 1rem 1.25rem 3rem }
 a { color: #0a58ca; text-decoration: none }
@@ -51,17 +51,17 @@ nav + nav, main + nav { border-top: 1px solid #d0d7de; margin-top: 1rem; padding
   main li, nav + nav, main + nav { border-color: #30363d }
 }
 `
-/** What a page may load: its own style, and pictures of its documents. */
+/** What a page may load: its own style, and images of its documents. */
 export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; img-src http: https:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
-/** JSON inside of a script element: nothing in it can end the element or begin a comment. */
+/** JSON inside a script element: nothing in it can end the element or begin a comment. */
 export const scriptJson = (value: unknown): string =>
   JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,
     (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`
   )
 
-/** Where the site begins; a path alone says only that. */
+/** Home page of the site; a mere path has only `/`. */
 const homeOf = (url: string): string => (URL.canParse(url) ? `${new URL(url).origin}/` : "/")
 const crumbsOf = ({ siteName, url, value }: ShownPage): ReadonlyArray<PageLink> => [
   { label: siteName === "" ? "Home" : siteName, url: homeOf(url) },
@@ -105,7 +105,7 @@ const anchor = ({ label, url }: PageLink, more = ""): string =>
   `<a href="${escaped(url)}"${more}><bdi>${escaped(label)}</bdi></a>`
 const priceOf = ({ currency, price }: Product): string =>
   price === undefined ? "" : ` <span>${escaped([price.toFixed(2), currency ?? ""].join(" ").trim())}</span>`
-/** Empty `alt`: the title is next to the picture. */
+/** Empty `alt`: the title is next to the image. */
 const pictureOf = ({ image }: Product): string =>
   image === undefined || !/^https?:\/\//i.test(image) ? "" : `<img src="${escaped(image)}" alt="" loading="lazy">`
 const productLine = (product: Product): string =>
@@ -123,7 +123,7 @@ export const pageHtml = (page: ShownPage): string => {
     `<title>${escaped(title)}</title>`,
     description === "" ? "" : `<meta name="description" content="${escaped(description)}">`,
     isIndexed ? "" : '<meta name="robots" content="noindex, follow">',
-    // A thin page stands for itself, hidden: it is nobody's copy.
+    // A thin page is its own canonical page, hidden: it duplicates no other.
     `<link rel="canonical" href="${escaped(canonical_url)}">`,
     prev === undefined ? "" : `<link rel="prev" href="${escaped(prev.url)}">`,
     next === undefined ? "" : `<link rel="next" href="${escaped(next.url)}">`,

@@ -1,4 +1,4 @@
-/** A page for its callers: as JSON, and as the HTML that a site serves. Pure. */
+/** A page in its API forms: as JSON, and as the HTML that a site serves. Pure. */
 import { createHash } from "node:crypto"
 import { Effect } from "effect"
 import { Reply } from "../http/reply.ts"
@@ -12,7 +12,7 @@ import type { StoredRule } from "./rules-repository.ts"
 import type { SeoPage } from "./schema.ts"
 import { escaped } from "./sitemap.ts"
 
-/** The same for the same address, whenever it is asked for. */
+/** Always the same for the same address. */
 const idOf = (ruleId: string, slug: string): string =>
   `spg_${createHash("sha256").update(`${ruleId}\n${slug}`).digest("hex").slice(0, 26)}`
 
@@ -50,7 +50,7 @@ const HEADERS = {
   "x-content-type-options": "nosniff"
 }
 
-/** `labels`: values of pages that are linked to, by slug; one that is not there is not linked to. */
+/** `labels`: values of linked pages, by slug; a page that is missing there is not linked. */
 export const htmlReply = (
   rule: StoredRule,
   page: StoredPage,

@@ -1,6 +1,6 @@
 /**
- * Rows of pages, one function per statement. Generation writes them by hundreds, as one text of JSON that Postgres
- * takes apart.
+ * Rows of pages, one function per statement. Generation writes hundreds at a time, as one JSON text that Postgres
+ * unpacks.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -46,10 +46,10 @@ export const makePagesRepository = Effect.gen(function* () {
     "slug, value, status, canonical, moved_to, title, description, h1, text, count, document_ids, products, related, prev, next, hash, changed_at::float8 AS changed_at, generated_at::float8 AS generated_at, empty_since::float8 AS empty_since"
   )
   return {
-    /** Every page of a rule, gone and moved ones too: `ROWS_MAX` at most. */
+    /** Every page of a rule, including gone and moved ones: at most `ROWS_MAX`. */
     known: (organizationId: string, ruleId: string) =>
       sql<KnownPage>`SELECT slug, value, status, document_ids, empty_since::float8 AS empty_since, moved_to FROM seo_pages WHERE organization_id = ${organizationId} AND rule_id = ${ruleId} ORDER BY slug`,
-    /** Pages of an organization that are not gone, but for those of one rule. */
+    /** Pages of an organization that are not gone, except those of one rule. */
     countOthers: (organizationId: string, ruleId: string) =>
       Effect.map(
         sql<{
@@ -57,7 +57,7 @@ export const makePagesRepository = Effect.gen(function* () {
         }>`SELECT count(*)::int4 AS n FROM seo_pages WHERE organization_id = ${organizationId} AND rule_id <> ${ruleId} AND status <> 'gone'`,
         ([row]) => row!.n
       ),
-    /** What is shown of values with documents. Their status is set when all are known. */
+    /** Stores the texts of values with documents. Their status is set when all are known. */
     putTexts: (organizationId: string, ruleId: string, pages: ReadonlyArray<PageText>, now: number) =>
       sql`INSERT INTO seo_pages (organization_id, rule_id, slug, value, status, title, description, h1, text, count, document_ids, products, related, hash, changed_at, generated_at)
         SELECT ${organizationId}, ${ruleId}, p.slug, p.value, 'noindex', p.title, p.description, p.h1, p.text, p.count, p.document_ids, p.products, '[]'::json, p.hash, ${time(now)}, ${time(now)}
@@ -80,17 +80,17 @@ export const makePagesRepository = Effect.gen(function* () {
         sql<StoredPage>`SELECT ${columns} FROM seo_pages WHERE organization_id = ${organizationId} AND rule_id = ${ruleId} AND slug = ${slug}`,
         ([row]) => row
       ),
-    /** By slug. */
+    /** Sorted by slug. */
     page: (organizationId: string, ruleId: string, { after, limit, status }: ListedPages) =>
       sql<StoredPage>`SELECT ${columns} FROM seo_pages WHERE organization_id = ${organizationId} AND rule_id = ${ruleId} AND (${after ?? null}::text IS NULL OR slug > ${after ?? null})
         AND (${status ?? null}::text IS NULL OR status = ${status ?? null}) ORDER BY slug LIMIT ${limit}::int4`,
-    /** Of those that are shown to search engines, in no order. */
+    /** Of pages that search engines may index, in no order. */
     labels: (organizationId: string, ruleId: string, slugs: ReadonlyArray<string>) =>
       sql<{
         slug: string
         value: string
       }>`SELECT slug, value FROM seo_pages WHERE organization_id = ${organizationId} AND rule_id = ${ruleId} AND status = 'index' AND slug = ANY(${slugs}::text[])`,
-    /** What a sitemap tells, by slug. */
+    /** The entries of a sitemap, sorted by slug. */
     indexed: (organizationId: string, ruleId: string) =>
       sql<{
         slug: string
@@ -98,7 +98,7 @@ export const makePagesRepository = Effect.gen(function* () {
       }>`SELECT slug, changed_at::float8 AS changed_at FROM seo_pages WHERE organization_id = ${organizationId} AND rule_id = ${ruleId} AND status = 'index' ORDER BY slug`,
     audited: (organizationId: string, ruleId: string) =>
       sql<AuditedPage>`SELECT slug, value, status, canonical, moved_to, title, description, h1, left(text, 1000) AS text, count FROM seo_pages WHERE organization_id = ${organizationId} AND rule_id = ${ruleId} ORDER BY slug`,
-    /** Titles of other rules whose addresses begin so. */
+    /** Titles of other rules whose addresses start with `origin`. */
     titles: (organizationId: string, ruleId: string, origin: string) =>
       sql<{
         title: string

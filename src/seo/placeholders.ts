@@ -18,28 +18,28 @@ export const PLACEHOLDERS = [
 ] as const
 export type Placeholder = (typeof PLACEHOLDERS)[number]
 export type PlaceholderValues = ReadonlyMap<Placeholder, string>
-/** What the documents say: a page needs some of it, or it is its template alone. */
+/** Facts about the documents: a page without any is mere template. */
 const OF_DATA: ReadonlySet<string> = new Set(["COUNT", "MIN_PRICE", "MAX_PRICE", "TOP_BRANDS", "TOP_PRODUCTS"])
 
 const TOKEN = /#([A-Za-z][A-Za-z0-9_]*)#/g
-/** A filled text, in UTF-16 units; of a longer one the rest is left out. */
+/** Limit of a filled text, in UTF-16 units; the rest is cut. */
 const FILLED_MAX = 16_384
 
 export const placeholdersIn = (template: string): ReadonlyArray<string> =>
   [...template.matchAll(TOKEN)].map(([, name]) => name!)
-/** Undefined where all placeholders are known. */
+/** Undefined if all placeholders are known. */
 export const unknownPlaceholder = (template: string): string | undefined =>
   placeholdersIn(template).find((name) => !(PLACEHOLDERS as ReadonlyArray<string>).includes(name))
 
 interface Filled {
   readonly text: string
-  /** Sentences with something that documents say. */ readonly dataSentences: number
+  /** Number of sentences with facts about documents. */ readonly dataSentences: number
 }
-/** Separators stand at odd places. `line`: a title, whose parts between bars and dashes are its sentences too. */
+/** Separators are at odd indexes. `line`: a title, whose parts between bars and dashes count as sentences too. */
 const SENTENCES = /((?<=[.!?…。])\s+|\n+)/u
 const PARTS = /(\s+[|–—·-]\s+|(?<=[.!?…。])\s+)/u
 
-/** Control characters, those that change the direction of what follows among them, are in no text that is shown. */
+/** Removes control characters, including those that change the text direction, from text that is shown. */
 export const plainText = (text: string): string =>
   text
     .toWellFormed()

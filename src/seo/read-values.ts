@@ -1,7 +1,7 @@
 /**
  * Values of a rule's field and the documents of each, as visitors find them: the collection's exclusion rules apply.
- * The values are one engine call; their documents come in batches with a pause in between, so that concurrent searches
- * wait for a few plans at most.
+ * The values take one engine call; their documents are read in batches with a pause in between, so that concurrent
+ * searches wait for a few plans at most.
  */
 import { Effect } from "effect"
 import type { FacetCount, SearchAnswer } from "@dowser/engine-sdk"
@@ -17,7 +17,7 @@ import { VALUE_BYTES_MAX, VALUES_MAX } from "./schema.ts"
 import type { StoredRule } from "./rules-repository.ts"
 
 const ATTEMPTS_MAX = 5
-/** Values whose documents are asked for at once: some milliseconds of the searching thread. */
+/** Values whose documents are requested in one call: some milliseconds of the searching thread. */
 export const BATCH = 5
 const REST = 0.5
 const REST_MAX_MS = 50
@@ -26,8 +26,8 @@ type Asked = Pick<StoredRule, "collection" | "facet_field" | "organization_id">
 type Browsed = Omit<Parameters<Search["Service"]["browse"]>[0], "signal" | "collection" | "organizationId">
 
 /**
- * Undefined for a search that cannot be made: a value that no filter finds is no trouble of the others. An engine that
- * is away is asked again, and then the job has failed.
+ * Undefined for a search that is impossible: a value that no filter finds does not affect the others. An unavailable
+ * engine is retried; then the job fails.
  */
 const browsed = Effect.fnUntraced(function* (
   search: Search["Service"],
@@ -50,7 +50,7 @@ const isOfSearch = (failure: RankFailure): boolean => !("_tag" in failure) && fa
 
 interface Values {
   readonly values: ReadonlyArray<CountedValue>
-  /** Too long for a page, named by no filter, or of fewest documents beyond `VALUES_MAX`. */
+  /** Too long for a page, not expressible in a filter, or with the fewest documents beyond `VALUES_MAX`. */
   readonly left_out: number
 }
 const isNameable = (field: string, value: string): boolean =>
@@ -60,7 +60,7 @@ const isNameable = (field: string, value: string): boolean =>
   Buffer.byteLength(value) <= VALUE_BYTES_MAX &&
   valueFilter(field, value) !== undefined
 
-/** Most documents first. */
+/** Sorted by number of documents, most first. */
 export const readValues = Effect.fnUntraced(function* (
   search: Search["Service"],
   asked: Asked
@@ -80,7 +80,7 @@ export const readValues = Effect.fnUntraced(function* (
 const countsOf = (answer: SearchAnswer, field: string): FacetCount["counts"] =>
   (answer.facet_counts.find(({ field_name }) => field_name === field)?.counts ?? []).filter(({ count }) => count > 0)
 
-/** What documents of some values say; undefined if none are found. `hasPrices`: the collection counts `price`. */
+/** Facts about the documents of some values; undefined if none are found. `hasPrices`: `price` is a facet. */
 export const readFacts = Effect.fnUntraced(function* (
   search: Search["Service"],
   asked: Asked,
@@ -93,7 +93,7 @@ export const readFacts = Effect.fnUntraced(function* (
       filter_by: valueFilter(asked.facet_field, value)!,
       include_fields: FIELDS_READ,
       per_page: String(LOOKED_AT),
-      // Of fewer documents every price is seen.
+      // With fewer documents every price is read.
       ...(hasPrices && count > LOOKED_AT ? { facet_by: "price", max_facet_values: "1" } : {})
     })),
     limit: LOOKED_AT

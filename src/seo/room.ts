@@ -25,7 +25,7 @@ export const room = defineRoom({
   groups: { seo: "Landing pages of facet values, their sitemap, and what is wrong with them." },
   engineGroups: ["seo"],
   layer: SeoRules.layer,
-  // Pages are rows in Postgres and no stored bytes of the engine: the plan pays for them by their number.
+  // Pages are rows in Postgres and do not count as stored bytes of the engine: plans limit their number.
   features: {
     seo_rules: { free: 3, standard: 50, unlimited: 1_000 },
     seo_pages: { free: 1_000, standard: 100_000, unlimited: 1_000_000 }

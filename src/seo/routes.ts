@@ -1,4 +1,4 @@
-/** Handlers of landing pages: the rule is looked for before the body is read. */
+/** Handlers of landing pages: the rule is looked up before the body is read. */
 import { createHash } from "node:crypto"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Clock, Effect } from "effect"
@@ -20,7 +20,7 @@ import { missingRule, SeoRules } from "./seo-rules.ts"
 import { type SitemapEntry, sitemapIndex, sitemapParts } from "./sitemap.ts"
 
 const shownRule = ({ organization_id: _, ...rule }: StoredRule): SeoRule => rule
-/** A rule beyond the key's reach does not exist for it. */
+/** A rule beyond the key's reach is treated as missing. */
 const foundIn =
   (rules: SeoRules["Service"]) =>
   (caller: Caller, id: string): Effect.Effect<StoredRule, NotFound> =>
@@ -28,7 +28,7 @@ const foundIn =
       reachesCollection(caller, rule.collection) ? Effect.succeed(rule) : Effect.fail(missingRule(id))
     )
 
-/** What of a body only the collection can tell. */
+/** Checks of a body that need the collection. */
 const makeFields = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   return Effect.fnUntraced(function* (caller: Caller, body: unknown) {
@@ -46,12 +46,12 @@ const makeFields = Effect.gen(function* () {
 
 const HTML = /\.html$/
 const XML = "application/xml; charset=utf-8"
-/** An answer that a crawler has already is not sent again. */
+/** An answer that a crawler already has is not sent again. */
 const xmlReply = (text: string, known: string | undefined): Reply => {
   const etag = `W/"${createHash("sha256").update(text).digest("hex").slice(0, 32)}"`
   return known === etag ? new Reply(304, "", XML, { etag }) : new Reply(200, text, XML, { etag })
 }
-/** Where a site has the parts of a sitemap: one host, whatever ours is called. */
+/** Where a site serves the parts of a sitemap: on its own host, whatever ours is called. */
 const partUrl = (rule: StoredRule, n: number): string =>
   new URL(`/sitemap-${rule.id}-${n}.xml`, urlOf(rule.url_template, "a")).href
 

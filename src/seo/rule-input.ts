@@ -1,4 +1,4 @@
-/** Validity of a rule: a body as a complete rule, or every wrong field. Pure. */
+/** Validation of a rule: returns a complete rule, or every invalid field. Pure. */
 import { type Issue, invalidFields, issuesIn } from "../http/checks.ts"
 import type { InputInvalid } from "../http/errors.ts"
 import { isObject } from "../http/json-fields.ts"
@@ -12,7 +12,7 @@ const FIELDS = ["collection", "name", "facet_field", "url_template", "site_name"
 const SLUG = "#SLUG#"
 const NAME_CHARACTERS_MAX = 120
 const MIN_PRODUCTS_MAX = 100
-/** With the longest slug of a value; collisions make it a little longer. */
+/** Room for the longest slug of a value; collisions make it slightly longer. */
 const URL_TEMPLATE_MAX = URL_MAX - SLUG_CHARACTERS_MAX - 16
 
 const textRefusal = (value: unknown, least: number, most: number): string | undefined => {
@@ -21,12 +21,12 @@ const textRefusal = (value: unknown, least: number, most: number): string | unde
   return value.includes("\u0000") || !value.isWellFormed() ? "No NUL character and no half surrogate pair" : undefined
 }
 
-/** Where a page stands. A path alone is one of a site that says by itself which it is. */
+/** Address of a page. A mere path is used by a site that knows its own host. */
 export const urlOf = (template: string, slug: string): string => {
   const filled = template.replace(SLUG, encodeURIComponent(slug))
   return URL.canParse(filled) ? new URL(filled).href : filled
 }
-/** Whether a page has a whole address, which a sitemap needs. */
+/** Whether a page has an absolute address, which a sitemap needs. */
 export const isAbsolute = (template: string): boolean => /^https?:\/\//i.test(template)
 
 const partsOf = (template: string, slug: string): URL | undefined => {
@@ -71,7 +71,7 @@ const templatesIssues = (templates: unknown): ReadonlyArray<Issue> => {
 const isCount = (value: unknown): boolean =>
   Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MIN_PRODUCTS_MAX
 
-/** A body as a complete rule; what is left out is as by default. */
+/** A body as a complete rule; omitted fields get their defaults. */
 export const ruleFieldsOf = (body: unknown): RuleFields | InputInvalid => {
   if (!isObject(body)) return invalidFields([{ path: "body", message: "A rule is an object" }])
   const {

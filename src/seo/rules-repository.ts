@@ -15,7 +15,7 @@ export const makeRulesRepository = Effect.gen(function* () {
   )
   const first = (rows: ReadonlyArray<StoredRule>) => rows[0]
   return {
-    /** Counts of one organization's rules are serialized. */
+    /** Serializes counts of one organization's rules. */
     lockCount: (organizationId: string) =>
       Effect.map(
         Effect.andThen(
@@ -41,7 +41,7 @@ export const makeRulesRepository = Effect.gen(function* () {
         sql<StoredRule>`SELECT ${columns} FROM seo_rules WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`,
         first
       ),
-    /** By id. `collections`: texts as LIKE reads them, of which one must fit; all where absent. */
+    /** Sorted by id. `collections`: LIKE patterns, one of which must match; all if absent. */
     page: (
       organizationId: string,
       after: string | undefined,
@@ -50,7 +50,7 @@ export const makeRulesRepository = Effect.gen(function* () {
     ) =>
       sql<StoredRule>`SELECT ${columns} FROM seo_rules WHERE organization_id = ${organizationId} AND (${after ?? null}::text IS NULL OR id > ${after ?? null})
         AND (${collections === undefined} OR collection LIKE ANY(${collections ?? []}::text[])) ORDER BY id LIMIT ${limit}::int4`,
-    /** Its pages go with it. */
+    /** Its pages are deleted with it. */
     remove: (organizationId: string, id: string) =>
       sql`DELETE FROM seo_rules WHERE organization_id = ${organizationId} AND id = ${id}`,
     ofCollection: (organizationId: string, collection: string) =>

@@ -1,18 +1,18 @@
-/** Rules of pages and the pages themselves as the API shows them, and their bounds. */
+/** Rules of pages and the pages themselves as the API returns them, and their limits. */
 import { Schema } from "effect"
 
-/** Values of a rule that get a page: those of most documents. */
+/** Values of a rule that get a page: those with the most documents. */
 export const VALUES_MAX = 50_000
-/** Decision: addresses are for ever, so a rule keeps those of values that are gone; beyond these it gets no new one. */
+/** Decision: addresses are permanent, so a rule keeps those of gone values; beyond this number it gets no new one. */
 export const ROWS_MAX = 100_000
-/** Of a value, in bytes of UTF-8. A longer one cannot name a page. */
+/** Limit of a value, in bytes of UTF-8. A longer one cannot name a page. */
 export const VALUE_BYTES_MAX = 512
 export const MIN_PRODUCTS = 3
-/** A value without documents is looked for so long; then its page is gone. */
+/** How long the page of a value without documents is kept before it is gone. */
 export const EMPTY_DAYS = 14
 export const TITLE_MAX = 60,
   DESCRIPTION_MAX = 155
-/** An address in a sitemap is shorter. */
+/** Addresses in a sitemap must be shorter. */
 export const URL_MAX = 2_048
 export const TEMPLATE_MAX = { title: 300, description: 1_000, h1: 300, text: 10_000 } as const
 
@@ -49,7 +49,7 @@ export const SeoRuleList = Schema.Struct({
   data: Schema.Array(SeoRule),
   next_cursor: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "SeoRuleList", description: "By id." })
-/** For the document; `rule-input.ts` reads the body, and names every field that is wrong. */
+/** For the API document; `rule-input.ts` reads the body, and names every invalid field. */
 export const SeoRuleBody = Schema.Struct({
   collection: Schema.String,
   name: Schema.String,
@@ -80,7 +80,7 @@ export const SeoPage = Schema.Struct({
   slug: Schema.String,
   url: Schema.String,
   status: Schema.Literals(STATUSES),
-  /** Of the page that stands for it, or to which it moved. */ canonical_url: Schema.optionalKey(Schema.String),
+  /** Of the page that replaces it, or to which it moved. */ canonical_url: Schema.optionalKey(Schema.String),
   title: Schema.String,
   description: Schema.String,
   h1: Schema.String,
@@ -89,7 +89,7 @@ export const SeoPage = Schema.Struct({
   document_ids: Schema.Array(Schema.String),
   hash: Schema.String,
   generated_at: Schema.Int,
-  /** The last time that something of it was another. */ changed_at: Schema.Int
+  /** The last time that any of its content changed. */ changed_at: Schema.Int
 }).annotate({
   identifier: "SeoPage",
   description: "`title`, `description`, `h1` and `text` are escaped for HTML; `value` is as the documents have it."

@@ -1,8 +1,8 @@
 /**
  * Landing-page rules and their pages: rows in Postgres; nothing is kept in memory, because no search needs it.
  *
- * Decision: a rule belongs to the name that it was given. A rule of an alias makes pages of the alias's target; one of
- * a collection is deleted with it, pages included.
+ * Decision: a rule belongs to the name that it was given. A rule of an alias generates pages of the alias's target; one
+ * of a collection is deleted with it, pages included.
  */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -32,7 +32,7 @@ interface Page {
   readonly limit: number
 }
 interface SeoRulesShape {
-  /** `collections`: as LIKE reads them; all where absent. */
+  /** `collections`: LIKE patterns; all if absent. */
   readonly list: (
     organizationId: string,
     page: Page & { readonly collections: ReadonlyArray<string> | undefined }
@@ -43,13 +43,13 @@ interface SeoRulesShape {
   readonly remove: (organizationId: string, id: string) => Effect.Effect<{ readonly id: string }, NotFound>
   readonly generate: (rule: StoredRule) => Effect.Effect<Job, Conflict>
   readonly audit: (rule: StoredRule) => Effect.Effect<Job, Conflict>
-  /** By slug. */
+  /** Sorted by slug. */
   readonly pages: (
     rule: StoredRule,
     page: Page & { readonly status: string | undefined }
   ) => Effect.Effect<ReadonlyArray<StoredPage>>
   readonly page: (rule: StoredRule, slug: string) => Effect.Effect<StoredPage, NotFound>
-  /** Values of pages that search engines see, by slug. */
+  /** Values of pages that search engines may index, by slug. */
   readonly labels: (rule: StoredRule, slugs: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>>
   readonly indexed: (
     rule: StoredRule
@@ -103,7 +103,7 @@ const makeWrites = Effect.gen(function* () {
   return { create, replace, remove }
 })
 
-/** Does the jobs: where the engine is. */
+/** Runs the jobs, in the process that has the engine. */
 const makeAtWork = Effect.gen(function* () {
   const generation = yield* makeJobWorker({ type: GENERATION, run: yield* makeGenerate })
   const audits = yield* makeJobWorker({ type: AUDIT, run: yield* makeAuditPages })

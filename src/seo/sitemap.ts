@@ -1,6 +1,6 @@
 /**
- * Sitemaps: addresses with the time when they last changed, in files of at most 50,000 addresses and 45 MB, and an
- * index where there is more than one. Pure.
+ * Sitemaps: addresses with the time of their last change, in files of at most 50,000 addresses and 45 MB, and an index
+ * if there is more than one. Pure.
  */
 export interface SitemapEntry {
   readonly url: string
@@ -11,10 +11,10 @@ interface SitemapBounds {
   readonly bytesMax: number
 }
 const SITEMAP_BOUNDS: SitemapBounds = { entriesMax: 50_000, bytesMax: 45_000_000 }
-/** An address is shorter than this. */
+/** Addresses must be shorter than this. */
 const LOC_MAX = 2_048
 
-/** For the content of an element and for a quoted attribute, in XML and in HTML. */
+/** Escapes the content of an element or of a quoted attribute, in XML and in HTML. */
 export const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => ENTITIES.get(sign)!)
 const ENTITIES: ReadonlyMap<string, string> = new Map([
   ["&", "&amp;"],
@@ -35,7 +35,7 @@ interface Part {
   readonly text: string
   readonly changed_at: number
 }
-/** Always one at least. Addresses of another host than the first, and those that are too long, are left out. */
+/** Always at least one. Addresses on another host than the first, and those that are too long, are omitted. */
 export function* sitemapParts(
   entries: Iterable<SitemapEntry>,
   { bytesMax, entriesMax }: SitemapBounds = SITEMAP_BOUNDS
@@ -67,7 +67,7 @@ export function* sitemapParts(
   return parts.length > 1 && parts.at(-1)!.changed_at === 0 ? parts.slice(0, -1) : parts
 }
 
-/** `urlOfPart`: where the site has each part, counted from 1. */
+/** `urlOfPart`: where the site serves each part, counted from 1. */
 export const sitemapIndex = (parts: ReadonlyArray<Part>, urlOfPart: (n: number) => string): string =>
   `${HEAD}<sitemapindex ${NAMESPACE}>\n${parts
     .map(({ changed_at }, i) => lineOf("sitemap", { url: urlOfPart(i + 1), changed_at }))

@@ -1,9 +1,9 @@
-/** A value's slug, which it keeps for ever, and the form in which two values are equal. Pure. */
+/** A value's slug, which it keeps forever, and the form in which two values are equal. Pure. */
 import { createHash } from "node:crypto"
 import { romanize } from "@dowser/engine-sdk/analysis"
 
 export const SLUG_CHARACTERS_MAX = 80
-/** Letters that no table of ours and no decomposition turns into Latin ones. */
+/** Letters that neither our tables nor decomposition convert to Latin ones. */
 const OTHERS: ReadonlyMap<string, string> = new Map([
   ["ß", "ss"],
   ["æ", "ae"],
@@ -18,13 +18,13 @@ const OTHERS: ReadonlyMap<string, string> = new Map([
 const latin = (value: string): string =>
   romanize(value.normalize("NFKC").toLowerCase()).replace(/[ßæœøđðþłı]/g, (letter) => OTHERS.get(letter) ?? letter)
 
-/** "USB-C" and "usb c" are one value. A value without letters and digits is only itself. */
+/** "USB-C" and "usb c" are the same value. A value without letters and digits is equal only to itself. */
 export const valueKey = (value: string): string => {
   const key = latin(value).replace(/[^\p{L}\p{N}]+/gu, "")
   return key === "" ? value : key
 }
 
-/** Letters a to z, digits and dashes; a value of which nothing remains is named by its hash. */
+/** Letters a to z, digits and dashes; if nothing of a value remains, its hash. */
 export const slugOf = (value: string): string => {
   const slug = latin(value)
     .normalize("NFD")
@@ -36,7 +36,7 @@ export const slugOf = (value: string): string => {
   return slug === "" ? `v-${createHash("sha256").update(value).digest("hex").slice(0, 10)}` : slug
 }
 
-/** Assigns free slugs: a second value with the same slug gets `-2`, and so on. O(1) each, most of the time. */
+/** Assigns free slugs: a second value with the same slug gets `-2`, and so on. Mostly O(1) each. */
 export class SlugBook {
   readonly #taken: Set<string>
   readonly #next = new Map<string, number>()

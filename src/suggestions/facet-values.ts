@@ -1,10 +1,10 @@
 /**
- * Values of a collection's facet fields, as filters that a visitor may want. Restrictions of the caller's key go to the
- * engine with the question, so a key never learns a value that only documents outside its filter have.
+ * Values of a collection's facet fields, as filters that a visitor may want. Restrictions of the caller's key are part
+ * of the engine call, so a key never learns a value that only documents outside its filter have.
  *
  * Decision: the first four text facets, in schema order, 1,000 values each. For callers that see every document the
- * values are cached for half a minute and completed with typos; what a restricted key may see is requested from the
- * engine each time, because a document may leave its filter at any moment.
+ * values are cached for half a minute and completed with typo tolerance; what a restricted key may see is requested
+ * from the engine each time, because a document may leave its filter at any moment.
  */
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import { type CollectionInfo, type FacetCount, type Field, ok, type Result } from "@dowser/engine-sdk"
@@ -31,18 +31,18 @@ interface FacetValue extends Completable {
 }
 const FIELDS_MAX = 4
 const VALUES_MAX = 1_000
-/** Of each field, where they are asked for anew each time. */
+/** Per field, if values are requested each time. */
 const RESTRICTED_VALUES_MAX = 250
 const VALUE_CHARACTERS_MAX = 100
 const FRESH_MS = 30_000
-/** Of all collections together; what a collection takes beside its values. */
+/** Limit of all collections together; and the overhead of a collection. */
 const BYTES_MAX = 64_000_000,
   COLLECTION_BYTES = 1_000
 
 const isFacetText = ({ facet, index, name, type }: Field): boolean =>
   facet && index && (type === "string" || type === "string[]") && !name.includes("*")
 
-/** Fields that the key hides stay hidden here. Nothing is joined. */
+/** Fields that the key hides are not used here. Nothing is joined. */
 const fieldsOf = ({ schema }: CollectionInfo, caller: Caller): ReadonlyArray<string> => {
   const seen = seenFieldsOf(restrictionsOf(caller), (name) => name)
   return schema.fields
@@ -59,7 +59,7 @@ interface CachedFacetValues {
   isBusy: boolean
 }
 
-/** As the profile has it that the key is bound to; a search of others is their own. */
+/** Applies the profile that the key is bound to; the sources of other callers are not restricted by one. */
 const stepOf =
   (parts: ProfileStepParts, context: OperationContext, caller: Caller, fields: FieldList | undefined) =>
   (request: SearchRequest): Result<SearchRequest> => {
@@ -71,7 +71,7 @@ const stepOf =
 type Failure = EngineFailure | SearchTimedOut
 type Values = ReadonlyArray<FacetValue>
 
-/** What of a signed key narrows the documents that are counted. */
+/** The parts of a signed key that restrict the counted documents. */
 const narrowed = (caller: Caller): Caller => {
   const { filter_by, preset, profile } = caller.embedded ?? {}
   return {
@@ -86,7 +86,7 @@ const narrowed = (caller: Caller): Caller => {
           }
   }
 }
-/** Most frequent first; the same word in two fields would be offered twice without a visible difference. */
+/** Most frequent first; the same word in two fields would be suggested twice without a visible difference. */
 const valuesOf = (facets: ReadonlyArray<FacetCount>): Values => {
   const found: Array<FacetValue> = []
   const seen = new Set<string>()
@@ -100,7 +100,7 @@ const valuesOf = (facets: ReadonlyArray<FacetCount>): Values => {
   }
   return found.sort((a, b) => b.count - a.count)
 }
-/** Those that begin with what was typed, then those that have a word that does. */
+/** Values that begin with what was typed, then those with a word that does. */
 const matching = (values: Values, typed: string, limit: number): Values => {
   const text = foldText(typed)
   if (text === "") return values.slice(0, limit)
@@ -109,7 +109,7 @@ const matching = (values: Values, typed: string, limit: number): Values => {
   return [...values.filter(begins), ...values.filter((value) => !begins(value) && has(value))].slice(0, limit)
 }
 
-/** Values with the documents that have them. One engine call over every document that the caller sees. */
+/** Values with their numbers of documents. One engine call over every document that the caller sees. */
 const makeRead = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const parts: ProfileStepParts = { profiles: yield* SearchProfiles, policies: yield* SearchPolicies }
@@ -135,7 +135,7 @@ const makeRead = Effect.gen(function* () {
   }
 })
 
-/** Indexes of callers that see every document, read again half a minute after they were. */
+/** Indexes for callers that see every document, reloaded after half a minute. */
 const makeIndexes = Effect.gen(function* () {
   const read = yield* makeRead
   const clock = yield* Clock.Clock
@@ -192,7 +192,7 @@ export const makeFacetValues = Effect.gen(function* () {
   const read = yield* makeRead
   const indexOf = yield* makeIndexes
   return {
-    /** Values that begin, or have a word that begins, with what was typed; the most frequent when that is nothing. */
+    /** Values that begin, or have a word that begins, with what was typed; the most frequent if nothing was typed. */
     complete: (
       caller: Caller,
       collection: CollectionInfo,

@@ -1,4 +1,4 @@
-/** Reads of what the popularity processor keeps about queries (streams/processors/popularity/write.ts). */
+/** Reads the data of the popularity processor (streams/processors/popularity/write.ts). */
 import { Effect, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { isCandidate, QUERIES_PER_COLLECTION_MAX, VISITORS_MIN } from "@dowser/streams/figures/candidate-queries"
@@ -11,15 +11,15 @@ interface Row {
 }
 const itemOf = ({ q, score, searches }: Row): Completable => ({ label: q, score, count: searches })
 
-/** 0 if it must not be shown: too few visitors, no use left, or mostly without results lately. */
+/** 0 if it must not be shown: too few visitors, no use left, or mostly without results recently. */
 const SCORE = `CASE WHEN visitors >= ${VISITORS_MIN} AND searches > 0 AND weight > zero_weight THEN weight + click_weight ELSE 0 END`
 
 export const makePopularQueriesRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return {
     /**
-     * Every transaction before it has ended: a later read shows everything they wrote. Ask first, then read; the next
-     * read of changes starts here.
+     * All transactions before it have ended, so a later read shows everything they wrote. Get it first, then read; the
+     * next read of changes starts here.
      */
     horizon: Effect.map(
       sql<{ horizon: string }>`SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon`,
@@ -35,10 +35,10 @@ export const makePopularQueriesRepository = Effect.gen(function* () {
             [organizationId, collection]
           ).stream
         ),
-        // Rows of before may hold what is no candidate any more.
+        // Older rows may contain texts that are no longer candidates.
         (rows) => rows.filter(({ q }) => isCandidate(q)).map(itemOf)
       ),
-    /** Queries that changed since, those that must not be shown any more with score 0. */
+    /** Queries that have changed since; those that must not be shown any more have score 0. */
     changed: (
       organizationId: string,
       collection: string,

@@ -1,7 +1,7 @@
 /**
  * The popular queries of requested collections, in memory and ready for completion. Read from Postgres on a
- * collection's first request and updated in the background while it is in use: changes are read after a second, after
- * up to eight while there are none. Only that first request waits, and not for long.
+ * collection's first request and updated in the background while it is in use: changes are polled every second, or up
+ * to every eight while there are none. Only that first request waits, briefly.
  */
 import { Clock, Context, Deferred, Effect, FiberSet, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -9,20 +9,20 @@ import { makePopularQueriesRepository } from "./popular-queries-repository.ts"
 import { inSlices } from "./typeahead/sliced.ts"
 import { type Completable, Typeahead } from "./typeahead/typeahead.ts"
 
-/** Of all indexes together, about 250 a query; the collection unused for longest is evicted. */
+/** Limit of all indexes together, about 250 a query; the least recently used collection is evicted. */
 const BYTES_MAX = 256 * 1024 * 1024
 const COLLECTIONS_MAX = 10_000
 const LOOK_EVERY_MS = 1_000
 const LOOK_EVERY_MAX_MS = 8_000
-/** Queries that a sweep removed leave an index with the next whole reading. */
+/** Queries that a sweep removed leave an index with the next complete read. */
 const READ_WHOLE_EVERY_MS = 6 * 3_600_000
-/** Words of a query that is new are corrected to at the latest after this. */
+/** The latest after which typos are corrected to the words of a new query. */
 const BUILD_WITHIN_MS = 10 * 60_000
 const FIRST_WAIT_MS = 2_000
 
 interface CachedQueries {
   index: Typeahead<Completable>
-  /** Undefined until it was read. */ horizon: string | undefined
+  /** Undefined until it has been read. */ horizon: string | undefined
   bytes: number
   read_at: number
   built_at: number
@@ -44,12 +44,12 @@ const nothingYet = (): CachedQueries => ({
   first: Deferred.makeUnsafe()
 })
 
-/** Collections in order of use, within a number and bytes of their indexes: the first was not asked for longest. */
+/** Collections in order of use, limited by number and bytes of indexes: the first is the least recently used. */
 class HeldCollections {
   readonly #held = new Map<string, CachedQueries>()
   #bytes = 0
 
-  /** Made where it is not there. */
+  /** Created if missing. */
   use(key: string): CachedQueries {
     const collection = this.#held.get(key) ?? nothingYet()
     this.#held.delete(key)
@@ -70,7 +70,7 @@ class HeldCollections {
 
 const build = (items: ReadonlyArray<Completable>) => inSlices(Typeahead.build(items))
 
-/** Reads what changed since the last look, and everything where that was long ago. */
+/** Reads what changed since the last read, or everything if that was long ago. */
 const makeLook = Effect.gen(function* () {
   const repository = yield* makePopularQueriesRepository
   return Effect.fnUntraced(function* (organizationId: string, name: string, collection: CachedQueries, now: number) {
@@ -97,9 +97,9 @@ const makeLook = Effect.gen(function* () {
 export class PopularQueries extends Context.Service<
   PopularQueries,
   {
-    /** For the collection under that name (also an alias). Waits at most two seconds for the first reading. */
+    /** For the collection under that name (or alias). Waits at most two seconds for the first read. */
     readonly index: (organizationId: string, name: string) => Effect.Effect<Typeahead<Completable>>
-    /** What is there now; never waits. Undefined before the first reading, which this starts. */
+    /** What is in memory; never waits. Undefined before the first read, which this call starts. */
     readonly known: (organizationId: string, name: string) => Typeahead<Completable> | undefined
   }
 >()("dowser/suggestions/PopularQueries") {

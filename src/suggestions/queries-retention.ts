@@ -1,5 +1,5 @@
 /**
- * Removes queries that are no longer used, and a collection's least used ones beyond its bound, with their visitors.
+ * Removes queries that are no longer used, and a collection's least used ones beyond its limit, with their visitors.
  * Rows locked by a flush are left for the next sweep, so the two never wait for each other.
  */
 import { Clock, Effect } from "effect"
@@ -30,7 +30,7 @@ const remove = (
     return row!.n
   })
 
-/** Removes at most `rowsMax` queries of a kind; answers how many. O(queries kept). */
+/** Removes at most `rowsMax` queries of a kind; returns how many. O(stored queries). */
 export const expireQueries = Effect.fnUntraced(function* (rowsMax: number, queriesMax = QUERIES_PER_COLLECTION_MAX) {
   const sql = yield* SqlClient.SqlClient
   const faded = FADED * weightOf(yield* Clock.currentTimeMillis)

@@ -1,6 +1,6 @@
 /**
  * Ways to narrow an answer: other visitors' queries that extend this one, and facet values that divide the results.
- * From memory and from the facets that the request needed anyway; no engine call. Pure.
+ * From memory and from the facets that the request computed in any case; no engine call. Pure.
  */
 import type { CollectionInfo, FacetCount } from "@dowser/engine-sdk"
 import { fieldNamed } from "@dowser/engine-sdk/query"
@@ -19,9 +19,9 @@ export interface Refinement {
 const QUERIES_MAX = 5
 const FACETS_MAX = 5
 const PER_FIELD_MAX = 3
-/** Of a field, from the front: a facet may have a million. */
+/** Values of a field that are considered, from the front, because a facet may have a million. */
 const LOOKED_AT_MAX = 1_000
-/** A value that nearly every hit has, or nearly none, splits nothing. */
+/** A value that nearly all hits have, or nearly none, does not divide them. */
 const SHARE_MIN = 0.05
 
 export const queryRefinements = (
@@ -38,7 +38,7 @@ export const queryRefinements = (
     .map(({ count, label }) => ({ type: "query", label, q: label, count }))
 }
 
-/** The values nearest to one half of what was found, at most three of a field. */
+/** The values closest to half of the hits, at most three of a field. */
 export const facetRefinements = (
   collection: CollectionInfo,
   found: number,

@@ -1,4 +1,4 @@
-/** Handlers of suggestions and prompts. The collection is looked for before the parameters are read. */
+/** Handlers of suggestions and prompts. The collection is looked up before the parameters are read. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { resolveCollection } from "@dowser/engine-sdk/operations"
 import { Effect } from "effect"

@@ -1,8 +1,8 @@
-/** To whom the queries of others may be shown. Pure. */
+/** Which callers may see the queries of others. Pure. */
 import type { Caller } from "../identity/caller.ts"
 
 /**
- * Whether a caller sees the whole of the collections that it reaches: others' searches may reveal documents that a
+ * Whether a caller sees everything in the collections that it reaches: others' searches may reveal documents that a
  * filter hides, and values that a field list hides. A signed key may restrict in many ways, so every embedded parameter
  * counts.
  */

@@ -1,6 +1,6 @@
 /**
- * Suggestions of a collection: popular queries with facet values beside them. Answered from memory, except the facet
- * values of a key with restrictions, which are one engine call.
+ * Suggestions of a collection: popular queries together with facet values. Answered from memory, except the facet
+ * values of a restricted key, which take one engine call.
  *
  * Decision: up to three in ten are facet values, more if there are fewer queries. Without input they are prompts.
  * Queries of an alias count for its collection, each name by its own visitors: three must have made a query under one
@@ -25,11 +25,11 @@ import type { Completable, Completion } from "./typeahead/typeahead.ts"
 
 type SuggestionList = ReadonlyArray<typeof Suggestion.Type>
 
-/** Room for facet values beside so many queries. */
+/** Room for facet values next to this many queries. */
 export const facetRoom = (limit: number, queries: number): number =>
   Math.max(limit - queries, limit < 2 ? 0 : Math.max(1, Math.floor(0.3 * limit)))
 
-/** Completions under several names as one list: fewer corrections first, then by score, a query's searches together. */
+/** Merges completions under several names: fewer corrections first, then by score, with a query's searches summed. */
 const merged = (
   lists: ReadonlyArray<ReadonlyArray<Completion<Completable>>>
 ): ReadonlyArray<Completion<Completable>> => {

@@ -1,13 +1,13 @@
-/** Refusals of support threads. */
+/** Errors of support threads. */
 import { Schema } from "effect"
 
-/** A search key asks for a thread of somebody else. */
+/** A search key requests somebody else's thread. */
 export class OtherSession extends Schema.TaggedError<OtherSession>()(
   "OtherSession",
   { message: Schema.String },
   { httpApiStatus: 403 }
 ) {}
-/** A thread takes no more messages. */
+/** A thread accepts no more messages. */
 export class ThreadFull extends Schema.TaggedError<ThreadFull>()(
   "ThreadFull",
   { message: Schema.String, limit: Schema.Int },

@@ -1,5 +1,5 @@
 /**
- * Waiters for news of a thread, in this process. Postgres notifies every process when a message is committed; a lost
+ * Waiters for changes of a thread, in this process. Postgres notifies every process when a message is committed; a lost
  * notification costs time, never a message, because a stream reads everything after the last message it sent.
  */
 import { PgClient } from "@effect/sql-pg"
@@ -7,15 +7,15 @@ import { Cause, Effect, Queue, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 
 const CHANNEL = "dowser_support"
-/** After a lost connection. */
+/** Delay after a lost connection. */
 const AGAIN_MS = 1_000
 
-/** In the transaction of the change. */
+/** Call in the transaction of the change. */
 export const tellThread = (organizationId: string, threadId: string) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT pg_notify(${CHANNEL}, ${`${organizationId} ${threadId}`})`)
 
 interface LiveThreads {
-  /** Calls `wake` whenever there may be news, until the answer is called. */
+  /** Calls `wake` whenever there may be changes, until the returned function is called. */
   readonly watch: (organizationId: string, threadId: string, wake: () => void) => Effect.Effect<() => void>
 }
 
@@ -30,7 +30,7 @@ export const makeLiveThreads = Effect.gen(function* () {
   const heard = Effect.scoped(
     Effect.gen(function* () {
       const news = yield* pg.listen(CHANNEL)
-      // Some may have been missed.
+      // Some notifications may have been missed.
       wakeAll()
       for (;;)
         for (const { payload = "" } of yield* Queue.takeAll(news)) for (const wake of waiting.get(payload) ?? []) wake()

@@ -1,4 +1,4 @@
-/** Threads and messages. `last_seq` counts the messages; what a side has read is the number of the last it saw. */
+/** Threads and messages. `last_seq` counts the messages; a side's read position is the last number it saw. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 

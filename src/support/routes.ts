@@ -1,4 +1,4 @@
-/** Handlers of support: the thread is looked for, and whose it is, before anything else is read. */
+/** Handlers of support: the thread and its owner are checked before anything else is read. */
 import { Effect } from "effect"
 import { implement } from "../api/implement.ts"
 import { type Issue, refused } from "../http/checks.ts"
@@ -16,7 +16,7 @@ import { Support } from "./support.ts"
 
 const sideOf = ({ scope }: Caller): Side => (scope === "full" ? "agent" : "visitor")
 /**
- * The session whose threads a caller reaches: undefined for all. `given` comes from the query, for clients that cannot
+ * The session whose threads a caller may access: undefined for all. `given` is from the query, for clients that cannot
  * set headers.
  */
 const sessionOf = Effect.fnUntraced(function* ({ scope, sessionId }: Caller, given?: string) {
@@ -45,7 +45,7 @@ const ofAgents = ({ assignee_id, status, subject }: UpdateThread): ReadonlyArray
   ...(status === "pending" ? [{ path: "status", message: "`open` or `closed`" }] : [])
 ]
 
-/** The thread of a request, where the caller may have it. */
+/** The thread of a request, if the caller may access it. */
 const makeFound = Effect.map(Support, (support) =>
   Effect.fnUntraced(function* (caller: Caller, id: string, given?: string) {
     const session = yield* sessionOf(caller, given)

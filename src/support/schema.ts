@@ -1,4 +1,4 @@
-/** Threads and messages as the API shows them, and their bounds. */
+/** Threads and messages as the API returns them, and their limits. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 

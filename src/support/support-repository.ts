@@ -18,7 +18,7 @@ export interface StoredThread {
   readonly created_at: number
   readonly updated_at: number
   readonly last_message_at: number
-  /** Of the side that asks. */ readonly unread: number
+  /** Unread messages of the side that requests it. */ readonly unread: number
 }
 export interface StoredMessage {
   readonly seq: number
@@ -35,17 +35,17 @@ export interface Place {
 }
 export interface Wanted {
   readonly side: Side
-  /** undefined: of all sessions. */ readonly sessionId: string | undefined
+  /** Undefined: threads of all sessions. */ readonly sessionId: string | undefined
   readonly status: string | undefined
   readonly assigneeId: string | undefined
   readonly q: string | undefined
-  /** Those behind it. */ readonly after: Place | undefined
+  /** Only threads after this place. */ readonly after: Place | undefined
   readonly limit: number
 }
 
-/** The number of threads that a search by words reads, newest first. */
+/** How many threads a search by words reads, newest first. */
 const LOOKED_AT_MAX = 10_000
-/** The number of characters of the last message that are stored for a search by words. */
+/** How many characters of the last message are stored for a search by words. */
 const LAST_CHARACTERS = 200
 
 export const threadOf = (row: StoredThread): SupportThread => {
@@ -65,7 +65,7 @@ export const messageOf = ({ media_ids, seq: _seq, ...message }: StoredMessage): 
   ...message,
   ...(media_ids.length === 0 ? {} : { media_ids })
 })
-/** A text that LIKE takes for itself, anywhere. */
+/** A LIKE pattern that matches the text literally, anywhere. */
 const anywhere = (text: string): string => `%${text.replace(/[\\%_]/g, "\\$&")}%`
 
 const makeThreads = Effect.gen(function* () {
@@ -82,7 +82,7 @@ const makeThreads = Effect.gen(function* () {
         sql<StoredThread>`SELECT ${columns(side)} FROM support_threads t WHERE organization_id = ${organizationId} AND id = ${id}`,
         ([row]) => row
       ),
-    /** Nobody else changes it until the transaction ends. */
+    /** Locks it until the transaction ends. */
     lock: (organizationId: string, id: string) =>
       Effect.map(
         sql<StoredThread>`SELECT ${columns("agent")} FROM support_threads t WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`,
@@ -100,7 +100,7 @@ const makeThreads = Effect.gen(function* () {
         WHERE ${words}::text IS NULL OR t.subject ILIKE ${words} OR t.visitor_name ILIKE ${words} OR t.visitor_email ILIKE ${words} OR t.last_text ILIKE ${words}
         ORDER BY t.last_message_at DESC, t.id DESC LIMIT ${limit}::int4`
     },
-    /** Of the organization, and the session's open ones. One such count at a time per organization. */
+    /** Counts the organization's threads, and the session's open ones. One such count at a time per organization. */
     lockCounts: (organizationId: string, sessionId: string) =>
       Effect.map(
         Effect.andThen(
@@ -129,7 +129,7 @@ const makeThreads = Effect.gen(function* () {
         assignee_id = ${assignee_id}, updated_at = ${time(updated_at)} WHERE organization_id = ${organization_id} AND id = ${id}`
   }
 })
-/** What threads have to do with others: members, persons, media. */
+/** What relates threads to other data: members, persons, media. */
 const makeBeside = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return {
@@ -138,7 +138,7 @@ const makeBeside = Effect.gen(function* () {
         sql`SELECT 1 FROM members WHERE organization_id = ${organizationId} AND id = ${id}`,
         (rows) => rows.length > 0
       ),
-    /** With what visitors attached, which goes with the next sweep of media. False where there was none. */
+    /** Also removes what visitors attached, which the next sweep of media deletes. False if there was none. */
     remove: (organizationId: string, id: string) =>
       Effect.map(
         sql<{
@@ -163,7 +163,7 @@ const makeMessages = Effect.gen(function* () {
   const time = (at: number) => sql`${String(at)}::text::int8`
   const messageColumns = sql.literal("seq, id, thread_id, author, text, media_ids, created_at::float8 AS created_at")
   return {
-    /** The next message of a locked thread; the thread opens again, and its author has read it. */
+    /** Adds the next message of a locked thread; the thread is reopened, and its author has read it. */
     add: (organizationId: string, message: StoredMessage) => {
       const { author, created_at, id, media_ids, seq, text, thread_id } = message
       const read = sql.literal(author === "agent" ? "read_by_agent" : "read_by_visitor")
@@ -210,9 +210,9 @@ export const makeSupportRepository = Effect.map(
   ([threads, beside, messages]) => ({ ...threads, ...beside, ...messages })
 )
 
-/** Nobody wrote in it for a year. */
+/** How long a thread without new messages is kept: a year. */
 const KEPT_MS = 365 * 86_400_000
-/** Threads of long ago, with what visitors attached. */
+/** Removes old threads, with what visitors attached. */
 export const expireThreads = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient
   const before = String((yield* Clock.currentTimeMillis) - KEPT_MS)

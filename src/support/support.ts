@@ -1,6 +1,6 @@
 /**
- * Support threads and their messages. Each message gets the next number of its thread, under the thread's lock:
- * somebody who has read up to a number has missed nothing before it.
+ * Support threads and their messages. Each message gets the next number of its thread, under the thread's lock, so a
+ * reader who has read up to a number has missed nothing before it.
  */
 import { Identifiers } from "@dowser/log/identifiers"
 import { Outbox } from "@dowser/log/outbox"
@@ -191,7 +191,7 @@ const makeChanges = Effect.gen(function* () {
       })
       return yield* orDie(sql.withTransaction(audit.recorded({ kind: "support_thread", organizationId, id }, change)))
     }),
-    /** Threads that name the person, with all that was written in them. */
+    /** Removes threads that name the person, with all of their messages. */
     erase: Effect.fn("Support.erase")(function* (organizationId: string, userId: string) {
       for (const id of yield* Effect.orDie(repository.ofUser(organizationId, userId)))
         yield* Effect.orDie(
@@ -215,7 +215,7 @@ const make = Effect.gen(function* () {
       Effect.flatMap(Effect.orDie(repository.get(organizationId, id, side)), (thread) =>
         thread === undefined ? Effect.fail(missing(id)) : Effect.succeed(thread)
       ),
-    /** One more than `limit`, if there are more. What is shown counts as read by the requester's side. */
+    /** One more than `limit`, if there are more. What is returned counts as read by the requester's side. */
     messages: Effect.fnUntraced(function* (
       { id, organization_id }: StoredThread,
       side: Side,

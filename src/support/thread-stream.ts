@@ -6,12 +6,12 @@ import { OpenPlaces } from "../http/open-places.ts"
 import { makeLiveThreads } from "./live.ts"
 import { messageOf, type makeSupportRepository, type Side, threadOf } from "./support-repository.ts"
 
-/** A comment line keeps proxies from closing a silent stream. */
+/** Interval of comment lines, which keep proxies from closing a silent stream. */
 const PING_MS = 15_000
 const KEY_LOOKED_AT_MS = 30_000
 const LIFE_MS = 3_600_000
 const AT_ONCE_MAX = 500,
-  /** A client that opens sessions by the hundred leaves room for the agents. */ OF_VISITORS_MAX = 400,
+  /** Limit for visitors: one that opens many sessions leaves room for agents. */ OF_VISITORS_MAX = 400,
   OF_SESSION_MAX = 5
 const PAGE = 100
 const RETRY_MS = 2_000
@@ -19,15 +19,15 @@ const RETRY_MS = 2_000
 interface StreamAsked {
   readonly organizationId: string
   readonly threadId: string
-  /** With a search key. */ readonly sessionId: string | undefined
+  /** Set for a search key. */ readonly sessionId: string | undefined
   readonly side: Side
   readonly after: number
-  /** Whether the key is still good. */ readonly isAllowed: Effect.Effect<boolean>
+  /** Whether the key is still valid. */ readonly isAllowed: Effect.Effect<boolean>
 }
 const frame = (event: string, data: unknown, id?: number): string =>
   `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 
-/** Resolves when it is woken, or the time is over; a call in between is not lost. */
+/** Resolves when it is rung, or the time is over; a ring in between is not lost. */
 class Bell {
   #isRung = false
   #wake: (() => void) | undefined
@@ -64,7 +64,7 @@ export const makeThreadStreams = Effect.fnUntraced(function* (
     yield `retry: ${RETRY_MS}\n\n`
     while (!isClosed() && clock.currentTimeMillisUnsafe() - began < LIFE_MS) {
       const thread = await Effect.runPromise(Effect.orDie(repository.get(organizationId, threadId, side)))
-      // Deleted: there is nothing to reconnect to.
+      // The thread was deleted, so reconnecting would be pointless.
       if (thread === undefined) return
       const messages = await Effect.runPromise(Effect.orDie(repository.messages(organizationId, threadId, sent, PAGE)))
       for (const message of messages) {
@@ -103,7 +103,7 @@ export const makeThreadStreams = Effect.fnUntraced(function* (
     let isClosed = false
     const unwatch = yield* live.watch(organizationId, threadId, bell.ring)
     const pieces = frames(asked, bell, () => isClosed)
-    // `Readable.from` would close with the next frame, this closes at once.
+    // `Readable.from` would close at the next frame; this closes immediately.
     return new Readable({
       read() {
         pieces.next().then(

@@ -19,10 +19,10 @@ import type { ToFinder } from "./messages.ts"
 import { makeSuggestionsRepository } from "./suggestions-repository.ts"
 
 export const SUGGESTING = "synonym_suggestions"
-/** The config of a job. */
+/** The configuration of a job. */
 interface SuggestingConfig extends Readonly<Record<string, unknown>> {
-  /** Its real name. */ readonly collection: string
-  /** For that collection: one created later is another one. */ readonly created_at: number
+  /** The collection's real name. */ readonly collection: string
+  /** Identifies the collection: one created later under the name is another one. */ readonly created_at: number
   /** Unix milliseconds. */ readonly from_at: number
   readonly before_at: number
   readonly reservation?: JobReservation
@@ -38,7 +38,7 @@ const TIME_MS = 15 * 60_000
 const idOf = (collection: string, term: string): string =>
   `syn_${createHash("sha256").update(`${collection}\u0000${term}`).digest("hex").slice(0, 26)}`
 
-/** What visitors searched, and what instead. */
+/** What visitors searched, and what they searched instead. */
 const makeSearched = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const read = yield* makeClickedSearches
@@ -113,7 +113,7 @@ export const makeFind = Effect.gen(function* () {
         }))
         const alongside = Effect.gen(function* () {
           yield* repository.lock(organizationId, asked.collection)
-          // A collection dropped meanwhile took its suggestions with it.
+          // If the collection was dropped meanwhile, so were its suggestions.
           if (infoOf(organizationId, asked) === undefined) return
           yield* repository.replaceNew(organizationId, asked.collection, rows)
           yield* settle(queries)

@@ -1,4 +1,4 @@
-/** The entry of the thread that finds synonyms in the texts of one collection and in what was searched. */
+/** The entry of the thread that finds synonyms in the texts of one collection and in visitors' searches. */
 import { answerJob } from "../jobs/answer-job.ts"
 import { textsAt } from "../texts/texts-at.ts"
 import { suggestionsOf } from "./finding/suggest.ts"
@@ -20,7 +20,7 @@ answerJob<ToFinder>((ask) => {
       }
       return undefined
     case "find":
-      // A query is in no document: its surroundings are the words of queries.
+      // A query need not occur in any document: its context is the other words of queries.
       for (const { q } of ask.queries) texts.add([q])
       return suggestionsOf(ask.queries, ask.pairs, texts.vectors())
   }

@@ -10,7 +10,7 @@ export const room = defineRoom({
   reaches: {
     suggestSynonyms: "path",
     listSynonymSuggestions: "path",
-    // Synonyms act on searches of all collections.
+    // Synonyms affect searches of all collections.
     acceptSynonymSuggestion: "organization",
     rejectSynonymSuggestion: "path"
   },

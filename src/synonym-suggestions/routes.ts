@@ -1,4 +1,4 @@
-/** Handlers of synonym suggestions: collection and suggestion are looked for before the body is read. */
+/** Handlers of synonym suggestions: collection and suggestion are looked up before the body is read. */
 import { Clock, Effect } from "effect"
 import { parseDateRange } from "../analytics/date-range.ts"
 import { implement } from "../api/implement.ts"

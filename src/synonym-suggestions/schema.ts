@@ -1,4 +1,4 @@
-/** Suggestions of synonyms as the API shows them. */
+/** Suggestions of synonyms as the API returns them. */
 import { Schema } from "effect"
 import { dateRefusal } from "../analytics/date-range.ts"
 import { refusing } from "../http/checks.ts"

@@ -1,4 +1,4 @@
-/** Rows of synonym suggestions. One function per statement; organization and collection stand in every one. */
+/** Rows of synonym suggestions. One function per statement; organization and collection are part of each. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SynonymSuggestion } from "./schema.ts"
@@ -7,7 +7,7 @@ export interface StoredSuggestion extends SynonymSuggestion {
   readonly score: number
   readonly synonym_set: string | null
 }
-/** Shown, and kept of those that were decided about. */
+/** Limit of the returned ones, and of the stored ones with a decision. */
 const ROWS_MAX = 1_000
 
 export const makeSuggestionsRepository = Effect.gen(function* () {
@@ -18,7 +18,7 @@ export const makeSuggestionsRepository = Effect.gen(function* () {
   const of = (organizationId: string, collection: string) =>
     sql`organization_id = ${organizationId} AND collection = ${collection}`
   return {
-    /** Changes of a collection's suggestions are serialized. */
+    /** Serializes changes of a collection's suggestions. */
     lock: (organizationId: string, collection: string) =>
       sql`SELECT pg_advisory_xact_lock(hashtextextended(${`synonym suggestions of ${organizationId}/${collection}`}, 0))`,
     list: (organizationId: string, collection: string) =>
@@ -28,7 +28,7 @@ export const makeSuggestionsRepository = Effect.gen(function* () {
         sql<StoredSuggestion>`SELECT ${columns} FROM synonym_suggestions WHERE ${of(organizationId, collection)} AND id = ${id}`,
         ([row]) => row
       ),
-    /** Nothing where somebody decided before. */
+    /** Returns nothing if a decision was made before. */
     decide: (
       organizationId: string,
       collection: string,
@@ -40,7 +40,7 @@ export const makeSuggestionsRepository = Effect.gen(function* () {
         sql<StoredSuggestion>`UPDATE synonym_suggestions SET status = ${status}, synonym_set = ${set} WHERE ${of(organizationId, collection)} AND id = ${id} AND status = 'new' RETURNING ${columns}`,
         ([row]) => row
       ),
-    /** What was decided could not be done. */
+    /** Reverts a decision that could not be carried out. */
     undecide: (organizationId: string, collection: string, id: string) =>
       sql`UPDATE synonym_suggestions SET status = 'new', synonym_set = NULL WHERE ${of(organizationId, collection)} AND id = ${id}`,
     /** Replaces the undecided suggestions; those that recur keep their time. */

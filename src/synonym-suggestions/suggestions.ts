@@ -1,4 +1,7 @@
-/** Suggestions of synonyms: rows in Postgres, made by a job where the engine is, and what their owner decides. */
+/**
+ * Suggestions of synonyms: rows in Postgres, created by a job in the process that has the engine, and their owner's
+ * decisions.
+ */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import type { SynonymSet } from "@dowser/engine-sdk/query"
 import { Context, Effect, Layer } from "effect"
@@ -81,10 +84,7 @@ const makeDecisions = Effect.gen(function* () {
         )
       )
     )
-  /**
-   * The set is written in a transaction of its own: a suggestion whose set could not be written becomes a new one
-   * again.
-   */
+  /** The set is written in a transaction of its own: if that fails, the suggestion becomes new again. */
   const accept = Effect.fnUntraced(function* (
     organizationId: string,
     collection: string,
@@ -95,7 +95,7 @@ const makeDecisions = Effect.gen(function* () {
     const { resources } = contextOf(organizationId, origin)
     const isThere = () =>
       resources.get(organizationId, "synonym_set", set)?.items.some(({ id }) => id === suggestion.id) === true
-    // If a process died in between, the decision is stored and its set is not.
+    // If a process died in between, the decision is stored but its set is not.
     const isHalf = suggestion.status === "accepted" && suggestion.synonym_set === set && !isThere()
     const row = isHalf ? suggestion : yield* decide(organizationId, collection, suggestion, "accepted", set)
     const write = answering(async () => {

@@ -1,4 +1,4 @@
-/** Organizations for the operator (`/console/v1`): what the command line speaks. */
+/** Organizations for the operator (`/console/v1`): the API of the command line. */
 import { Schema } from "effect"
 import { ApiKey, CreateKey } from "../access/contract.ts"
 import { refusing } from "../http/checks.ts"

@@ -1,4 +1,4 @@
-/** Organizations, made and changed by the operator. */
+/** Organizations, created and changed by the operator. */
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"

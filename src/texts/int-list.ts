@@ -1,4 +1,4 @@
-/** A list of whole numbers that grows, four bytes each. */
+/** A growing list of integers, four bytes each. */
 export class IntList {
   #items = new Int32Array(1_024)
   length = 0

@@ -1,7 +1,7 @@
 /**
- * As much linear algebra as vectors of terms take: a sparse matrix by rows, a random basis of the range of a symmetric
- * one, and the eigenvectors of what is left of it there (Halko, Martinsson and Tropp, 2011). Deterministic: chance
- * comes from a seed.
+ * The linear algebra that term vectors need: a sparse matrix by rows, a random basis of the range of a symmetric one,
+ * and the eigenvectors of its projection onto that basis (Halko, Martinsson and Tropp, 2011). Deterministic: random
+ * numbers come from a seed.
  */
 
 /** Row `i` has `values[n]` in column `columns[n]`, for `n` from `starts[i]` to `starts[i + 1]`. */
@@ -10,13 +10,13 @@ export interface SparseRows {
   readonly columns: Int32Array
   readonly values: Float32Array | Float64Array
 }
-/** A symmetric matrix, known by what it makes of a dense one that has `width` columns, row after row. */
+/** A symmetric matrix, given by its product with a dense one of `width` columns, stored row by row. */
 interface Symmetric {
   readonly rows: number
   readonly times: (dense: Float64Array, width: number) => Float64Array
 }
 
-/** Normally distributed, of a linear congruential generator (Box and Muller). */
+/** Normally distributed numbers from a linear congruential generator (Box-Muller). */
 const normals = (seed: number) => {
   let state = seed >>> 0
   const next = (): number => {
@@ -26,7 +26,7 @@ const normals = (seed: number) => {
   return (): number => Math.sqrt(-2 * Math.log(next())) * Math.cos(2 * Math.PI * next())
 }
 
-/** `sparse × dense`; dense has `width` columns, row after row. */
+/** `sparse × dense`; dense has `width` columns, row by row. */
 const times = ({ columns, starts, values }: SparseRows, dense: Float64Array, width: number): Float64Array => {
   const rows = starts.length - 1
   const product = new Float64Array(rows * width)
@@ -59,7 +59,7 @@ export const symmetric = (sparse: SparseRows): Symmetric => ({
   rows: sparse.starts.length - 1,
   times: (dense, width) => times(sparse, dense, width)
 })
-/** `sparseᵀ × sparse`, which is never made. */
+/** `sparseᵀ × sparse`, which is never computed explicitly. */
 export const gramOf = (sparse: SparseRows, columnCount: number): Symmetric => ({
   rows: columnCount,
   times: (dense, width) => transposedTimes(sparse, columnCount, times(sparse, dense, width), width)
@@ -71,8 +71,8 @@ const transposed = (dense: Float64Array, rows: number, width: number): Float64Ar
   return result
 }
 /**
- * Columns made orthonormal (Gram and Schmidt, twice); what is nothing without the others becomes 0. Column after column
- * in memory while it works: of 20,000 rows and 72 columns 0.2 s, the other way 0.6.
+ * Makes columns orthonormal (Gram-Schmidt, twice); a column that depends on the others becomes 0. It works column by
+ * column in memory: 20,000 rows and 72 columns take 0.2 s, by rows 0.6.
  */
 const orthonormal = (dense: Float64Array, rows: number, width: number): Float64Array => {
   const columns = transposed(dense, rows, width)
@@ -92,7 +92,7 @@ const orthonormal = (dense: Float64Array, rows: number, width: number): Float64A
   }
   return transposed(columns, width, rows)
 }
-/** Eigenvalues of a small symmetric matrix, which it changes, and eigenvectors as columns (Jacobi's rotations). */
+/** Eigenvalues of a small symmetric matrix, which is overwritten, and eigenvectors as columns (Jacobi rotations). */
 const eigenOf = (
   matrix: Float64Array,
   n: number
@@ -127,9 +127,9 @@ const OVERSAMPLED = 8,
   POWER_ITERATIONS = 2
 
 /**
- * A vector of `width` numbers for each row, row after row: the strongest eigenvectors of the symmetric matrix, each
- * weighted by its eigenvalue to the power of `power` (randomized, with two power iterations); fewer where the matrix
- * has fewer. Cost: 4 × the matrix times a dense one of `width` columns, and 12 × rows × width².
+ * A vector of `width` numbers for each row, row by row: the strongest eigenvectors of the symmetric matrix, each
+ * weighted by its eigenvalue to the power of `power` (randomized, with two power iterations); fewer if the matrix has
+ * fewer. Cost: 4 × the product of the matrix with a dense one of `width` columns, and 12 × rows × width².
  */
 export const strongestVectors = (
   { rows, times: applied }: Symmetric,

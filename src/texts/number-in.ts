@@ -1,6 +1,6 @@
 /** Numbers as shops write prices. Pure. */
 const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d{1,3})?$/i
-/** `1 299,00`, `1,299.00`, `12.5 EUR`: the last separator is the decimal one, unless three digits end behind it. */
+/** `1 299,00`, `1,299.00`, `12.5 EUR`: the last separator is the decimal one, unless three digits follow it. */
 export const numberIn = (text: string): number | undefined => {
   const bare = text.replaceAll(/[\s\u00a0\u202f']/g, "")
   if (NUMBER.test(bare)) return Number(bare)

@@ -1,9 +1,9 @@
-/** Text of a description that shops write as HTML: what a visitor would read of it, on one line a block. Pure. */
+/** The text of a description that shops write as HTML: what a visitor would read, one line per block. Pure. */
 const HIDDEN = /<(script|style|template|noscript)\b[^<>]*>[\s\S]*?(?:<\/\1\s*>|$)/gi
 const COMMENT = /<!--[\s\S]*?(?:-->|$)/g
 const BLOCK = /<\/?(?:p|div|br|li|ul|ol|tr|table|h[1-6]|section|article|blockquote)\b[^<>]*>/gi
 const TAG = /<\/?[a-z][^<>]*>/gi
-/** Of no width or none that is seen: they hide words from readers and from searches. */
+/** Characters without visible width, which can hide words from readers and searches. */
 const UNSEEN = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/g
 const NAMED: ReadonlyMap<string, string> = new Map([
   ["amp", "&"],

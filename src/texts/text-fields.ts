@@ -1,4 +1,4 @@
-/** Fields of a collection that hold text, and what a document has there. */
+/** Fields of a collection that contain text, and a document's values in them. */
 import type { CollectionInfo, Field } from "@dowser/engine-sdk"
 
 export const textFieldsOf = ({ schema }: CollectionInfo): ReadonlyArray<Field> =>

@@ -1,9 +1,9 @@
-/** What a document has at a path. */
+/** A document's values at a path. */
 
-/** Of one field, of one document. */
+/** Limit per field and document. */
 const VALUES_MAX = 50
 
-/** Texts of a path, through objects and lists, at most `VALUES_MAX`. */
+/** Texts at a path, through objects and lists, at most `VALUES_MAX`. */
 export const textsAt = (document: Readonly<Record<string, unknown>>, field: string): ReadonlyArray<string> => {
   const found: Array<string> = []
   const walk = (value: unknown, path: ReadonlyArray<string>): void => {

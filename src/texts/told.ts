@@ -1,5 +1,5 @@
-/** Texts that tell what went wrong with somebody else's data, as they are kept. Pure. */
+/** Messages about what is wrong with somebody else's data, in the form in which they are stored. Pure. */
 import { storable } from "@dowser/log/normalize-query"
 
-/** At most so many characters, and nothing that Postgres cannot store. */
+/** At most this many characters, without anything that Postgres cannot store. */
 export const told = (text: string, charactersMax: number): string => storable(text.slice(0, charactersMax))

@@ -1,10 +1,10 @@
 /**
- * Values of the facet fields of collections that are searched, in memory by the words that name them (`EntityIndex`).
- * Read from the engine when a collection is searched for the first time, which waits for it; read again beside searches
- * when its organization's documents changed, and for not more than a tenth of the time.
+ * Values of the facet fields of searched collections, in memory by the words that name them (`EntityIndex`). Read from
+ * the engine at a collection's first search, which waits for it; re-read in the background when its organization's
+ * documents changed, for at most a tenth of the time.
  *
- * They are of all documents: who sees a part of them is shown no value without a look at what it sees
- * (`visible-entities.ts`).
+ * They are of all documents: a caller who sees only part of them is shown a value only after a check of what that
+ * caller sees (`visible-entities.ts`).
  */
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import type { Awaitable, CollectionInfo, Field, Result } from "@dowser/engine-sdk"
@@ -13,24 +13,24 @@ import { EntityIndex, type FieldValues } from "@dowser/engine-sdk/understanding"
 import { facetCountsOf } from "../suggestions/facet-counts.ts"
 import { wordsOf } from "./words-of.ts"
 
-/** The first so many facet fields of text, and of each so many values, those of most documents first. */
+/** The first text facet fields, and for each the values with the most documents. */
 const FIELDS_MAX = 12
 const VALUES_MAX = 5_000
-/** Of all collections together, and of one. */
+/** Limits of all collections together, and of one. */
 const BYTES_MAX = 40_000_000,
   COLLECTION_BYTES_MAX = 8_000_000
 const COLLECTION_BYTES = 1_000
-/** Between two readings of a collection: at least, and as many times as long as one takes. */
+/** Pause between two reads of a collection: at least this, and this many times the duration of a read. */
 const REST_MIN_MS = 1_000
 const REST_SHARE = 10
-/** A collection whose index left for want of room is not read again before. */
+/** A collection whose index was evicted for lack of room is not read again within this time. */
 const EVICTED_REST_MS = 10_000
-/** Times of readings, beside the indexes. */
+/** Durations of reads, kept in addition to the indexes. */
 const READINGS_BYTES_MAX = 1_000_000
 
 const isFacetText = ({ facet, index, name, type }: Field): boolean =>
   facet && index && (type === "string" || type === "string[]") && !name.includes("*")
-/** Facet fields of text, in the order of the schema. */
+/** Text facet fields, in the order of the schema. */
 export const facetFieldsOf = ({ schema }: CollectionInfo): ReadonlyArray<string> => {
   let names = facetFields.get(schema)
   if (names === undefined)
@@ -53,9 +53,9 @@ interface CachedIndex {
   readonly took_ms: number
 }
 interface Parts {
-  /** Of the program itself: no request's budget and no turn. */
+  /** Context of the program itself, without a request's budget or turn. */
   readonly contextOf: (organizationId: string) => OperationContext
-  /** Differs after each change of the organization's documents. */
+  /** Changes with each change of the organization's documents. */
   readonly changesOf: (organizationId: string) => number
   readonly now_ms: () => number
   readonly inSlices: <A>(steps: Generator<void, A>) => Promise<A>
@@ -72,7 +72,7 @@ export class EntityIndexes {
     bytes_max: READINGS_BYTES_MAX,
     bytesOf: (key) => 100 + 2 * key.length
   })
-  /** Readings in progress, one for each collection. */
+  /** Reads in progress, one per collection. */
   readonly #reading = new Map<string, Promise<EntityIndex | undefined>>()
 
   constructor(parts: Parts) {
@@ -82,7 +82,7 @@ export class EntityIndexes {
     return this.#held.bytes
   }
 
-  /** undefined where the collection has no such field, or cannot be read. From memory but for the first time. */
+  /** Undefined if the collection has no such field, or cannot be read. From memory, except for the first time. */
   of(organizationId: string, collection: CollectionInfo): Awaitable<EntityIndex | undefined> {
     if (facetFieldsOf(collection).length === 0 || collection.num_documents === 0) return undefined
     const key = `${organizationId}\n${collection.schema.name}`

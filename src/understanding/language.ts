@@ -1,13 +1,13 @@
 /**
- * The language of a query (ISO 639-1), where it can be told: by a script that one language is written in, or from two
- * words on by n-grams, where one language leads clearly, or the searched field's own is close behind it. A wrong
- * language is worse than none. The library is loaded once, before a program says that it is ready, or when the first
- * query needs it: a quarter of a second of the thread, some 20 MB.
+ * The language of a query (ISO 639-1), if it can be detected: by a script used by a single language, or, from two words
+ * on, by n-grams, if one language leads clearly, or the searched field's own language is close to the best. A wrong
+ * language is worse than none. The library is loaded once, before the program reports that it is ready, or when the
+ * first query needs it: a quarter of a second of the thread, some 20 MB.
  */
 import type { Awaitable } from "@dowser/engine-sdk"
 import { BoundedMap } from "@dowser/engine-sdk/host"
 
-/** Scripts that decide. Cyrillic, Latin, Arabic and Han serve many languages. */
+/** Scripts that identify a language. Cyrillic, Latin, Arabic and Han are shared by many. */
 const SCRIPTS: ReadonlyArray<readonly [RegExp, string]> = [
   [/\p{Script=Greek}/u, "el"],
   [/\p{Script=Hebrew}/u, "he"],
@@ -18,14 +18,14 @@ const SCRIPTS: ReadonlyArray<readonly [RegExp, string]> = [
   [/\p{Script=Armenian}/u, "hy"]
 ]
 /**
- * Letters that decide between the languages of a script, whose scores lie too close together: Belarusian has both ы and
- * і, Kazakh both and more.
+ * Letters that distinguish the languages of a script whose scores are too close together: Belarusian has both ы and і,
+ * Kazakh both and more.
  */
 const LETTERS: ReadonlyArray<readonly [has: RegExp, hasNot: RegExp, language: string]> = [
   [/[ыэё]/iu, /[іўїєґәғқңөұүһ]/iu, "ru"],
   [/[іїєґ]/iu, /[ыэёўәғқңөұүһ]/iu, "uk"]
 ]
-/** More says nothing new, and costs. */
+/** More adds cost but no information. */
 const CHARACTERS_MAX = 200
 const WORD = /\p{L}{2}/u
 const LATIN = /\p{Script=Latin}/u
@@ -33,40 +33,40 @@ const ASCII = /^[\0-\x7f]*$/
 
 interface Detection {
   readonly isReliable: () => boolean
-  /** By language, the likeliest first. */ readonly getScores: () => Readonly<Record<string, number>>
+  /** By language, most likely first. */ readonly getScores: () => Readonly<Record<string, number>>
 }
 interface Detector {
   readonly detect: (text: string) => Detection
 }
 /**
- * How far ahead of the next a language must be, as a share of its score. Measured on pieces of encyclopedia articles
- * (en, de, es, ar, 400 each): of two words 42-65 % are told, 89-99 % of those rightly (without a lead 77-100 % and
- * 78-96 %); of four 73-94 % and 97-100 %. Product names ("winter coat") are told seldomer and worse.
+ * How far a language must lead the next, as a share of its score. Measured on snippets of encyclopedia articles (en,
+ * de, es, ar, 400 each): of two words 42-65 % are detected, 89-99 % of those correctly (without a lead 77-100 % and
+ * 78-96 %); of four 73-94 % and 97-100 %. Product names ("winter coat") are detected less often and less reliably.
  */
 const LEAD = 0.05,
   LEAD_OF_TWO = 0.08
-/** Queries that were told lately: many ask the same. Of one that nothing tells, `UNKNOWN`. */
+/** Recently detected queries, since many are repeated. `UNKNOWN` for a query without a clear language. */
 const told = new BoundedMap<string, string>({ bytes_max: 2_000_000, bytesOf: (text) => 100 + 2 * text.length })
 const UNKNOWN = ""
 let detector: Detector | undefined
 let loading: Promise<Detector> | undefined
-/** Rejects where it cannot be loaded, for all who wait. */
+/** Rejects for all waiters if it cannot be loaded. */
 export const loadLanguages = (): Promise<Detector> =>
   (loading ??= import("eld/extrasmall").then(
     ({ eld }) => (detector = eld),
     (error: unknown) => {
-      // Those who wait for it tell; whoever comes later is told no language.
+      // Present waiters report the failure; later queries get no language.
       detector = { detect: () => ({ isReliable: () => false, getScores: () => ({}) }) }
       throw error
     }
   ))
 
 /**
- * `own`: of the field that is searched, "" where it names none. undefined where nothing decides it. Some 20 µs; later
- * only for the first query of the process. Rejects where the library cannot be loaded.
+ * `own`: language of the searched field, "" if it names none. Undefined if nothing decides. Some 20 µs; answers later
+ * only for the first query of the process. Rejects if the library cannot be loaded.
  */
 export const languageOf = (q: string, words: ReadonlyArray<string>, own = ""): Awaitable<string | undefined> => {
-  // Two words are needed for anything more.
+  // Anything more needs two words.
   const isPlain = ASCII.test(q)
   if (isPlain && words.length < 2) return undefined
   const text = q.slice(0, CHARACTERS_MAX).toWellFormed()
@@ -86,14 +86,14 @@ export const languageOf = (q: string, words: ReadonlyArray<string>, own = ""): A
   }
   return detector === undefined ? loadLanguages().then(detected) : detected(detector)
 }
-/** Fewer say too little: four of five product queries of one to four words are told rightly. */
+/** Fewer are not reliable: for four of five product queries of one to four words the language is correct. */
 const WORDS_OF_AMONG = 3
 const WORDS = /\p{L}{2,}/gu
-/** How far behind the likeliest of all languages one of the candidates may be: further, the text is in none of them. */
+/** How far behind the likeliest of all languages a candidate may be: further behind, the text is in none of them. */
 const AMONG_LEAD = 0.15
 /**
- * Which of `candidates` a text is written in, such as the languages of a collection, or of a model; undefined where
- * that is not clear, of fewer than three words too. Rejects where the library cannot be loaded.
+ * Which of `candidates` a text is written in, such as the languages of a collection, or of a model; undefined if that
+ * is unclear, or for fewer than three words. Rejects if the library cannot be loaded.
  */
 export const languageAmong = (text: string, candidates: ReadonlyArray<string>): Awaitable<string | undefined> => {
   const begin = text.slice(0, CHARACTERS_MAX).toWellFormed()

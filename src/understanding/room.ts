@@ -1,4 +1,4 @@
-/** What queries say: words, language and the values that they name. */
+/** What queries contain: words, language and the values that they name. */
 import { Effect } from "effect"
 import { type Measure, single } from "../metrics/measure.ts"
 import { defineRoom } from "../room.ts"

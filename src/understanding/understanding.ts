@@ -1,4 +1,4 @@
-/** What the answered query says: its words, its language, and values of facet fields that it names. */
+/** What the answered query contains: its words, its language, and values of facet fields that it names. */
 import { analyzerOf } from "@dowser/engine-sdk/analysis"
 import type { Awaitable } from "@dowser/engine-sdk"
 import type { OperationContext, PlannedSearch, Reach, SearchRequest } from "@dowser/engine-sdk/operations"
@@ -26,16 +26,16 @@ interface AskedQuery {
   readonly reach: Reach
   readonly search: Pick<PlannedSearch, "collection" | "plan">
   readonly q: string
-  /** Of the request, for what a caller who sees a part may be told. */ readonly looks: { left: number }
-  /** `performance.now()` when the request's time is over. */ readonly until: number
-  /** Facet fields whose values are named. Default: those of the collection. */ readonly fields?: ReadonlyArray<string>
-  /** What holds for everything that is shown, beside what the caller may see. */
+  /** Searches left to the request for checking what a restricted caller may see. */ readonly looks: { left: number }
+  /** Deadline of the request, in the time of `performance.now()`. */ readonly until: number
+  /** Facet fields whose values are recognized. Default: the collection's. */ readonly fields?: ReadonlyArray<string>
+  /** Filters on everything that is shown, in addition to the caller's own restrictions. */
   readonly bounds?: SearchRequest["bounds"]
 }
-/** Of a query; the rest of one that is longer is not shown. */
+/** Limits of a query; the rest of a longer one is not shown. */
 const TOKENS_MAX = 100
 const CHARACTERS_MAX = 2_000
-/** At most, and of what is left of the request's time. */
+/** The longest wait, also relative to the remaining time of the request. */
 const FIRST_WAIT_MS = 3_000,
   WAIT_SHARE = 10
 
@@ -43,11 +43,11 @@ export class Understanding extends Context.Service<
   Understanding,
   {
     /**
-     * From memory, but for the first search of a collection, and for callers who see a part of it, whose entities are
-     * searched for. Never fails: what cannot be told is left out.
+     * From memory, except for a collection's first search, and for restricted callers, whose entities are checked by
+     * searches. Never fails: what cannot be determined is omitted.
      */
     readonly of: (asked: AskedQuery) => Awaitable<Understood>
-    /** Of all indexes of values. */ readonly bytes: () => number
+    /** Memory of all indexes of values. */ readonly bytes: () => number
   }
 >()("dowser/understanding/Understanding") {
   static readonly layer = Layer.effect(
@@ -74,7 +74,7 @@ export class Understanding extends Context.Service<
   )
 }
 
-/** `failed`: is told why the library of languages could not be loaded. */
+/** `failed`: called with the reason why the language library could not be loaded. */
 export const understood = (
   indexes: EntityIndexes,
   asked: AskedQuery,
@@ -108,7 +108,7 @@ export const understood = (
       : made(tokens, language, entities)
   }
   return (async () => {
-    // A short time is not spent on what only the first search waits for.
+    // A short remaining time is not spent on what only the first search waits for.
     const most_ms = Math.min(FIRST_WAIT_MS, (asked.until - performance.now()) / WAIT_SHARE)
     const [known, told] = await Promise.all([
       index instanceof Promise ? soon(index, most_ms) : index,
@@ -117,7 +117,7 @@ export const understood = (
     return made(tokens, told, known === undefined ? [] : await visibleEntities(asking, known, words))
   })()
 }
-/** The first search of a collection waits for its values, that of a process for its library, and not for long. */
+/** A collection's first search waits briefly for its values, that of a process for its library. */
 const soon = <A>(coming: Promise<A>, most_ms: number): Promise<A | undefined> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<undefined>((settle) => {

@@ -1,7 +1,7 @@
 /**
- * Values that a query names, as far as its caller may see them. One that sees the whole collection sees every value.
- * Of any other the engine is asked for a document that has the value, by a search as this caller would make it, so that
- * whatever restricts the key holds here too; and the value is shown as that document writes it.
+ * Values that a query names, as far as its caller may see them. A caller that sees the entire collection sees every
+ * value. For any other, the engine is searched for a document with the value, by a search of this caller, so that all
+ * restrictions of the key apply; and the value is shown as that document spells it.
  */
 import type { Awaitable, CollectionInfo } from "@dowser/engine-sdk"
 import {
@@ -17,7 +17,7 @@ import { chosenEntities, type Entity, type EntityCandidate, type EntityIndex } f
 import { valueFilter } from "../suggestions/filter-text.ts"
 import { wordsOf } from "./words-of.ts"
 
-/** Searches of one request for its answers, of callers who see a part. */
+/** Searches of one request for its answers, for restricted callers. */
 export const LOOKS_MAX = 24
 
 interface Asking {
@@ -26,8 +26,8 @@ interface Asking {
   readonly collection: CollectionInfo
   readonly bounds: SearchRequest["bounds"]
   readonly seesWhole: boolean
-  /** What is left of `LOOKS_MAX`. */ readonly looks: { left: number }
-  /** Those of which values are named. */ readonly fields: ReadonlyArray<string>
+  /** What remains of `LOOKS_MAX`. */ readonly looks: { left: number }
+  /** Fields whose values are recognized. */ readonly fields: ReadonlyArray<string>
 }
 
 export const visibleEntities = (
@@ -48,7 +48,7 @@ export const visibleEntities = (
   )
 }
 
-/** A value of the same words in a document that the caller finds. What fails hides it. */
+/** A value with the same words in a document that the caller finds. A failure hides it. */
 const visibleValue = async (
   { bounds, collection, context, reach }: Asking,
   field: string,
@@ -67,7 +67,7 @@ const visibleValue = async (
   const analyzer = wordsOf(collection.schema)
   return textsAt(hit.document, field.split(".")).find((each) => analyzer.tokenize(each).join(" ") === text)
 }
-/** Texts of a path, through objects and lists. */
+/** Texts at a path, through objects and lists. */
 const textsAt = (value: unknown, path: ReadonlyArray<string>): ReadonlyArray<string> => {
   if (Array.isArray(value)) return value.flatMap((each: unknown) => textsAt(each, path))
   const [name, ...rest] = path

@@ -1,9 +1,9 @@
-/** Words of queries and of facet values, cut alike whatever field they are of. */
+/** Words of queries and of facet values, tokenized alike whatever their field. */
 import type { CollectionSchema } from "@dowser/engine-sdk"
 import { type Analyzer, createAnalyzer } from "@dowser/engine-sdk/analysis"
 
 const analyzers = new WeakMap<CollectionSchema, Analyzer>()
-/** As the collection's own separators and symbols say, without a language: nothing is stemmed. One a schema. */
+/** By the collection's own separators and symbols, without a language: nothing is stemmed. One analyzer per schema. */
 export const wordsOf = (schema: CollectionSchema): Analyzer => {
   let analyzer = analyzers.get(schema)
   if (analyzer === undefined)

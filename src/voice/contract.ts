@@ -18,7 +18,7 @@ const AUDIO_MEDIA = [
   "application/octet-stream",
   "application/json"
 ]
-/** 25 MB as base64, and what stands around it in JSON. */
+/** 25 MB as base64, plus the JSON around it. */
 const AUDIO_BODY_BYTES_MAX = 34_000_000
 
 const language = Schema.optionalKey(

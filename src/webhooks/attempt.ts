@@ -1,5 +1,5 @@
 /**
- * One attempt at one delivery: signed with every valid secret, sent once, judged. Never fails: what happened is the
+ * One attempt at one delivery: signed with every valid secret, sent once, and judged. Never fails: the outcome is the
  * value.
  */
 import { Clock, Effect } from "effect"

@@ -86,7 +86,7 @@ export const rotateWebhookSecret = operation({
   success: WebhookEndpointWithSecret,
   errors: [SecretsExhausted, WebhookNotFound]
 })
-/** Decision: 202 for what is only queued when it is answered; the delivery tells how it went. */
+/** Decision: 202 if something is only queued when the request is answered; the delivery shows the outcome. */
 export const testWebhook = operation({
   ...one,
   ...described.testWebhook,
@@ -131,7 +131,7 @@ export const redeliverWebhookDelivery = operation({
   errors: [DeliveryNotFound, WebhookDisabled, WebhookNotFound]
 })
 /**
- * Decision: the contract names no path for the recovery that the product promises; it stands beside the other actions.
+ * Decision: the contract names no path for the recovery that the product promises, so it is next to the other actions.
  */
 export const recoverWebhook = operation({
   ...one,

@@ -1,5 +1,5 @@
 /**
- * Rows of deliveries, which are also the due-time queue: a list of one function per statement, however long, batches
+ * Rows of deliveries, which are also the queue by due time: one function per statement, however long the list, batches
  * first.
  */
 import { Effect } from "effect"
@@ -12,7 +12,7 @@ export interface NewDelivery {
   readonly endpoint_id: string
   readonly id: string
   readonly organization_id: string
-  /** Undefined for a test. */ readonly outbox_id: number | undefined
+  /** Undefined for a test delivery. */ readonly outbox_id: number | undefined
   readonly event: string
   readonly body: string
   readonly created_at: number
@@ -21,7 +21,7 @@ export interface NewDelivery {
 export interface ClaimedDelivery {
   readonly endpoint_id: string
   readonly id: string
-  /** Grows with every claim: a result is recorded only for the newest. */ readonly claim: number
+  /** Increases with every claim: a result is recorded only for the newest. */ readonly claim: number
   readonly round_attempts: number
   readonly event: string
   readonly body: string
@@ -29,7 +29,7 @@ export interface ClaimedDelivery {
   readonly secrets: ReadonlyArray<StoredSecret>
   readonly isEndpointFailing: boolean
 }
-/** What an attempt made of a delivery. */
+/** The result of an attempt at a delivery. */
 export interface DeliveryResult {
   readonly endpoint_id: string
   readonly id: string
@@ -49,15 +49,12 @@ type ClaimedRow = Omit<ClaimedDelivery, "secrets"> & { readonly secrets: unknown
 
 const deliveryOf = (row: DeliveryRow): WebhookDelivery =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as WebhookDelivery
-/**
- * For arrays of texts: the driver cannot name the type of one that holds only null, so an absent value is the empty
- * text.
- */
+/** For arrays of texts: the driver cannot infer the type of an array of nulls, so an absent value is the empty text. */
 const text = (value: number | string | undefined): string => (value === undefined ? "" : String(value))
 
 export const makeDeliveriesRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  // The end of a claim is no time at which anything is sent.
+  // The end of a claim is not a time at which anything is sent.
   const columns =
     sql.literal(`id, event, status, http_code, attempts, error, body, created_at::float8 AS created_at, last_attempt_at::float8 AS last_attempt_at,
     CASE WHEN NOT is_claimed THEN due_at::float8 END AS next_attempt_at, finished_at::float8 AS finished_at`)
@@ -65,7 +62,7 @@ export const makeDeliveriesRepository = Effect.gen(function* () {
   const pairs = (rows: ReadonlyArray<{ readonly endpoint_id: string; readonly id: string; readonly claim: number }>) =>
     sql`unnest(${rows.map(({ endpoint_id }) => endpoint_id)}::text[], ${rows.map(({ id }) => id)}::text[], ${rows.map(({ claim }) => claim)}::int4[])`
   return {
-    /** Due at once. An event that has a row at the endpoint already keeps that one. */
+    /** Due immediately. An event that already has a row at the endpoint keeps that one. */
     insert: (rows: ReadonlyArray<NewDelivery>) =>
       sql`INSERT INTO webhook_deliveries (endpoint_id, id, organization_id, outbox_id, event, body, created_at, due_at)
         SELECT endpoint_id, id, organization_id, nullif(outbox_id, '')::int8, event, body, created_at, created_at FROM unnest(${rows.map(({ endpoint_id }) => endpoint_id)}::text[], ${rows.map(({ id }) => id)}::text[],
@@ -85,12 +82,12 @@ export const makeDeliveriesRepository = Effect.gen(function* () {
         (rows) => rows[0] as WebhookDelivery | undefined
       ),
     /**
-     * Due now: a settled one in a new round, a waiting one earlier than it would be, one that is on its way not again.
+     * Makes a delivery due now: a settled one in a new round, a waiting one earlier; one in progress is not sent again.
      */
     redeliver: (endpointId: string, id: string, now: number) =>
       sql`UPDATE webhook_deliveries SET status = 'pending', due_at = ${String(now)}::text::int8, finished_at = NULL, round_attempts = CASE WHEN status = 'pending' THEN round_attempts ELSE 0 END
         WHERE endpoint_id = ${endpointId} AND id = ${id} AND NOT is_claimed`,
-    /** At most `rowsMax`, the oldest failure first; answers how many. */
+    /** At most `rowsMax`, the oldest failure first; returns how many. */
     recover: (endpointId: string, since: number, now: number, rowsMax: number) =>
       Effect.map(
         sql`UPDATE webhook_deliveries SET status = 'pending', due_at = ${String(now)}::text::int8, finished_at = NULL, round_attempts = 0
@@ -98,7 +95,7 @@ export const makeDeliveriesRepository = Effect.gen(function* () {
           RETURNING id`,
         (rows) => rows.length
       ),
-    /** Gives up all that waits or is on its way; answers the outbox rows it came from. */
+    /** Gives up all deliveries that wait or are in progress; returns their outbox rows. */
     failPending: (endpointId: string, error: string, now: number) =>
       Effect.map(
         sql<{
@@ -110,8 +107,8 @@ export const makeDeliveriesRepository = Effect.gen(function* () {
       ),
 
     /**
-     * Claims up to `places` due deliveries of each endpoint, the longest due first, until `claimEnd`; what another
-     * process holds is passed over.
+     * Claims up to `places` due deliveries of each endpoint, the longest due first, until `claimEnd`; rows locked by
+     * another process are skipped.
      */
     claim: (
       wanted: ReadonlyArray<{ readonly endpointId: string; readonly places: number }>,
@@ -127,14 +124,14 @@ export const makeDeliveriesRepository = Effect.gen(function* () {
           RETURNING d.endpoint_id, d.id, d.claim, d.round_attempts, d.event, d.body, e.url, e.secrets, e.failing_since IS NOT NULL AS "isEndpointFailing"`,
         (rows) => rows.map((row): ClaimedDelivery => ({ ...row, secrets: decodeSecrets(row.secrets) }))
       ),
-    /** The next due time of each endpoint that has one. One step in an index an endpoint. */
+    /** The next due time of each endpoint that has one. One index probe per endpoint. */
     nextDueOf: (endpointIds: ReadonlyArray<string>) =>
       sql<{
         endpoint_id: string
         due_at: number
       }>`SELECT wanted.endpoint_id, next.due_at::float8 AS due_at FROM unnest(${[...endpointIds]}::text[]) AS wanted (endpoint_id) CROSS JOIN LATERAL (
         SELECT due_at FROM webhook_deliveries WHERE endpoint_id = wanted.endpoint_id AND status = 'pending' ORDER BY due_at, id LIMIT 1) AS next`,
-    /** The same for every endpoint; walks the index from endpoint to endpoint, whatever waits at each. */
+    /** The same for every endpoint; skips through the index from endpoint to endpoint, however much waits at each. */
     nextDue: sql<{ endpoint_id: string; due_at: number }>`WITH RECURSIVE queue AS (
         (SELECT endpoint_id, due_at FROM webhook_deliveries WHERE status = 'pending' ORDER BY endpoint_id, due_at, id LIMIT 1)
         UNION ALL
@@ -142,8 +139,8 @@ export const makeDeliveriesRepository = Effect.gen(function* () {
           SELECT endpoint_id, due_at FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id > queue.endpoint_id ORDER BY endpoint_id, due_at, id LIMIT 1) AS next
       ) SELECT endpoint_id, due_at::float8 AS due_at FROM queue`,
     /**
-     * Writes results of claims that still hold; answers the outbox rows of those that are settled. Rows are locked in
-     * the order of their ids, as `failPending` does.
+     * Writes results of claims that are still held; returns the outbox rows of deliveries that are settled. Rows are
+     * locked in the order of their ids, as in `failPending`.
      */
     record: (results: ReadonlyArray<DeliveryResult>) =>
       Effect.map(
@@ -161,11 +158,11 @@ export const makeDeliveriesRepository = Effect.gen(function* () {
         (rows) =>
           rows.flatMap(({ outbox_id, status }) => (outbox_id === null || status === "pending" ? [] : [outbox_id]))
       ),
-    /** Claims that will not be used: due at once for whoever comes next. */
+    /** Releases claims that will not be used: due immediately, for any process. */
     giveBack: (claims: ReadonlyArray<Pick<ClaimedDelivery, "endpoint_id" | "id" | "claim">>, now: number) =>
       sql`UPDATE webhook_deliveries AS d SET due_at = ${String(now)}::text::int8, is_claimed = false FROM ${pairs(claims)} AS c (endpoint_id, id, claim)
         WHERE d.endpoint_id = c.endpoint_id AND d.id = c.id AND d.claim = c.claim AND d.status = 'pending' AND d.is_claimed`,
-    /** For a process that knows that it is alone: every claim is one of its former life. */
+    /** For a process that knows that it is alone: every claim is from its previous life. */
     giveBackAll: (now: number) =>
       sql`UPDATE webhook_deliveries SET due_at = ${String(now)}::text::int8, is_claimed = false WHERE status = 'pending' AND is_claimed`
   }

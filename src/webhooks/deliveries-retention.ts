@@ -1,6 +1,6 @@
 /**
- * What leaves the deliveries: those behind the 100 newest of an endpoint, never a pending one. Decision: failed ones
- * stay 14 days even behind the 100, because a recovery since a time promises all that failed.
+ * Deletes old deliveries: those beyond the 100 newest of an endpoint, never a pending one. Decision: failed ones stay
+ * 14 days even beyond the 100, because a recovery since a time promises everything that failed.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -9,8 +9,8 @@ import { DELIVERIES_LISTED } from "./schema.ts"
 export const FAILED_KEPT_MS = 14 * 86_400_000
 
 /**
- * Removes at most `rowsMax` rows; answers how many. Reads the newest 100 of each endpoint by their key, and what lies
- * behind them until enough is found.
+ * Removes at most `rowsMax` rows; returns how many. Reads the newest 100 of each endpoint by their key, and older ones
+ * until enough is found.
  */
 export const expireDeliveries = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient

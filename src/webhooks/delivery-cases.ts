@@ -1,6 +1,6 @@
 /**
- * What a caller does with deliveries: one use case a name. States: pending → success | failed, moved by attempts;
- * success | failed → pending by a redelivery or a recovery; pending → failed when the endpoint is disabled or deleted.
+ * The use cases for deliveries. States: pending → success | failed, by attempts; success | failed → pending, by a
+ * redelivery or a recovery; pending → failed when the endpoint is disabled or deleted.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -14,7 +14,7 @@ import { DELIVERIES_LISTED } from "./schema.ts"
 import { signalDue } from "./signals.ts"
 import { testEvent } from "./subscribable-events.ts"
 
-/** Failed deliveries of one statement of a recovery. */
+/** Failed deliveries per statement of a recovery. */
 const RECOVER_ROWS = 5_000
 
 const makeDeliveryOf = Effect.gen(function* () {
@@ -38,7 +38,7 @@ const makeSendingTest = Effect.gen(function* () {
   const signal = yield* makeSignal
   const deliveryOf = yield* makeDeliveryOf
   return Effect.fn("Webhooks.sendTest")(function* (organizationId: string, id: string) {
-    // Decision: also to a disabled endpoint, because a test is how one finds out whether to enable it.
+    // Decision: also sent to a disabled endpoint, because a test is how one finds out whether to enable it.
     const now = yield* Clock.currentTimeMillis
     const delivery = {
       id: yield* identifiers.make("dlv"),
@@ -49,7 +49,7 @@ const makeSendingTest = Effect.gen(function* () {
     return yield* sql
       .withTransaction(
         Effect.gen(function* () {
-          // Locked, so that it is not deleted before its delivery is there.
+          // Locked, so that it is not deleted before its delivery is inserted.
           const { name } = yield* locked(organizationId, id)
           const body = envelopeOf({
             ...delivery,

@@ -1,13 +1,13 @@
 /**
- * Delivers. Three loops and the attempts they start:
+ * Sends deliveries. Three loops and the attempts they start:
  *
  *   outbox   woken by a signal: outbox rows become deliveries (`fan-out.ts`)
  *   queue    sleeps until the earliest due time of an endpoint with room, claims, starts attempts
- *   results  whatever attempts ended meanwhile is recorded in one transaction; then their places are free
+ *   results  records attempts that ended in one transaction; then their slots are free
  *
- * A claim ends by itself (`CLAIM_MS`), so what a killed process had on its way is sent again by the next one: at least
- * once, under the same id. Every minute all loops look at the tables whether or not anybody called, which covers
- * signals that were lost and processes that died.
+ * A claim expires by itself (`CLAIM_MS`), so what a killed process was sending is sent again by the next one: at least
+ * once, under the same id. Every minute all loops read the tables even without a signal, which covers lost signals and
+ * dead processes.
  */
 import { Clock, Effect, FiberSet, Latch, Layer, Random, Semaphore } from "effect"
 import { type Attempt, ATTEMPT_TIMEOUT_MS, makeAttempt } from "./attempt.ts"
@@ -21,23 +21,23 @@ import { counted } from "../metrics/background.ts"
 
 export interface DispatcherOptions {
   /**
-   * This process is the only one of its database: claims found at the start are of its former life and are given back
-   * at once.
+   * This process is the only one of its database: claims found at the start are from its previous life and are released
+   * immediately.
    */
   readonly isAlone: boolean
   readonly attemptTimeout_ms?: number
 }
 
-/** Beyond the time-out there is time for recording: a claim must not end while its attempt goes on. */
+/** Time for recording beyond the time-out: a claim must not end while its attempt continues. */
 const CLAIM_SLACK_MS = 15_000
 const LOOK_EVERY_MS = 60_000
-/** After a failed statement. */
+/** Delay after a failed statement. */
 const AGAIN_MS = 1_000
-/** How long a stop waits for attempts under way, so that the program exits within 10 s; the rest is given back. */
+/** How long a stop waits for attempts in progress, so that the program exits within 10 s; the rest is released. */
 const DRAIN_MS = 3_000
 const STOP_MS = 6_000
 
-/** What an attempt writes. `chance` is uniform in [0, 1). */
+/** The row that an attempt writes. `chance` is uniform in [0, 1). */
 const resultOf = (
   { claim, endpoint_id, id, round_attempts }: ClaimedDelivery,
   { ended_at, verdict }: Attempt,
@@ -67,7 +67,7 @@ interface Ended {
   readonly attempt: Attempt
   readonly recorded: RecordedAttempt
 }
-/** What the loops are made of. */
+/** The dependencies of the loops. */
 interface Parts {
   readonly attemptTimeout_ms: number
   readonly deliveries: Effect.Success<typeof makeDeliveriesRepository>
@@ -85,11 +85,11 @@ interface Parts {
 class Dispatcher {
   readonly #parts: Parts
   readonly #actors = makeEndpointActors()
-  /** Claimed and not recorded yet. */
+  /** Claimed but not recorded yet. */
   readonly #held = new Set<ClaimedDelivery>()
   #results: Array<Ended> = []
   #isStopping = false
-  /** The table may know of something that the actors do not. */
+  /** Whether the table may have deliveries that the actors do not know of. */
   #isBehind = true
   #lookedAt = -Infinity
 
@@ -97,16 +97,16 @@ class Dispatcher {
     this.#parts = parts
   }
 
-  /** Outbox rows become deliveries. */
+  /** Turns outbox rows into deliveries. */
   readonly outboxLoop = Effect.suspend(() =>
     Effect.forever(this.#again("turning events into deliveries", this.#spread()))
   )
-  /** Claims what is due and starts attempts. */
+  /** Claims deliveries that are due and starts attempts. */
   readonly queueLoop = Effect.suspend(() => Effect.forever(this.#again("claiming deliveries", this.#claimDue())))
-  /** Records what ended. */
+  /** Records attempts that ended. */
   readonly resultsLoop = Effect.suspend(() => Effect.forever(this.#again("recording results", this.#recordEnded())))
 
-  /** An endpoint with something due; empty: the outbox has something; undefined: signals may have been lost. */
+  /** `signal`: an endpoint with something due; empty: the outbox has rows; undefined: signals may have been lost. */
   readonly hear = (signal: string | undefined): void => {
     if (signal === undefined) this.#isBehind = true
     if (signal === undefined || signal === "") this.#parts.wakeOutbox.openUnsafe()
@@ -114,7 +114,7 @@ class Dispatcher {
     this.#parts.wakeQueue.openUnsafe()
   }
 
-  /** Waits for attempts on their way, then gives the rest back. */
+  /** Waits for attempts in progress, then releases the rest. */
   readonly stop = Effect.gen({ self: this }, function* () {
     const { deliveries, now, sending } = this.#parts
     this.#isStopping = true
@@ -181,13 +181,13 @@ class Dispatcher {
       this.#held.add(delivery)
       yield* FiberSet.run(sending, this.#send(delivery))
     }
-    // Who took all it had room for may have more that is due; of the others the table knows when they are due next.
+    // An endpoint that used all of its room may have more that is due; for the others the table has the next due time.
     const isFull = ({ endpointId, places }: Wanted) => counts.get(endpointId) === places
     for (const { endpointId } of wanted.filter(isFull)) this.#actors.dueBy(endpointId, now())
     yield* this.#lookAfter(wanted.filter((one) => !isFull(one)).map(({ endpointId }) => endpointId))
   })
 
-  /** When endpoints are due next whose claim found less than they had room for. */
+  /** Looks up the next due times of endpoints whose claim found less than they had room for. */
   readonly #lookAfter = Effect.fnUntraced({ self: this }, function* (emptied: ReadonlyArray<string>) {
     if (emptied.length === 0) return
     const next = yield* Effect.tapError(this.#parts.deliveries.nextDueOf(emptied), () =>
@@ -216,13 +216,13 @@ class Dispatcher {
     yield* Effect.tapError(this.#recordAll(), () => Effect.sync(() => wakeResults.openUnsafe()))
   })
 
-  /** Records all finished attempts; those that cannot be written stay and keep their places. */
+  /** Records all finished attempts; those that cannot be written stay and keep their slots. */
   #recordAll() {
     return this.#parts.recording.withPermits(1)(this.#record())
   }
   readonly #record = Effect.fnUntraced({ self: this }, function* () {
     const { now, recordAttempts, wakeQueue } = this.#parts
-    // A copy: attempts that end while this is written are of the next batch.
+    // A copy, because attempts that end during the write belong to the next batch.
     const batch = [...this.#results]
     if (batch.length === 0) return
     yield* recordAttempts(
@@ -275,5 +275,5 @@ const make = Effect.fnUntraced(function* ({ attemptTimeout_ms = ATTEMPT_TIMEOUT_
   )
 })
 
-/** Delivers as long as the layer lives. */
+/** Sends deliveries as long as the layer lives. */
 export const layerDispatcher = (options: DispatcherOptions) => Layer.effectDiscard(make(options))

@@ -1,14 +1,14 @@
 /**
- * The actors of one process: one for each endpoint that has something due or on its way, in memory only. An actor knows
- * when its endpoint is due next, how much is on its way, and how much may be (`window.ts`); it is dropped when it has
- * neither. What it must not forget stands in the queue's table.
+ * The actors of one process: one for each endpoint that has something due or in progress, in memory only. An actor
+ * knows when its endpoint is due next, how many deliveries are in progress, and how many may be (`window.ts`); it is
+ * dropped when it has neither. What must not be forgotten is in the queue's table.
  */
 import { freePlaces, IN_FLIGHT_MAX, nextWindow, type Pace, WINDOW_FIRST } from "./window.ts"
 
 interface Actor {
   window: number
   inFlight: number
-  /** Infinity: nothing known. */ dueAt: number
+  /** Infinity: unknown. */ dueAt: number
   isFailing: boolean
 }
 export interface Wanted {
@@ -16,7 +16,7 @@ export interface Wanted {
   readonly places: number
 }
 
-/** Endpoints in one claim. */
+/** The most endpoints in one claim. */
 const ENDPOINTS_PER_CLAIM = 256
 
 class EndpointActors {
@@ -24,20 +24,20 @@ class EndpointActors {
   #all = 0
   #slow = 0
 
-  /** Something is due then, or earlier. */
+  /** Something is due at that time, or earlier. */
   dueBy(endpointId: string, at: number): void {
     const actor = this.#actorOf(endpointId)
     actor.dueAt = Math.min(actor.dueAt, at)
   }
 
-  /** A claim found less than it had room for: an actor with nothing on its way and nothing due is dropped. */
+  /** A claim found less than it had room for: an actor with nothing in progress and nothing due is dropped. */
   emptied(endpointId: string): void {
     this.#dropIfIdle(endpointId, this.#actorOf(endpointId))
   }
 
   /**
-   * Endpoints that are due and have room. Their due time is taken with them: who claims says when they are due again,
-   * and a call in between is not lost. Those served now stand behind the others next time. O(actors).
+   * Endpoints that are due and have room. Their due time is cleared: the claimer reports when they are due again, and a
+   * signal in between is not lost. Those served now are behind the others next time. O(actors).
    */
   wanted(now: number): ReadonlyArray<Wanted> {
     const found: Array<Wanted> = []
@@ -62,7 +62,7 @@ class EndpointActors {
     return found
   }
 
-  /** The earliest time at which an endpoint with room is due; Infinity when there is none. O(actors). */
+  /** The earliest time at which an endpoint with room is due; Infinity if there is none. O(actors). */
   wakeAt(): number {
     const held = { all: this.#all, slow: this.#slow }
     let earliest = Infinity
@@ -78,7 +78,7 @@ class EndpointActors {
     })
   }
 
-  /** After the result is recorded; until then the place is held, which bounds what waits for recording. */
+  /** Called after the result is recorded; until then the slot is occupied, which bounds what waits for recording. */
   ended(endpointId: string, pace: Pace): void {
     const actor = this.#actorOf(endpointId)
     this.#change(actor, () => {
@@ -108,7 +108,7 @@ class EndpointActors {
       this.#actors.set(endpointId, (actor = { window: WINDOW_FIRST, inFlight: 0, dueAt: Infinity, isFailing: false }))
     return actor
   }
-  /** What the slow hold is kept as a sum: an actor's share changes with its window and with what is on its way. */
+  /** Keeps the totals up to date: what counts as slow changes with an actor's window and its deliveries. */
   #change(actor: Actor, apply: () => void): void {
     if (actor.window === 1) this.#slow -= actor.inFlight
     this.#all -= actor.inFlight

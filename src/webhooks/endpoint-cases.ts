@@ -1,4 +1,4 @@
-/** What a caller does with endpoints: one use case a name. */
+/** The use cases for endpoints. */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Identifiers } from "@dowser/log/identifiers"
@@ -15,7 +15,7 @@ import { rotatedSecrets, SECRETS_MAX } from "./secrets.ts"
 import { SECRET_LENGTH, secretPrefix } from "./signature.ts"
 
 const disabledByCaller = "The endpoint was disabled while this delivery waited."
-/** What a failing or disabled endpoint remembers of that. */
+/** Resets what a failing or disabled endpoint remembers. */
 const well = { failing_since: undefined, disabled_at: undefined, disabled_reason: undefined }
 
 const secretsExhausted = (id: string): SecretsExhausted =>
@@ -23,7 +23,7 @@ const secretsExhausted = (id: string): SecretsExhausted =>
     message: `${SECRETS_MAX} secrets of webhook ${id} are still valid; the next rotation is possible when the oldest ends.`
   })
 const replaced = (endpoint: StoredEndpoint, fields: EndpointFields, now: number): StoredEndpoint => {
-  // Whoever enables it, or points it elsewhere, has repaired it: the five days begin anew.
+  // Enabling it, or changing its address, counts as a repair: the five days start again.
   const isRepaired = fields.enabled && (!endpoint.enabled || fields.url !== endpoint.url)
   return { ...endpoint, ...fields, ...(isRepaired ? well : {}), updated_at: now }
 }
@@ -36,7 +36,7 @@ const makeNewSecret = Effect.gen(function* () {
     return { secret, sealed: seal.seal(Buffer.from(secret)) }
   })
 })
-/** What waits has failed for a reason; its events are settled by that. */
+/** Pending deliveries fail for this reason, which settles their events. */
 const makeGivingUp = Effect.gen(function* () {
   const deliveries = yield* makeDeliveriesRepository
   const outbox = yield* makeOutboxSettling

@@ -1,6 +1,6 @@
 /**
  * When an endpoint counts as failing, and when that has lasted too long. Pure. An endpoint fails from its first
- * unsuccessful attempt on until one succeeds; after five days of that it is disabled and says so.
+ * unsuccessful attempt until one succeeds; after five days of that it is disabled, and reports this.
  */
 export const FAILING_MAX_MS = 5 * 24 * 3_600_000
 

@@ -1,4 +1,4 @@
-/** What an endpoint may be. Pure. */
+/** Validates an endpoint. Pure. */
 import { normalizedEvents } from "./subscribable-events.ts"
 
 const NAME_LENGTH_MAX = 120
@@ -25,20 +25,20 @@ export const urlRefusal = (text: string): string | undefined => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:"))
     return "An address that begins with http:// or https://"
-  // Decision: a name and password in the address would be stored and shown in plain text.
+  // Decision: refused, because a name and password in the address would be stored and shown in plain text.
   return url.username !== "" || url.password !== ""
     ? "No user name or password in the address; check the signature instead"
     : undefined
 }
 
-/** What `WebhookBody` has read. */
+/** The parsed `WebhookBody`. */
 interface EndpointBody {
   readonly name: string
   readonly url: string
   readonly events: ReadonlyArray<string>
   readonly enabled?: boolean | undefined
 }
-/** Omitted `enabled` is true, also in a replacement: omitted fields reset. */
+/** If `enabled` is omitted it is true, also in a replacement, because omitted fields reset. */
 export const endpointFields = ({ enabled, events, name, url }: EndpointBody): EndpointFields => ({
   name: name.trim(),
   url,

@@ -1,5 +1,5 @@
 /**
- * Rows of webhook endpoints. One function per statement; the organization stands in every one that a caller reaches.
+ * Rows of webhook endpoints. One function per statement; every statement that a caller reaches names the organization.
  */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -39,7 +39,7 @@ const endpointOf = (row: EndpointRow): StoredEndpoint => ({
 })
 
 /**
- * Rows of several organizations: one that nobody can read gets nothing, and is told, instead of holding up everybody's.
+ * Rows of several organizations: an unreadable row gets no deliveries, and is reported, instead of blocking all others.
  */
 const readable = (rows: ReadonlyArray<EndpointRow>) =>
   Effect.map(
@@ -78,20 +78,20 @@ export const makeEndpointsRepository = Effect.gen(function* () {
       one(
         sql<EndpointRow>`SELECT ${columns} FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id}`
       ),
-    /** The row stays locked until the transaction ends. */
+    /** Locks the row until the transaction ends. */
     lock: (organizationId: string, id: string) =>
       one(
         sql<EndpointRow>`SELECT ${columns} FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`
       ),
-    /** Enabled endpoints of some organizations, which nobody disables or deletes until the transaction ends. */
+    /** Enabled endpoints of some organizations, locked against disabling and deletion until the transaction ends. */
     enabledOf: (organizationIds: ReadonlyArray<string>) =>
       Effect.flatMap(
         sql<EndpointRow>`SELECT ${columns} FROM webhook_endpoints WHERE organization_id = ANY(${[...organizationIds]}::text[]) AND enabled ORDER BY id FOR SHARE`,
         readable
       ),
     /**
-     * False when the organization has `countMax` endpoints. The organization's row is locked, so that two creations
-     * cannot both be the last.
+     * False if the organization has `countMax` endpoints. The organization's row is locked, so that two concurrent
+     * creations cannot both be the last.
      */
     insert: (endpoint: StoredEndpoint, countMax: number) =>
       Effect.gen(function* () {
@@ -109,10 +109,10 @@ export const makeEndpointsRepository = Effect.gen(function* () {
         secrets = ${JSON.stringify(endpoint.secrets)}::text::jsonb, failing_since = ${at(endpoint.failing_since)}::text::int8, disabled_at = ${at(endpoint.disabled_at)}::text::int8,
         disabled_reason = ${endpoint.disabled_reason ?? null}, updated_at = ${String(endpoint.updated_at)}::text::int8 WHERE id = ${endpoint.id}`
     },
-    /** Its deliveries go with it. */
+    /** Its deliveries are deleted with it. */
     remove: (organizationId: string, id: string) =>
       sql`DELETE FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id}`,
-    /** Locked in the order of ids, as everybody does, so that two recorders never wait for each other. */
+    /** Locked in the order of ids, as everywhere, so that two recorders never deadlock. */
     lockMany: (ids: ReadonlyArray<string>) =>
       many(
         sql<EndpointRow>`SELECT ${columns} FROM webhook_endpoints WHERE id = ANY(${[...ids]}::text[]) ORDER BY id FOR UPDATE`

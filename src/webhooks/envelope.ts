@@ -1,4 +1,4 @@
-/** The body of a delivery, made once and kept as text: every attempt sends, and signs, the same bytes. */
+/** The body of a delivery, built once and stored as text: every attempt sends, and signs, the same bytes. */
 interface Occurrence {
   /** `dlv_` + ULID. */ readonly id: string
   readonly event: string

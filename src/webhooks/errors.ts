@@ -11,7 +11,7 @@ export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()(
   { message: Schema.String },
   { httpApiStatus: 404 }
 ) {}
-/** A delivery is asked for again while nothing may be sent to its endpoint. */
+/** A redelivery is requested while nothing may be sent to its endpoint. */
 export class WebhookDisabled extends Schema.TaggedError<WebhookDisabled>()(
   "WebhookDisabled",
   { message: Schema.String },

@@ -1,9 +1,9 @@
 /**
- * From one outbox row to one delivery per subscribed endpoint: in one transaction that also marks the row, so it
- * happens exactly once however many processes do it and whenever one of them dies.
+ * Turns one outbox row into one delivery per subscribed endpoint, in one transaction that also marks the row, so that
+ * it happens exactly once however many processes do it and whenever one of them dies.
  *
- * Decision: an event has one delivery id, at every endpoint that gets it. An endpoint that is disabled when the event
- * is fanned out does not get it.
+ * Decision: an event has the same delivery id at every endpoint that gets it. An endpoint that is disabled when the
+ * event is fanned out does not get it.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -13,7 +13,7 @@ import { makeEndpointsRepository } from "./endpoints-repository.ts"
 import { envelopeOf } from "./envelope.ts"
 import { subscribes } from "./subscribable-events.ts"
 
-/** Outbox rows of one transaction. */
+/** Outbox rows per transaction. */
 export const FAN_OUT_ROWS = 100
 
 export const makeFanOut = Effect.gen(function* () {
@@ -21,7 +21,7 @@ export const makeFanOut = Effect.gen(function* () {
   const endpoints = yield* makeEndpointsRepository
   const deliveries: DeliveriesRepository = yield* makeDeliveriesRepository
   const outbox = yield* makeOutboxSettling
-  /** One transaction: how many rows it took, and the endpoints that got something. */
+  /** One transaction: returns the number of rows, and the endpoints that got something. */
   return sql.withTransaction(
     Effect.gen(function* () {
       const events = yield* outbox.waiting(FAN_OUT_ROWS)

@@ -1,4 +1,4 @@
-/** One endpoint of an organization, as its operations find, lock and show it. */
+/** One endpoint of an organization: how its operations find, lock and show it. */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { makeAuditRecorder } from "../audit/record.ts"
@@ -7,7 +7,7 @@ import { WebhookDisabled, WebhookNotFound } from "./errors.ts"
 import type { WebhookEndpoint } from "./schema.ts"
 import { previousValidUntil } from "./secrets.ts"
 
-/** Of a list, behind its cursor. */
+/** One page of a list, after its cursor. */
 export interface Page {
   readonly cursor: string | undefined
   readonly limit: number
@@ -64,7 +64,7 @@ export const makeFoundEndpoint = Effect.gen(function* () {
     Effect.flatMap(Effect.orDie(endpoints.get(organizationId, id)), present(id))
   const locked = (organizationId: string, id: string) =>
     Effect.flatMap(Effect.orDie(endpoints.lock(organizationId, id)), present(id))
-  /** Changes one endpoint with its row locked; statements that fail are defects, what the change fails with is told. */
+  /** Changes one endpoint with its row locked; failing statements are defects, failures of the change are returned. */
   const changing = <A, E extends { readonly _tag: string }>(
     organizationId: string,
     id: string,

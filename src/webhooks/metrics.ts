@@ -1,4 +1,4 @@
-/** Requests to addresses that tenants chose, as measures. */
+/** Requests to addresses that tenants chose, as metrics. */
 import { Effect } from "effect"
 import { type Measure, spreadOver } from "../metrics/measure.ts"
 import { CurrentOutbound } from "../ports/outbound-http/outbound-http.ts"

@@ -1,6 +1,6 @@
 /**
- * Writes what attempts made of deliveries, a batch in one transaction: the deliveries, how their endpoints do, and
- * which outbox rows are settled by that. Locks are taken in one order everywhere (endpoints, deliveries, outbox).
+ * Writes the results of attempts, a batch in one transaction: the deliveries, the state of their endpoints, and which
+ * outbox rows are settled by that. Locks are taken in the same order everywhere (endpoints, deliveries, outbox).
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,7 +12,7 @@ import { makeEndpointsRepository } from "./endpoints-repository.ts"
 
 export interface RecordedAttempt extends DeliveryResult {
   readonly isSuccess: boolean
-  /** The endpoint was failing when the attempt began, as far as is known. */ readonly wasFailing: boolean
+  /** Whether the endpoint was failing when the attempt began, as far as is known. */ readonly wasFailing: boolean
 }
 
 export const makeRecordAttempts = Effect.gen(function* () {
@@ -25,7 +25,7 @@ export const makeRecordAttempts = Effect.gen(function* () {
   return (attempts: ReadonlyArray<RecordedAttempt>, now: number) =>
     sql.withTransaction(
       Effect.gen(function* () {
-        // An endpoint that is well and stays well costs nothing here.
+        // An endpoint that is healthy and stays so costs nothing here.
         const touched = [
           ...new Set(
             attempts.flatMap(({ endpoint_id, isSuccess, wasFailing }) =>

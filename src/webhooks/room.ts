@@ -1,4 +1,4 @@
-/** What happened, told to tenants' own addresses. */
+/** Notifies tenants' own addresses of events. */
 import { Effect, Layer } from "effect"
 import { Installation } from "../installation.ts"
 import { Webhooks } from "./webhooks.ts"
@@ -35,7 +35,7 @@ export const room = defineRoom({
     webhook: (sql, { id, organizationId }) =>
       sql`SELECT row_to_json(t)::text AS row FROM webhook_endpoints t WHERE organization_id = ${organizationId} AND id = ${id}`
   },
-  // Reading and testing any member, the rest owner or admin.
+  // Any member may read and test; everything else needs an owner or admin.
   roles: {
     listWebhooks: "member",
     getWebhook: "member",

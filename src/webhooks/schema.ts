@@ -1,4 +1,4 @@
-/** Endpoints and deliveries as the API shows them, and their limits. */
+/** Endpoints and deliveries as the API returns them, and their limits. */
 import { Schema } from "effect"
 import { refusing } from "../http/checks.ts"
 import { nameRefusal, urlRefusal } from "./endpoint-input.ts"
@@ -6,14 +6,14 @@ import { subscriptionRefusal } from "./subscribable-events.ts"
 
 /** Decision: without a limit, one event could become any number of deliveries. */
 export const ENDPOINTS_MAX = 100
-/** Shown with their endpoint, newest first. */
+/** Returned with their endpoint, newest first. */
 export const DELIVERIES_LISTED = 100
 
 const strings = Schema.Array(Schema.String)
 export const WebhookBody = Schema.Struct({
   name: Schema.String.check(refusing(nameRefusal)),
   url: Schema.String.check(refusing(urlRefusal)),
-  /** Names of the event table, or `*`. */ events: Schema.Array(
+  /** Names from the event table, or `*`. */ events: Schema.Array(
     Schema.String.check(refusing(subscriptionRefusal))
   ).check(
     refusing((events: ReadonlyArray<string>) =>
@@ -33,9 +33,7 @@ const endpointFields = {
   /** Unix milliseconds of the first failed attempt since the last success. */ failing_since: Schema.optionalKey(
     Schema.Int
   ),
-  /** Set when the program disabled the endpoint itself, with the reason. */ disabled_at: Schema.optionalKey(
-    Schema.Int
-  ),
+  /** Set if the program disabled the endpoint itself, with the reason. */ disabled_at: Schema.optionalKey(Schema.Int),
   disabled_reason: Schema.optionalKey(Schema.String),
   /** Until then deliveries are also signed with the secret before the last rotation. */ previous_secret_valid_until:
     Schema.optionalKey(Schema.Int),
@@ -45,7 +43,7 @@ const endpointFields = {
 export const WebhookEndpoint = Schema.Struct(endpointFields).annotate({ identifier: "WebhookEndpoint" })
 export type WebhookEndpoint = typeof WebhookEndpoint.Type
 
-/** The answer to creation and rotation: the only two moments at which the secret is shown. */
+/** The answer to creation and rotation: the only two times at which the secret is shown. */
 export const WebhookEndpointWithSecret = Schema.Struct({ ...endpointFields, secret: Schema.String }).annotate({
   identifier: "WebhookEndpointWithSecret"
 })
@@ -55,8 +53,8 @@ export const WebhookDelivery = Schema.Struct({
   id: Schema.String,
   event: Schema.String,
   status: Schema.Literals(["pending", "success", "failed"]),
-  /** The receiver's last answer; absent when there was none. */ http_code: Schema.optionalKey(Schema.Int),
-  /** Of all rounds: a redelivery begins a new round of six. */ attempts: Schema.Int,
+  /** The receiver's last status; absent if there was no answer. */ http_code: Schema.optionalKey(Schema.Int),
+  /** Attempts of all rounds: a redelivery begins a new round of six. */ attempts: Schema.Int,
   error: Schema.optionalKey(Schema.String),
   /** The exact text that is sent. */ body: Schema.String,
   created_at: Schema.Int,

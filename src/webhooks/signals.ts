@@ -1,14 +1,14 @@
 /**
- * How whoever delivers hears of work at once, in this process or another: Postgres' notifications, which arrive when
- * the transaction that caused them commits. An empty text says that the outbox has rows (a trigger sends it), another
- * names an endpoint with something due. A lost signal costs time, never a delivery.
+ * How dispatchers are notified of work immediately, in this process or another: Postgres' notifications, which arrive
+ * when the transaction that caused them commits. An empty text means that the outbox has rows (sent by a trigger), any
+ * other names an endpoint with something due. A lost signal costs time, never a delivery.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Cause, Effect, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 
 const channel = "dowser_webhooks"
-/** After a lost connection. */
+/** Delay after a lost connection. */
 const AGAIN_MS = 1_000
 
 export const signalDue = (endpointId: string) =>

@@ -1,12 +1,12 @@
 /**
- * What proves that a delivery is ours. Pure. Two schemes over the same bytes and the same second:
+ * Signatures that prove that a delivery is ours. Pure. Two schemes over the same bytes and the same second:
  *
- *   X-SVC-Signature    `t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` under the secret's text as it was
- *                      shown, `whsec_` included; one `v1` per valid secret
- * webhook-signature `v1,<base64>`: HMAC-SHA256 of `<id>.<timestamp>.<raw body>` under the bytes that the secret's text
- *   behind `whsec_` is the base64 of (Standard Webhooks 1.0.0); one entry per valid secret, by spaces
+ *   X-SVC-Signature    `t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>`, keyed with the secret's text as
+ *                      shown, including `whsec_`; one `v1` per valid secret
+ *   webhook-signature  `v1,<base64>`: HMAC-SHA256 of `<id>.<timestamp>.<raw body>`, keyed with the bytes decoded from
+ *                      the base64 after `whsec_` (Standard Webhooks 1.0.0); one entry per valid secret, by spaces
  *
- * A secret is therefore `whsec_` and 32 characters of base64's alphabet: 24 bytes for a stock verifier.
+ * A secret is therefore `whsec_` and 32 characters of base64's alphabet: 24 bytes for a standard verifier.
  */
 import { createHmac } from "node:crypto"
 
@@ -31,7 +31,7 @@ const standard = ({ body, id, timestamp }: Signed, secret: string): string =>
     .update(`${id}.${timestamp}.${body}`)
     .digest("base64")
 
-/** Headers of one attempt. `secrets`: texts of every secret that is valid now, newest first. */
+/** Headers of one attempt. `secrets`: texts of all secrets that are valid now, newest first. */
 export const signedHeaders = (delivery: Signed, secrets: ReadonlyArray<string>): Record<string, string> => ({
   "x-svc-event": delivery.event,
   "x-svc-delivery": delivery.id,

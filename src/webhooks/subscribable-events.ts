@@ -1,5 +1,5 @@
 /**
- * What an endpoint can subscribe to, and what only "All events" (`*`) brings
+ * What an endpoint can subscribe to, and what is sent only to "All events" (`*`)
  * (`docs/contract/operations.md#webhook-subscriptions`).
  */
 export const subscribableEvents = [
@@ -17,7 +17,7 @@ export const subscribableEvents = [
   "api_key.revoked",
   "alert.fired"
 ] as const
-/** Delivered only to endpoints of all events: these names cannot be subscribed to one by one. */
+/** Sent only to endpoints of all events: these names cannot be subscribed to individually. */
 export const wildcardOnlyEvents = [
   "experiment.winner_detected",
   "quality.regression",
@@ -25,16 +25,16 @@ export const wildcardOnlyEvents = [
   "quota.warning",
   "quota.exhausted"
 ] as const
-/** Rule 3: sent by the Send test action and by nothing else. */
+/** Rule 3: sent only by the Send test action. */
 export const testEvent = "webhook.test"
-/** Rule 2: also covers events added later. */
+/** Rule 2: includes events added later. */
 export const allEvents = "*"
 
 /** Whether an endpoint gets an event of the outbox. */
 export const subscribes = (events: ReadonlyArray<string>, event: string): boolean =>
   events.includes(allEvents) || events.includes(event)
 
-/** Why a name cannot stand in an endpoint's list; undefined when it can. */
+/** Why a name is not allowed in an endpoint's list; undefined if it is. */
 export const subscriptionRefusal = (name: string): string | undefined => {
   if (name === allEvents || (subscribableEvents as ReadonlyArray<string>).includes(name)) return undefined
   if ((wildcardOnlyEvents as ReadonlyArray<string>).includes(name))
@@ -43,6 +43,6 @@ export const subscriptionRefusal = (name: string): string | undefined => {
   return `\`${name.slice(0, 80)}\` is no event; known are ${subscribableEvents.join(", ")} and \`*\` for all`
 }
 
-/** The list as it is stored: All events is the wildcard alone, no name stands twice. */
+/** The list as it is stored: All events is only the wildcard, and no name occurs twice. */
 export const normalizedEvents = (events: ReadonlyArray<string>): ReadonlyArray<string> =>
   events.includes(allEvents) ? [allEvents] : [...new Set(events)]

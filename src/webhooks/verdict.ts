@@ -1,13 +1,13 @@
 /**
- * What an attempt means. Pure.
+ * What the outcome of an attempt means. Pure.
  *
  *   2xx                → success
  *   408, 429, 5xx      → retry (pending again, or failed after the last attempt)
- *   any other answer   → failed at once; a redirect is an answer and is never followed
+ *   any other answer   → failed immediately; a redirect is an answer and is never followed
  *
  * Decision: an attempt without any answer (time-out, refused, reset, unknown name, bad certificate) is retried, because
- * at least once would mean nothing for a receiver that restarts. An address that we refuse is final: waiting changes no
- * policy.
+ * otherwise "at least once" would not hold for a receiver that restarts. An address that we refuse is final: waiting
+ * changes no policy.
  */
 import type { OutboundFailure, OutboundResponse } from "../ports/outbound-http/outbound-http.ts"
 
@@ -15,10 +15,10 @@ export type Verdict =
   | { readonly kind: "success"; readonly http_code: number }
   | { readonly kind: "retry" | "failed"; readonly http_code: number | undefined; readonly error: string }
 
-/** Of a receiver's answer that much stands in the error text: enough for its message, no place to keep documents. */
+/** How much of a receiver's answer is quoted in the error: enough for its message, too little to store documents. */
 export const ANSWER_SHOWN_BYTES = 512
 
-/** Control characters (a database text holds no NUL) become spaces. */
+/** Control characters become spaces (text in the database cannot contain NUL). */
 const shown = (body: Uint8Array): string =>
   Buffer.from(body.subarray(0, ANSWER_SHOWN_BYTES))
     .toString("utf8")

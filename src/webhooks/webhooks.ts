@@ -1,5 +1,5 @@
 /**
- * Endpoints and their deliveries as a caller manages them. Sending is `dispatcher.ts`; the two share the tables and the
+ * Endpoints and their deliveries as a caller manages them. `dispatcher.ts` sends; the two share the tables and the
  * signal that something is due.
  */
 import { Context, Effect, Layer } from "effect"
@@ -27,7 +27,7 @@ export class Webhooks extends Context.Service<
   {
     readonly list: (organizationId: string, page: Page) => Effect.Effect<ReadonlyArray<WebhookEndpoint>>
     readonly get: (organizationId: string, id: string) => Shown<WebhookEndpoint>
-    /** The only moment, beside a rotation, at which the secret exists in plain. */
+    /** Apart from a rotation, the only time at which the secret exists in plain text. */
     readonly create: (
       organizationId: string,
       fields: EndpointFields,
@@ -35,7 +35,7 @@ export class Webhooks extends Context.Service<
     ) => Effect.Effect<WebhookEndpoint & { readonly secret: string }, WebhooksExhausted>
     readonly replace: (organizationId: string, id: string, fields: EndpointFields) => Shown<WebhookEndpoint>
     readonly remove: (organizationId: string, id: string) => Shown<{ readonly id: string }>
-    /** Old and new secret sign for 24 h. */
+    /** The old and the new secret both sign for 24 h. */
     readonly rotateSecret: (
       organizationId: string,
       id: string
@@ -43,20 +43,20 @@ export class Webhooks extends Context.Service<
     readonly sendTest: (organizationId: string, id: string) => Shown<WebhookDelivery>
     /** Newest first. */
     readonly deliveries: (organizationId: string, id: string, page: Page) => Shown<ReadonlyArray<WebhookDelivery>>
-    /** The 100 newest of an endpoint that was found. */
+    /** The 100 newest of an existing endpoint. */
     readonly newestDeliveries: (endpointId: string) => Effect.Effect<ReadonlyArray<WebhookDelivery>>
     readonly delivery: (
       organizationId: string,
       id: string,
       deliveryId: string
     ) => Shown<WebhookDelivery, DeliveryNotFound>
-    /** Due at once under its id, in a new round of attempts; one that is on its way right now is left alone. */
+    /** Due immediately under its id, in a new round of attempts; one that is in progress is not changed. */
     readonly redeliver: (
       organizationId: string,
       id: string,
       deliveryId: string
     ) => Shown<WebhookDelivery, DeliveryNotFound | WebhookDisabled>
-    /** All that failed at `since` (Unix milliseconds) or later is due at once. */
+    /** Everything that failed at `since` (Unix milliseconds) or later becomes due immediately. */
     readonly recover: (
       organizationId: string,
       id: string,

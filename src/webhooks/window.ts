@@ -1,10 +1,10 @@
 /**
- * How many deliveries of one endpoint may be on their way at once. Pure. A receiver that answers quickly earns more,
- * one that hangs or asks for rest is left with one, so that what the slow hold is small whatever waits for them.
+ * How many deliveries of one endpoint may be in progress at the same time. Pure. A receiver that answers quickly gets
+ * more, one that hangs or asks for a pause is limited to one, so that slow receivers occupy little however much waits.
  */
 export const WINDOW_FIRST = 4
 export const WINDOW_MAX = 64
-/** An attempt that took longer is slow, whatever was answered. */
+/** An attempt that took longer is slow, whatever the answer. */
 const SLOW_MS = 2_000
 
 export interface Pace {
@@ -16,8 +16,8 @@ export const nextWindow = (window: number, { duration_ms, isOverload }: Pace): n
   isOverload || duration_ms > SLOW_MS ? Math.max(1, window >> 1) : Math.min(WINDOW_MAX, window * 2)
 
 /**
- * Deliveries on their way in one process, and how many of them endpoints with a window of one may hold: the others
- * always find a place.
+ * The most deliveries in progress in one process, and how many of them endpoints with a window of one may have, so that
+ * the others always find a slot.
  */
 export const IN_FLIGHT_MAX = 1_024
 export const SLOW_IN_FLIGHT_MAX = 512
@@ -26,7 +26,7 @@ interface Occupied {
   readonly all: number
   readonly slow: number
 }
-/** Free places of one endpoint. */
+/** Free slots of one endpoint. */
 export const freePlaces = (window: number, inFlight: number, occupied: Occupied): number =>
   Math.max(
     0,

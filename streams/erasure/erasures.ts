@@ -1,12 +1,12 @@
 /**
  * Tombstones in memory: which entries of the log must no longer be read. A person is a user id. Erased are the entries
- * that carry it and, among entries without a user id, those with a session or anonymous id that was seen together with
- * it, or that name one of those searches. An entry with another user id belongs to somebody else. Ids are kept as keyed
- * fingerprints. A tombstone hides what was appended before it (by offset, so that no clock decides) and searches that
- * were answered before it and appended a moment later; somebody who comes back is a new person.
+ * that contain it, and, among entries without a user id, those with a session or anonymous id that was seen together
+ * with it, or that name one of those searches. An entry with another user id belongs to somebody else. Ids are kept as
+ * keyed fingerprints. A tombstone hides what was appended before it (by offset, so that no clock decides), and searches
+ * that were answered before it and appended a moment later. Somebody who returns is a new person.
  *
- * Cost: nothing without tombstones; with them, a look-up of the organization for each record, and fingerprints of an
- * entry's ids only in an organization that has some, and only below their offsets.
+ * Cost: nothing without tombstones. With them, a look-up of the organization for each record, and fingerprints of an
+ * entry's ids only in an organization that has tombstones, and only below their offsets.
  */
 import { FINGERPRINT_WORDS, fingerprintInto, type FingerprintKey, narrowKey } from "@dowser/log/fingerprint"
 import type { Envelope } from "@dowser/log/record"
@@ -14,10 +14,10 @@ import { CONTENTS, entriesIn, type Subject } from "./subjects.ts"
 
 export interface Tombstone {
   readonly organizationId: string
-  /** The job that made it. */ readonly jobId: string
+  /** The job that created it. */ readonly jobId: string
   /** Unix milliseconds. */ readonly erasedAt: number
-  /** `printOf` each: the user first, then what was found to belong to him. */ readonly prints: ReadonlyArray<string>
-  /** End offsets by `topic/partition` when it was made. */ readonly ends: Readonly<Record<string, number>>
+  /** `printOf` each: the user first, then ids found to belong to the user. */ readonly prints: ReadonlyArray<string>
+  /** End offsets by `topic/partition` when it was created. */ readonly ends: Readonly<Record<string, number>>
 }
 
 export type PrintKind = "user" | "session" | "anonymous" | "query"
@@ -31,7 +31,7 @@ export const printOf = (key: FingerprintKey, kind: PrintKind, id: string): strin
 export const packPrints = (prints: Iterable<string>): string => [...prints].join("")
 export const unpackPrints = (packed: string): ReadonlyArray<string> =>
   packed.match(new RegExp(`.{${2 * PRINT_BYTES}}`, "g")) ?? []
-/** The 53 bits that `query_makers` keeps of a print. */
+/** The 53 bits of a print that `query_makers` stores. */
 export const makerOf = (print: string): number =>
   Number.parseInt(print.slice(0, 8), 16) * 0x20_0000 + (Number.parseInt(print.slice(8, 16), 16) >>> 11) || 1
 
@@ -92,7 +92,7 @@ export class Erasures {
           isHidden("query", subject.queries)
   }
 
-  /** Indexes of a record's entries that must not be seen; undefined when all may. */
+  /** Indexes of a record's entries that must be hidden; undefined if none. */
   hiddenIn(
     topic: string,
     partition: number,
@@ -100,7 +100,7 @@ export class Erasures {
     envelope: Envelope<unknown>
   ): ReadonlySet<number> | undefined {
     if (this.#organizations.size === 0) return undefined
-    // A record of one organization is settled by one look-up; in a mixed record, each entry says whose it is.
+    // One look-up decides for a record of one organization; in a mixed record, each entry names its organization.
     if (envelope.organization_id !== "" && !this.#organizations.has(envelope.organization_id)) return undefined
     const contents = CONTENTS.get(topic)
     const entries = contents === undefined ? undefined : entriesIn(topic, envelope)

@@ -1,6 +1,6 @@
 /**
- * What belongs to a person: first the sessions and anonymous ids seen together with the user id, then the searches of
- * all of those. One step and no further: a session shared with a third person proves nothing.
+ * Finds what belongs to a person: first the sessions and anonymous ids seen together with the user id, then the
+ * searches of all of those. Only one step: a session shared with a third person proves nothing.
  */
 import { Effect } from "effect"
 import { type FingerprintKey, narrowKey } from "@dowser/log/fingerprint"
@@ -10,18 +10,18 @@ import { CONTENTS, entriesIn, type Subject } from "./subjects.ts"
 import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "@dowser/log/topics"
 import { walk } from "./walk.ts"
 
-/** Ids that are followed, of each kind. No person has more; a user id that stands for all anonymous visitors may. */
+/** The most ids of each kind that are followed. Only a user id shared by all anonymous visitors has more. */
 const LINKED_MAX = 10_000
 
 interface Links {
   readonly prints: ReadonlyArray<string>
-  /** Hidden entries by topic. */ readonly entries: Readonly<Record<string, number>>
+  /** Number of hidden entries by topic. */ readonly entries: Readonly<Record<string, number>>
   readonly isCut: boolean
 }
 
 /**
- * Walks what the log holds up to `reach` (offsets by topic/partition, not below the tombstone's), topics of answers
- * twice and the others three and four times; holds at most 30,000 fingerprints.
+ * Reads the log up to `reach` (offsets by topic/partition, not below the tombstone's), topics of answers twice and the
+ * others three or four times; holds at most 30,000 fingerprints.
  */
 export const linksOf = Effect.fnUntraced(function* (
   tombstone: Tombstone,
@@ -84,7 +84,7 @@ export const linksOf = Effect.fnUntraced(function* (
   yield* eachHidden([BEHAVIOUR_EVENTS.name], ({ makes }) => {
     if (makes !== undefined) add("query", [makes])
   })
-  // Only now is it known which of them name a search of this person.
+  // Only now is it known which entries name a search of this person.
   yield* eachHidden(others, (_subject, topic) => count(topic))
   return { prints: known(), entries, isCut } satisfies Links
 })
@@ -94,7 +94,7 @@ export const placeOf = (place: string): { readonly topic: string; readonly parti
   return { topic: place.slice(0, at), partition: Number(place.slice(at + 1)) }
 }
 
-/** Undefined for what has been a dead letter since it was first read. */
+/** Undefined for a record that became a dead letter when it was first read. */
 const readable = (value: Uint8Array): Envelope<unknown> | undefined => {
   try {
     return decodeRecord(value)

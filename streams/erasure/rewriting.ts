@@ -1,7 +1,8 @@
 /**
- * Erased entries out of the log itself: the records that hold one are replaced in place, the entry by nothing, so that
- * offsets, places and neighbours stay. A log that cannot do that (brokers) keeps them hidden until their time is over.
- * Dead letters hold entries too, alone or whole records, and reasons that may quote them.
+ * Removes erased entries from the log itself: the records that contain one are replaced in place, with null for the
+ * entry, so that offsets, indexes and neighbours stay. A log that cannot do that (brokers) keeps them hidden until
+ * their retention ends. Dead letters contain entries too, single ones or entire records, and reasons that may quote
+ * them.
  */
 import { Effect } from "effect"
 import { EventLog } from "@dowser/log/event-log/event-log"
@@ -23,8 +24,7 @@ interface DeadLetter {
 const ERASED = "erased"
 
 /**
- * The record (decoded, not opened) without its erased entries, and how many those were; undefined where it has none.
- * Pure.
+ * The record (decoded, not opened) without its erased entries, and the number of those; undefined if it has none. Pure.
  */
 export const withoutErased = (
   erasures: Erasures,
@@ -52,7 +52,7 @@ const entryOf = (body: unknown): unknown => {
   return event ?? rejection ?? served
 }
 
-/** The same for a dead letter, whose unreadable bytes are searched for `userId`. Pure. */
+/** The same for a dead letter; if its bytes are unreadable, they are searched for `userId`. Pure. */
 export const letterWithoutErased = (
   erasures: Erasures,
   userId: string,
@@ -95,7 +95,7 @@ interface Rewritten {
 }
 
 /**
- * Rewrites a partition up to `end`, or returns undefined where the log cannot. Idempotent: what is gone is not found
+ * Rewrites a partition up to `end`, or returns undefined if the log cannot. Idempotent: what was removed is not found
  * again.
  */
 export const rewritePartition = Effect.fnUntraced(function* (

@@ -1,7 +1,7 @@
 /**
- * A person's rows outside the rollups: entries that were kept as they were sent. Each processor removes its own
- * (`FigureErasing.removeRows`); this module says whose a row is, walks the rows by pages, each its own transaction, and
- * removes what the streams passed on to others.
+ * A person's rows outside the rollups: entries that are stored as they were sent. Each processor removes its own
+ * (`FigureErasing.removeRows`); this module decides whose a row is, walks rows by pages, each in its own transaction,
+ * and removes what the streams passed on to others.
  */
 import type { ErasedRows } from "../processor/erasing.ts"
 import { Effect } from "effect"
@@ -11,7 +11,7 @@ import { subjectOfText } from "./subjects.ts"
 
 export const ROWS_PER_PAGE = 1_000
 
-/** Before every offset: rows do not say where in the log they come from. */
+/** Before every offset: rows do not record their position in the log. */
 const BEFORE_ALL = -1
 
 export const erasedRows = (
@@ -38,7 +38,7 @@ export const erasedRows = (
   }
 }
 
-/** Walks rows by pages, from the cursor "" on, and removes what `remove` picks of each. Rows removed. */
+/** Walks rows by pages, from the cursor "" on, removing what `remove` selects. Returns the number of rows. */
 export const removePages = Effect.fnUntraced(function* <Row, E, R>(
   page: (after: string) => Effect.Effect<ReadonlyArray<Row>, E, R>,
   cursorOf: (row: Row) => string,
@@ -54,8 +54,8 @@ export const removePages = Effect.fnUntraced(function* <Row, E, R>(
 })
 
 /**
- * What was on its way to a customer's endpoints: deliveries and outbox rows that carry the user id. Call this when
- * everything below the tombstone has been counted. Idempotent. Returns the rows removed, by table.
+ * Removes deliveries to a customer's endpoints that were still pending, and outbox rows, if they contain the user id.
+ * Call this when everything below the tombstone has been counted. Idempotent. Returns the rows removed, by table.
  */
 export const removeDeliveries = Effect.fnUntraced(function* ({ erasedAt, organizationId, userId }: ErasedRows) {
   const sql = yield* SqlClient.SqlClient

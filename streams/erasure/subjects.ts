@@ -1,6 +1,6 @@
 /**
- * Whose the entries of a record are, for every topic that holds what visitors did. A topic that is absent here holds
- * nothing personal. Pure; never called, and so free, while nobody was erased.
+ * Whose the entries of a record are, for every topic that contains what visitors did. A topic that is missing here
+ * contains nothing personal. Pure; not called while there are no tombstones, and so without cost.
  */
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
 import type { KeptRejection } from "@dowser/log/rejection"
@@ -12,13 +12,13 @@ export interface Subject {
   readonly users: ReadonlyArray<string>
   readonly sessions: ReadonlyArray<string>
   readonly anonymous: ReadonlyArray<string>
-  /** Searches that it names. */ readonly queries: ReadonlyArray<string>
-  /** The search that it is. */ readonly makes: string | undefined
-  /** When it happened (ms), where our own clock said so. */ readonly at: number | undefined
+  /** Query ids that it names. */ readonly queries: ReadonlyArray<string>
+  /** The query id, if the entry is the search itself. */ readonly makes: string | undefined
+  /** When it happened (ms), if it was stamped by our own clock. */ readonly at: number | undefined
 }
 
 interface Contents {
-  /** Where the payload keeps its entries. An erased entry is null, so that the others keep their indexes. */
+  /** Key of the entries in the payload. An erased entry is null, so that the others keep their indexes. */
   readonly list: string
   readonly organizationOf: (entry: never, envelope: Envelope<unknown>) => string
   readonly subjectOf: (entry: never) => Subject
@@ -43,7 +43,7 @@ const ofServed = ({ anonymous_id, at, query_id, session_id, user_id }: ServedSea
   at
 })
 
-/** Found by their keys and not by reading JSON: the text may be cut, or no JSON at all. */
+/** Found by their keys without parsing JSON, because the text may be cut, or not JSON at all. */
 const idsIn = (text: string, key: string): ReadonlyArray<string> =>
   [...text.matchAll(new RegExp(`"${key}"\\s*:\\s*("(?:[^"\\\\]|\\\\.)*"|-?\\d+)`, "g"))].flatMap(([, value]) => {
     try {
@@ -52,7 +52,7 @@ const idsIn = (text: string, key: string): ReadonlyArray<string> =>
       return []
     }
   })
-/** Whose any text is that holds an event as it was sent. */
+/** The subject of any text that contains an event as it was sent. */
 export const subjectOfText = (text: string): Subject => ({
   users: idsIn(text, "user_id"),
   sessions: idsIn(text, "session_id"),
@@ -83,7 +83,7 @@ export const CONTENTS: ReadonlyMap<string, Contents> = new Map<string, Contents>
   ]
 ])
 
-/** Entries of a record as they lie in it, erased ones as null; undefined for a topic or payload that holds none. */
+/** Entries of a record in stored order, erased ones as null; undefined for a topic or payload without entries. */
 export const entriesIn = (topic: string, { payload }: Envelope<unknown>): ReadonlyArray<unknown> | undefined => {
   const contents = CONTENTS.get(topic)
   const entries =

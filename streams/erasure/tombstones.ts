@@ -1,4 +1,4 @@
-/** Rows of tombstones, one function a statement. */
+/** Rows of tombstones, one function per statement. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { packPrints, type Tombstone, unpackPrints } from "./erasures.ts"
@@ -11,7 +11,7 @@ interface Row {
   readonly ends: Readonly<Record<string, number>>
 }
 
-/** Tombstones of every organization: some hundred bytes each, removed when the log holds nothing that they hide. */
+/** Tombstones of all organizations: some hundred bytes each, removed when the log contains nothing that they hide. */
 export const readTombstones = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows =
@@ -25,7 +25,7 @@ export const readTombstones = Effect.gen(function* () {
   }))
 })
 
-/** Call in the transaction that makes the job. */
+/** Call in the transaction that creates the job. */
 export const putTombstone = Effect.fnUntraced(function* ({ ends, erasedAt, jobId, organizationId, prints }: Tombstone) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`INSERT INTO event_tombstones (organization_id, job_id, erased_at, prints, ends)
@@ -40,7 +40,7 @@ export const extendTombstone = Effect.fnUntraced(function* (
   yield* sql`UPDATE event_tombstones SET prints = decode(${packPrints(prints)}, 'hex') WHERE organization_id = ${organizationId} AND job_id = ${jobId}`
 })
 
-/** Removes those that hide nothing any more: `starts` are the oldest offsets that the log keeps, by topic/partition. */
+/** Removes tombstones that hide nothing any more: `starts` are the log's oldest offsets, by topic/partition. */
 export const expireTombstones = Effect.fnUntraced(function* (starts: Readonly<Record<string, number>>) {
   const sql = yield* SqlClient.SqlClient
   const removed =

@@ -1,11 +1,11 @@
-/** Walks the log at half speed: a background search must not take processor and disk from counting. */
+/** Walks the log at half speed, so that a background search does not take CPU and disk from counting. */
 import { Clock, Effect } from "effect"
 import { EventLog, type LogRecord } from "@dowser/log/event-log/event-log"
 
 const RECORDS_PER_READ = 32
 const BYTES_PER_READ = 4 * 1024 * 1024
 
-/** Calls `each` with the records of a partition below `end`, one read at a time. Holds the records of one read. */
+/** Calls `each` with the records of a partition below `end`, one read at a time. Holds only the records of one read. */
 export const walk = Effect.fnUntraced(function* <E, R>(
   topic: string,
   partition: number,

@@ -8,31 +8,31 @@ import type { FlushSubjects, Key, Subject } from "./subjects.ts"
 
 const CAPACITY = 1_024
 /**
- * Memory of a flush is reused for the next one if that filled at least this share of it: touching new memory costs more
- * than counting in it.
+ * The memory of a flush is reused for the next one if that filled at least this share of it: touching new memory costs
+ * more than counting in it.
  */
 const KEPT_FROM = 16
-/** Slots of the look-up table for each instant that there is room for: it is at most half full. */
+/** Slots of the look-up table per instant of capacity, so that it is at most half full. */
 const SLOTS_PER_INSTANT = 2
 const NONE = -1
 
-/** Instants of a flush are milliseconds that follow each other, and so are the numbers of subjects. */
+/** Instants of a flush are mostly consecutive milliseconds, and the numbers of subjects are consecutive too. */
 const hashOf = (subject: number, instant: number): number => {
   const mixed = Math.imul((instant | 0) ^ Math.imul(subject, 0x9e3779b1), 0x85ebca6b)
   return mixed ^ (mixed >>> 15)
 }
 
-/** Instants of subjects, by place, in the order they came. */
+/** Instants of subjects, by index, in order of arrival. */
 interface Places {
   readonly capacity: number
   readonly instants: Float64Array
   /** Numbers of their subjects. */
   readonly subjects: Int32Array
-  /** The place of the subject's instant before. */
+  /** Index of the subject's previous instant. */
   readonly before: Int32Array
-  /** `slots` for each. */
+  /** `slots` numbers for each instant. */
   readonly sums: Float64Array
-  /** Open addressing by subject and instant: a place and one more, 0 for none. */
+  /** Open addressing by subject and instant: an index plus one, 0 for none. */
   readonly table: Int32Array
 }
 const placesFor = (capacity: number, slots: number): Places => ({
@@ -48,14 +48,14 @@ export class Deltas {
   readonly slots: number
   readonly subjects: FlushSubjects
   #size = 0
-  /** By number of the subject: the slot counted last. */
+  /** By number of the subject: the index counted last. */
   readonly #last: Array<number> = []
-  /** By number of the subject: the slot of its newest instant; each slot names the previous one. */
+  /** By number of the subject: the index of its newest instant; `before` links to the previous one. */
   readonly #newest: Array<number> = []
   #places: Places
 
   /**
-   * `columns` sums, the last `amounts` of which are money and take two slots each. `spent` are sums with as many
+   * `columns` sums, the last `amounts` of which are money and take two slots each. `spent` are sums with the same
    * columns that are no longer needed and whose memory is reused.
    */
   constructor(columns: number, amounts: number, subjects: FlushSubjects, spent?: Deltas) {
@@ -72,12 +72,12 @@ export class Deltas {
     return this.#places
   }
 
-  /** Instants touched. */
+  /** Number of instants touched. */
   get size(): number {
     return this.#size
   }
 
-  /** Adds to one sum at one instant; `subject` is one of this flush. O(1), nothing is allocated but for growth. */
+  /** Adds to one sum at one instant; `subject` belongs to this flush. O(1); allocates only to grow. */
   add(subject: Subject, instant: number, slot: number, amount: number): void {
     const { number } = subject
     if (number >= this.#last.length) this.#reach(number)
@@ -124,7 +124,7 @@ export class Deltas {
       table[freeSlot(table, hashOf(subjects[place]!, instants[place]!))] = place + 1
   }
 
-  /** Every instant that did not cancel, those of a subject together; its sums are `sums[from]` and the following. */
+  /** Visits every instant that did not cancel out, grouped by subject; its sums begin at `sums[from]`. */
   eachInstant(each: (key: Key, instant: number, sums: Float64Array, from: number) => void): void {
     const { slots } = this,
       { before, instants, sums } = this.#places

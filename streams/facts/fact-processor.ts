@@ -1,8 +1,8 @@
 /**
- * The interface of a processor of facts: it counts what attribution finds (`facts.ts`), in attribution's partition,
- * life and transaction, so that its figures are as exact as the offsets. Everything specific to it is here: what it
- * keeps of a flush and between flushes, how it writes, how its figures are replayed, and how a person leaves them.
- * `processors/counting.ts` lists the processors; nothing else names one.
+ * The interface of a processor of facts. It counts what attribution finds (`facts.ts`), in attribution's partition,
+ * life and transaction, so its figures are as exact as the offsets. Everything specific to it is here: what it keeps of
+ * a flush and between flushes, how it writes, how its figures are replayed, and how a person is erased from them.
+ * `processors/counting.ts` lists the processors; no other module names one.
  */
 import type { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -14,38 +14,36 @@ import type { Facts, FactSink } from "./facts.ts"
 
 type Sql<A> = Effect.Effect<A, SqlError.SqlError, SqlClient.SqlClient>
 
-/** The part of a processor's state that is one organization's, for the exchange of a replay. */
+/** The part of a processor's state that belongs to one organization, exchanged by a replay. */
 interface FactStatePart<State> {
-  /** Beginnings of all its keys in the store; they begin with `section`. */
+  /** Prefixes of all its keys in the store, each beginning with `section`. */
   prefixesOf(section: string, organizationId: string): ReadonlyArray<string>
-  /** Forgets what it keeps in memory, stored or not: the store has been exchanged. */
+  /** Forgets what it keeps in memory, stored or not, because the store has been exchanged. */
   forget(state: State, organizationId: string): void
 }
 
 export interface FactProcessor<State = unknown, Emitted extends FactSink = FactSink> {
-  /** Version of its section of the state: a new name starts empty. */
+  /** Also the version of its section of the state: a new name starts empty. */
   readonly name: string
   /**
    * What one life of a partition keeps between flushes. Its keys in the store begin with `section`; they are read from
-   * `store` and written by `snapshot`. Rebuilt by repeated facts when the store is lost.
+   * `store` and written by `snapshot`. If the store is lost, it is rebuilt by repeating the facts.
    */
   open(store: StateStore, section: string): State
   /**
-   * What it keeps of the facts of one flush; earlier emissions receive no more. `spent` is no longer read either: its
-   * memory may be reused.
+   * What it keeps of the facts of one flush; earlier emissions receive no more. `spent` is no longer read either, so
+   * its memory may be reused.
    */
   newEmitted(state: State, facts: Facts, spent: Emitted | undefined): Emitted
-  /** Facts or rows that it keeps: a flush follows when those of one processor are many, so each must grow here. */
+  /** Number of facts or rows that it keeps. A flush follows when any processor has many, so it must grow here. */
   sizeOf(emitted: Emitted): number
   /** Runs in the transaction that moves the offsets. */
   write(emitted: Emitted): Sql<void>
-  /**
-   * As for a processor that reads a topic: a later stage of `write`, beside the flushes. Returns whether there is more.
-   */
+  /** As for a processor that reads a topic: a later stage of `write`. Returns whether there is more to do. */
   readonly fold?: Sql<boolean>
   snapshot?(state: State, watermark: number): Snapshot
   isLarge?(state: State): boolean
-  /** Absent where `open` reads nothing from the store. */
+  /** Absent if `open` reads nothing from the store. */
   readonly statePart?: FactStatePart<State>
   readonly rebuilding?: FigureRebuilding<Emitted>
   readonly erasing: FigureErasing

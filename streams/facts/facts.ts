@@ -1,8 +1,8 @@
 /**
- * The vocabulary of what attribution finds out, and how it reaches the processors that count it. A fact is a
+ * The vocabulary of what attribution finds out, and how facts reach the processors that count them. A fact is a
  * synchronous call on the emissions of every processor that has a method for it: nothing is allocated, and only what a
- * processor stores is kept. What changes later is first taken back (`sign` -1) and then asserted again (1), so that
- * sums of facts are right at every moment, whatever the order of the records.
+ * processor stores is kept. What changes later is first retracted (`sign` -1) and then asserted again (1), so that sums
+ * of facts are correct at every moment, whatever the order of the records.
  *
  * Every fact names its organization and collection: for facts about a query or a document they are the first parts of
  * the subject's key. The visitor is in the search, or in the event reported just before the products it touched.
@@ -14,7 +14,7 @@ import { boundSubjects, FlushSubjects, type KeyOf, KnownSubjects, type Subject }
 import type { Who } from "./who.ts"
 
 /**
- * What one source (the answer itself, or a `search` event) says about a search, or both together. Texts are in their
+ * What one source (the answer itself, or a `search` event) reports about a search, or both together. Texts are in their
  * analytics form.
  */
 export interface SearchFacts {
@@ -28,22 +28,22 @@ export interface SearchFacts {
   readonly country: string
   readonly surface: string
   readonly who: Who
-  /** Filters and facets it used; undefined for none. */
+  /** Filters and facets that it used; undefined for none. */
   readonly uses: ReadonlyArray<FilterUse> | undefined
-  /** The filter as it was requested, and the search's tag: what rules may group by. */
+  /** The filter as it was requested, and the search's tag, by which rules may group. */
   readonly filter: string
   readonly tag: string
-  /** True when a `search` event reported it. */
+  /** Whether a `search` event reported it. */
   readonly isExplicit: boolean
-  /** The variant of an experiment that answered it; `who` holds the unit that was assigned. */
+  /** The variant of an experiment that answered it; `who` contains the unit that was assigned. */
   readonly exposure: ServedExposure | undefined
-  /** The query that it was counted as last, since finding that costs more than counting. */
+  /** The query that it was last counted for, since finding that costs more than counting. */
   query: Subject | undefined
 }
 
 export type InteractionKind = "click" | "add_to_cart" | "purchase"
 export interface Interaction {
-  /** Its place in the log: the same on every replay. Two numbers, because a text would be most of what is kept. */
+  /** Its position in the log: the same on every replay. Two numbers, because a text would be most of what is kept. */
   readonly offset: number
   readonly index: number
   readonly kind: InteractionKind
@@ -51,28 +51,28 @@ export interface Interaction {
   readonly at: number
   /** Cart value or revenue. */
   readonly money: Money
-  /** For clicks and purchases: the document (`documentPrint`), where the event names it. */
+  /** For clicks and purchases: the documents (`documentPrint`), if the event names any. */
   readonly documents: ReadonlyArray<number>
 }
 export const NO_DOCUMENTS: ReadonlyArray<number> = []
 
 export type ProductKind = "view" | InteractionKind
-/** 1 for what counts, -1 for what counted and is taken back. */
+/** 1 asserts a fact, -1 retracts one that was asserted before. */
 export type Sign = 1 | -1
 
 /** What a processor keeps of the facts of one flush, with a method for each kind of fact that it counts. */
 export interface FactSink {
-  /** An event counts: the first with its id. `event` is good until the call returns; `kept` copies it. */
+  /** An event counts: the first with its id. `event` is valid until the call returns; `kept` copies it. */
   event?(organizationId: string, collection: string, event: BehaviouralEvent): void
-  /** An answered search counts: the first with its query id. Its `search` follows the visit it belongs to. */
+  /** An answered search counts: the first with its query id. The `search` fact follows once its visit is known. */
   answer?(served: ServedSearch, said: SearchFacts): void
-  /** Something happened to a document, whatever the search. `quantity` and `money` apply to carts and purchases. */
+  /** An interaction with a document, independent of searches. `quantity` and `money` apply to carts and purchases. */
   product?(product: Subject, kind: ProductKind, at: number, quantity: number, money: Money): void
-  /** A search counts, or is taken back: the last of its keystrokes, with what it found and how it was narrowed. */
+  /** A search counts or is retracted: the last of its keystrokes, with what it found and how it was narrowed. */
   search?(query: Subject, search: SearchFacts, sign: Sign): void
-  /** A search that counts has been followed by a click or a purchase, once for each; or no longer has. */
+  /** A counted search gets its first click or purchase, or loses it; once for each kind. */
   converted?(query: Subject, search: SearchFacts, kind: "click" | "purchase", sign: Sign): void
-  /** A click, cart or purchase belongs to a search, with its money; or no longer does. */
+  /** A click, cart or purchase is attributed to a search, with its money, or no longer is. */
   interaction?(query: Subject, interaction: Interaction, sign: Sign, search: SearchFacts): void
 }
 
@@ -89,7 +89,7 @@ const segmentedKey: KeyOf = (organizationId, collection, device, country, surfac
   surface
 ]
 
-/** How many subjects of a partition outlive a flush, of both kinds together: some 40,000. */
+/** Memory for the subjects of a partition that outlive a flush, of both kinds together: some 40,000. */
 const SUBJECTS_BYTES_MAX = 14_000_000
 
 /** The subjects of a partition, shared by all its flushes. */
@@ -102,7 +102,7 @@ type Having<Name extends keyof FactSink> = FactSink & Required<Pick<FactSink, Na
 const having = <Name extends keyof FactSink>(sinks: ReadonlyArray<FactSink>, name: Name): ReadonlyArray<Having<Name>> =>
   sinks.filter((sink): sink is Having<Name> => sink[name] !== undefined)
 
-/** The facts of one flush on their way to the emissions of every processor, in the order of the list. */
+/** The facts of one flush, passed to the emissions of every processor in the order of the list. */
 export class Facts {
   /** Organization, collection, device, country, surface, query. */
   readonly queries: FlushSubjects
@@ -117,7 +117,7 @@ export class Facts {
   readonly #converted: ReadonlyArray<Having<"converted">>
   readonly #interaction: ReadonlyArray<Having<"interaction">>
 
-  /** Once it is made, nothing is added any more to what was made with `known` before. */
+  /** Creating it ends earlier facts with the same `known`: nothing is added to those any more. */
   constructor(known: KnownFacts, emittedOf: (facts: Facts) => ReadonlyArray<FactSink>) {
     boundSubjects([known.queries, known.products], SUBJECTS_BYTES_MAX)
     this.queries = new FlushSubjects(known.queries)

@@ -1,6 +1,6 @@
-/** Amounts of money as two whole numbers, so that sums and retractions are exact. Pure. */
+/** Amounts of money as two integers, so that sums and retractions are exact. Pure. */
 
-/** Whole units and millionths of an amount. Each part sums exactly in doubles for more events than a flush can hold. */
+/** Integer units and millionths of an amount. Each sums exactly in doubles for more events than a flush holds. */
 export interface Money {
   readonly units: number
   readonly micros: number

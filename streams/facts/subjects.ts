@@ -1,8 +1,8 @@
 /**
  * What facts are about: a query or a document of one organization and collection, on one kind of device. Attribution
- * looks a subject up once for each fact, and it is numbered within the flush; processors keep their sums in arrays by
- * that number and look nothing up again. A shop's queries and products recur with every flush, and finding them anew
- * cost more than counting them, so a partition keeps its subjects between flushes.
+ * looks up a subject once for each fact, and the subject is numbered within the flush; processors keep their sums in
+ * arrays by that number and need no further look-ups. A shop's queries and products recur with every flush, and finding
+ * them again cost more than counting them, so a partition keeps its subjects between flushes.
  */
 
 /** The organization first, then the other parts. */
@@ -12,7 +12,7 @@ const NONE = -1
 
 export class Subject {
   readonly key: Key
-  /** The flush that counted it last, and its number within that flush. */
+  /** The last flush that counted it, and its number within that flush. */
   generation = NONE
   number = NONE
 
@@ -22,12 +22,12 @@ export class Subject {
 }
 
 /**
- * The parts that a subject is found by, in the order of its key. Asked once for each subject: a closure at each call
- * would cost more than the look-up.
+ * Builds a key from the parts by which a subject is found. Called once per subject: a closure at each call would cost
+ * more than the look-up.
  */
 export type KeyOf = (a: string, b: string, c: string, d: string, e: string, last: string) => Key
 
-/** Subjects whose keys differ in their last part alone. */
+/** Subjects whose keys differ only in their last part. */
 interface Shelf {
   readonly a: string
   readonly b: string
@@ -44,17 +44,17 @@ const below = (level: Level, part: string): Level => {
   return next
 }
 
-/** Memory of a subject beside the text that distinguishes it on its shelf. */
+/** Memory of a subject, without the text that distinguishes it on its shelf. */
 const SUBJECT_BYTES = 300
 
-/** The subjects of one kind in a partition. One flush at a time numbers them. */
+/** The subjects of one kind in a partition. Only one flush at a time numbers them. */
 export class KnownSubjects {
   /**
-   * Compared part by part: each part is short and mostly the same string as last time, whereas one text of all five
-   * would be built and hashed each time.
+   * Compared part by part: each part is short and mostly the same string as last time, whereas a joined text of all
+   * five would have to be built and hashed each time.
    */
   #shelves: Level = new Map()
-  /** The one found last: events of a visit come together. */
+  /** The shelf found last, because events of a visit are adjacent. */
   #shelf: Shelf | undefined
   #bytes = 0
   readonly #keyOf: KeyOf
@@ -63,7 +63,7 @@ export class KnownSubjects {
     this.#keyOf = keyOf
   }
 
-  /** About; a query may be thousands of characters. */
+  /** Approximate; a query may have thousands of characters. */
   get bytes(): number {
     return this.#bytes
   }
@@ -89,7 +89,7 @@ export class KnownSubjects {
   }
 }
 
-/** Forgets all of several kinds when they take more than `bytes_max` together. Call between two flushes. */
+/** Forgets all subjects of several kinds if they take more than `bytes_max` together. Call between two flushes. */
 export const boundSubjects = (known: ReadonlyArray<KnownSubjects>, bytes_max: number): void => {
   if (known.reduce((sum, { bytes }) => sum + bytes, 0) > bytes_max) for (const kind of known) kind.clear()
 }
@@ -110,8 +110,8 @@ export class FlushSubjects {
     return this.#all.length
   }
   /**
-   * The subject of a key, identified by its last part and the five before it (the organization first); whatever else
-   * the key has must depend on those.
+   * The subject of a key, identified by its last part and the five before it (the organization first); all other parts
+   * of the key must depend on those.
    */
   of(a: string, b: string, c: string, d: string, e: string, last: string): Subject {
     const subject = this.#known.find(a, b, c, d, e, last)

@@ -1,4 +1,4 @@
-/** The parts of an analytics rule that counting reads. */
+/** The parts of an analytics rule that the processor reads. */
 
 export const RULE_TYPES = ["popular_queries", "nohits_queries", "counter", "log"] as const
 export type RuleType = (typeof RULE_TYPES)[number]

@@ -1,6 +1,6 @@
 /**
- * Which fields and values a search was narrowed by, and which facets it requested, read from its texts. The schema of
- * that moment is unknown here, so a text is read for the names in it and not for its meaning; a text that is not a
+ * By which fields and values a search was narrowed, and which facets it requested, parsed from its texts. The schema of
+ * that moment is unknown here, so a text is parsed for the names in it and not for its meaning; a text that is not a
  * filter names nothing. Pure.
  */
 import { cutBytes, storable } from "@dowser/log/normalize-query"
@@ -8,7 +8,7 @@ import { cutBytes, storable } from "@dowser/log/normalize-query"
 /** `value` is empty for a facet. An operator other than equality is part of the value: `>=10`, `!=red`. */
 export type FilterUse = readonly [type: "filter" | "facet", field: string, value: string]
 
-/** Per search; more are not counted. */
+/** The most uses per search; more are not counted. */
 export const USES_MAX = 16
 const BYTES_MAX = 128
 const cut = (text: string): string => cutBytes(storable(text.trim()), BYTES_MAX)
@@ -16,7 +16,7 @@ const cut = (text: string): string => cutBytes(storable(text.trim()), BYTES_MAX)
 const OPENING = "([",
   CLOSING = ")]"
 
-/** The texts between `&&` and `||`, groups opened, each as `field:value`; backticks protect. O(text). */
+/** The texts between `&&` and `||`, without the brackets of groups, each as `field:value`; backticks quote. O(text). */
 const clausesOf = (text: string): ReadonlyArray<string> => {
   const clauses: Array<string> = []
   let clause = "",
@@ -38,7 +38,7 @@ const clausesOf = (text: string): ReadonlyArray<string> => {
         i++
         continue
       }
-      // Before the colon a bracket groups, and what it holds is clauses like the others; `$other(` too, a join's.
+      // Before the colon a bracket opens a group, whose contents are clauses like the others; `$other(` of a join too.
       if (!hasColon && (OPENING + CLOSING).includes(character)) {
         clause = ""
         continue
@@ -59,7 +59,7 @@ const clausesOf = (text: string): ReadonlyArray<string> => {
   return clauses
 }
 
-/** Parts of a list between commas; backticks protect. */
+/** Parts of a list between commas; backticks quote. */
 const partsOf = (list: string): ReadonlyArray<string> =>
   (list.match(/(?:`[^`]*`|[^,`])+/g) ?? []).map((part) => part.trim())
 const unquoted = (value: string): string => value.replaceAll("`", "")

@@ -1,9 +1,8 @@
 /**
  * What a visitor did to documents of a collection, as bytes: a row holds the newest dozen or so interactions and is
- * read by personalization. The processor `affinities` keeps it; only the engine knows what the documents are like.
- * Pure.
+ * read by personalization. The processor `affinities` writes it; only the engine knows the documents' properties. Pure.
  *
- * An interaction is its kind (a byte), its time (four bytes, seconds), and the document's id behind its length (a
+ * An interaction is its kind (a byte), its time (four bytes, seconds), and the document's id preceded by its length (a
  * byte).
  */
 
@@ -16,18 +15,18 @@ export interface Take {
 }
 
 /**
- * An id that somebody used before, or beside, the row's user id: its print stands in place of the document's id. What
- * was done under it until then belongs to the user too.
+ * An id that somebody used before, or in addition to, the row's user id: its print replaces the document's id. What was
+ * done under it until then belongs to the user too.
  */
 interface SeenAs {
   /** Print (`shortPrint`) of the anonymous id or session: the visitor of another row. */ readonly visitor: number
   /** Unix seconds: the last time that both were in one event. */ readonly at_s: number
 }
 
-/** Bytes of a row, which is cut beyond that: some fifteen interactions with short ids. */
+/** The most bytes of a row, which is cut beyond that: some fifteen interactions with short ids. */
 export const HISTORY_BYTES_MAX = 288
 const REMEMBERED_BYTES = 240
-/** How many of a user's other ids a row remembers: those seen last. */
+/** How many of a user's other ids a row remembers: the most recently seen. */
 const SEEN_AS_MAX = 3
 /** A document with a longer id is not remembered. */
 const ID_BYTES_MAX = 128
@@ -45,7 +44,7 @@ const packed = (kind: number, at_s: number, id: Uint8Array): Uint8Array => {
   bytes.set(id, HEAD_BYTES)
   return bytes
 }
-/** Empty for what is not remembered. */
+/** Empty if the interaction is not remembered. */
 export const packTake = ({ at_s, document, kind }: Take): Uint8Array => {
   const id = Buffer.from(document, "utf8")
   if (id.length === 0 || id.length > ID_BYTES_MAX) return id.subarray(0, 0)
@@ -53,8 +52,9 @@ export const packTake = ({ at_s, document, kind }: Take): Uint8Array => {
 }
 const HEX: ReadonlyArray<string> = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
 /**
- * A packed interaction as hex, the way rows are written: with rows found by number and joined as text, a visitor with
- * one event costs the counting process 4.9 processor-µs instead of 7.8 (`bench -- events --visitors 1000000`).
+ * A packed interaction as hex, the format in which rows are written. With rows found by number and joined as text, a
+ * visitor with one event costs the counting process 4.9 µs of CPU instead of 7.8 (`bench -- events --visitors
+ * 1000000`).
  */
 export const hexOfTake = (take: Take): string => {
   const { document, kind } = take
@@ -77,7 +77,7 @@ export const packSeenAs = ({ at_s, visitor }: SeenAs): Uint8Array => {
 interface Entry {
   readonly kind: number
   readonly at_s: number
-  /** The whole row. */ readonly bytes: Buffer
+  /** The entire row. */ readonly bytes: Buffer
 }
 /** In stored order. */
 const entriesOf = (row: Uint8Array): ReadonlyArray<Entry> => {
@@ -96,7 +96,7 @@ export const unpackTakes = (row: Uint8Array): ReadonlyArray<Take> =>
   entriesOf(row).flatMap(({ at_s, bytes, kind }) =>
     kind === SEEN_AS ? [] : [{ kind: TAKE_KINDS[kind] ?? "view", at_s, document: bytes.toString("utf8", HEAD_BYTES) }]
   )
-/** The ids seen last, each once, newest first; within one second ordered by their prints. */
+/** The most recently seen ids, each once, newest first; within one second ordered by their prints. */
 export const unpackSeenAs = (row: Uint8Array): ReadonlyArray<SeenAs> => {
   const last = new Map<number, number>()
   for (const { at_s, bytes, kind } of entriesOf(row)) {
@@ -109,7 +109,7 @@ export const unpackSeenAs = (row: Uint8Array): ReadonlyArray<SeenAs> => {
     .slice(0, SEEN_AS_MAX)
 }
 
-/** The newest interactions within 240 bytes, oldest first, of one second in the order of their bytes. */
+/** The newest interactions within 240 bytes, oldest first; those of the same second are ordered by their bytes. */
 const newest = (row: Uint8Array): { readonly takes: ReadonlyArray<Entry>; readonly next: Entry | undefined } => {
   const takes = entriesOf(row)
     .filter(({ kind }) => kind !== SEEN_AS)
@@ -125,27 +125,27 @@ const rowOf = (row: Uint8Array, takes: ReadonlyArray<Entry>): Uint8Array =>
 /** What is read from a row: the newest interactions, preceded by the ids seen last. */
 export const remembered = (row: Uint8Array): Uint8Array => rowOf(row, newest(row).takes)
 /**
- * What is kept of a row: also the newest entry among those forgotten, which marks how far back the row remembers. So
- * flushes and replays read the same history in whatever order and portions interactions arrive: anything older than the
- * mark would have been forgotten in any order.
+ * What is kept of a row: in addition the newest of the forgotten entries, which marks how far back the row remembers.
+ * So flushes and replays read the same history in whatever order and portions interactions arrive: anything older than
+ * the mark would have been forgotten in any order.
  */
 const cut = (row: Uint8Array): Uint8Array => {
   const { next, takes } = newest(row)
   return rowOf(row, next === undefined ? takes : [next, ...takes])
 }
-/** Cut, where it is too long for a row. */
+/** The row, cut if it is too long. */
 export const trimmed = (row: Uint8Array): Uint8Array => (row.length <= HISTORY_BYTES_MAX ? row : cut(row))
 
 /** The row without what was done after a moment. */
 const until = (row: Uint8Array, at_s: number): ReadonlyArray<Uint8Array> =>
   entriesOf(remembered(row)).flatMap((entry) => (entry.kind !== SEEN_AS && entry.at_s <= at_s ? [entry.bytes] : []))
-/** A user's history with what was done under ids seen with the user id, until each was last seen so. */
+/** A user's history together with what was done under ids seen with the user id, until each was last seen with it. */
 export const joined = (
   own: ReadonlyArray<Uint8Array>,
   others: ReadonlyArray<{ readonly row: Uint8Array; readonly at_s: number }>
 ): Uint8Array => remembered(Buffer.concat([...own, ...others.flatMap(({ at_s, row }) => until(row, at_s))]))
 
-/** A history in which some days are replaced: its interactions of those days are dropped, the new ones added. */
+/** A history in which some days are replaced: its interactions of those days are dropped, and the new ones added. */
 export const retold = (before: Uint8Array, isRetold: (at_s: number) => boolean, told: Uint8Array): Uint8Array => {
   const others = entriesOf(before).filter(({ at_s }) => !isRetold(at_s))
   return cut(Buffer.concat([...others.map(({ bytes }) => bytes), told]))

@@ -4,20 +4,20 @@
  * the values of a minute add up. Self-contained msgpackr arrays.
  *
  * Version 3: `[3, texts, …tables]`. A table is one flat array of numbers: the parts of a key; then, for each key, the
- * indexes of its parts in `texts`, how many instants follow, and for each of them the milliseconds within the minute, a
- * bit for each non-zero sum, and those sums. Some 8 bytes an instant and no objects, where version 2 took 60 bytes and
- * three objects.
+ * indexes of its parts in `texts`, the number of its instants, and for each instant the milliseconds within the minute,
+ * a bit for each non-zero sum, and those sums. Some 8 bytes an instant and no objects, where version 2 took 60 bytes
+ * and three objects.
  */
 import { Packr } from "msgpackr"
 
 export const INSTANT_TABLES = ["queries", "products", "events", "filters"] as const
 export type InstantTable = (typeof INSTANT_TABLES)[number]
-/** `sums` is only good until the call returns. */
+/** `sums` is valid only until the call returns. */
 type EachInstant = (key: ReadonlyArray<string>, after_ms: number, sums: ReadonlyArray<number>) => void
 
 const packr = new Packr({ useRecords: false })
 const VERSION = 3
-/** Bits that a number's bit operations have. */
+/** Width of bitwise operations on numbers. */
 const WIDTH_MAX = 31
 
 // Msgpack markers: an array of six, an array with a u32 length, and numbers too large for one byte, by width and sign,
@@ -35,7 +35,7 @@ const double = new Float64Array(1),
 const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
 
 /**
- * A table's numbers as msgpack, written as they come: collecting them in lists first took more memory than everything
+ * A table's numbers as msgpack, written immediately: collecting them in lists first took more memory than everything
  * that is counted.
  */
 class Numbers {
@@ -76,7 +76,7 @@ class Numbers {
       for (let i = 0; i < 8; i++) bytes[this.#end++] = doubleBytes[isLittleEndian ? 7 - i : i]!
     }
   }
-  /** The place of a count that grows. */
+  /** Reserves a count that is updated as instants are added. */
   beginInstants(): void {
     this.#room(NUMBER_BYTES_MAX)
     this.#count++
@@ -90,7 +90,7 @@ class Numbers {
     this.#big(++this.#instants, 4)
     this.#end = end
   }
-  /** Good until the next number. */
+  /** Valid until the next number is added. */
   packed(): Uint8Array {
     const end = this.#end
     this.#bytes[0] = ARRAY_32
@@ -171,7 +171,7 @@ type UnpackedBefore3 = readonly [
   filters?: ReadonlyArray<Instant>
 ]
 
-/** A minute to be looked at more than once. O(bytes). */
+/** Reads a minute that is needed more than once. O(bytes). */
 export class MinuteReader {
   readonly #unpacked: Unpacked | UnpackedBefore3
 
@@ -185,7 +185,7 @@ export class MinuteReader {
     this.#walk(table, each, () => {})
   }
 
-  /** Every key of a table once or more, with sums over its instants in the minute. */
+  /** Visits every key of a table once or more, with sums over its instants in the minute. */
   eachKey(table: InstantTable, each: (key: ReadonlyArray<string>, sums: ReadonlyArray<number>) => void): void {
     const total: Array<number> = []
     this.#walk(

@@ -13,9 +13,9 @@ import type { Progress } from "../runner/options.ts"
 import { partitionsOf, type Topic, TOPICS } from "@dowser/log/topics"
 
 interface HostOptions extends Omit<WorkerSettings, "ends"> {
-  /** The script of the thread; tests put one there that breaks. */
+  /** The script of the thread; tests insert one that fails. */
   readonly entry?: URL
-  /** Between two looks at what is past its time. */ readonly retentionEvery_ms?: number
+  /** Interval between two checks for expired records. */ readonly retentionEvery_ms?: number
 }
 
 interface StreamWorkerShape {
@@ -24,14 +24,14 @@ interface StreamWorkerShape {
   /** How often the thread had to be restarted. */
   readonly restarts: Effect.Effect<number>
   /**
-   * Age (ms) of the oldest record that no figure shows yet, over all partitions; 0 when all is counted. A look at one
-   * record a partition.
+   * Age (ms) of the oldest record that is not in any figure yet, over all partitions; 0 if everything is counted. Reads
+   * one record per partition.
    */
   readonly lag_ms: Effect.Effect<number, EventLogUnavailable>
 }
 
 const HEAP_MB = 1_024
-/** Hints within this time go as one message. */
+/** Hints within this time are sent as one message. */
 const HINTS_EVERY_MS = 5
 /** A subscription holds 256 hints; this many at once may mean that older ones were dropped. */
 const HINTS_DROPPED_FROM = 255
@@ -39,7 +39,7 @@ const STOP_WITHIN_MS = 5_000
 const RESTART_AFTER_MS = 200
 const RESTART_AFTER_MAX_MS = 10_000
 const RETENTION_EVERY_MS = 10 * 60_000
-/** A thread that lived so long did not end of what ended the one before. */
+/** The end of a thread that lived this long is not related to the end of the one before. */
 const LONG_LIFE_MS = 10 * 60_000
 
 /**
@@ -62,7 +62,7 @@ class WorkerThread {
     this.#partitions = partitions
   }
 
-  /** Asking for the bounds also creates what the worker may only read. */
+  /** Reading the bounds also creates the databases that the worker can only read. */
   get endsNow() {
     return Effect.all(
       this.#partitions.map(({ partition, topic }) =>
@@ -130,7 +130,7 @@ class WorkerThread {
       Effect.gen(function* () {
         thread.postMessage({ kind: "stop" } satisfies ToStreams)
         const left = yield* Effect.timeoutOption(Deferred.await(ended), STOP_WITHIN_MS)
-        // The thread no longer listens. This comes last, because nobody else can close what it held open.
+        // The thread no longer reacts. It is terminated last, because nobody else can close what it had open.
         if (left._tag === "None") yield* Effect.promise(() => thread.terminate())
       })
     )
@@ -145,7 +145,7 @@ class WorkerThread {
       const rest = yield* Effect.orElseSucceed(Queue.clear(hints), () => [])
       const newest = new Map<string, PartitionEnd>()
       for (const hint of [first, ...rest]) newest.set(`${hint.topic}/${hint.partition}`, hint)
-      // Hints beyond the queue's bound were dropped, maybe a partition's only one: then ask the log for all.
+      // Hints beyond the queue's bound were dropped, maybe a partition's only one, so all ends are read from the log.
       const ends = rest.length >= HINTS_DROPPED_FROM ? yield* endsNow : [...newest.values()]
       worker.postMessage({ kind: "appended", ends } satisfies ToStreams)
     })

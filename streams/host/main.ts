@@ -1,6 +1,6 @@
 /**
- * The processors as a program over a port: its own Postgres client, the log for reading, state snapshots in a folder.
- * `worker.ts` runs it in a thread; a child process would run the same program over its own port.
+ * Runs the processors as a program over a port: its own Postgres client, the log for reading, state snapshots in a
+ * folder. `worker.ts` runs it in a thread; a child process would run the same program over its own port.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Redacted } from "effect"
@@ -16,7 +16,7 @@ import { layerOffsetStore } from "../offsets/postgres.ts"
 import { weightIn } from "../runner/weights.ts"
 import { layerWorkerLog } from "./worker-log.ts"
 
-/** Partitions take turns on one connection each; the rest serves replays and reports. */
+/** Each partition takes turns on one connection; the others serve replays and reports. */
 const CONNECTIONS_MAX = 4
 
 /** Runs every processor over every partition until interrupted. */

@@ -1,6 +1,6 @@
 /**
- * The messages between the front and the stream worker. They are small: the bytes of records cross in the log, not
- * here, except dead letters and the replacements of erased entries, because only the front writes the log.
+ * The messages between the front and the stream worker. They are small: records are passed through the log, not here,
+ * except dead letters and the replacements of erased entries, because only the front writes the log.
  */
 
 import type { Weights } from "../runner/weights.ts"
@@ -29,7 +29,7 @@ export interface PartitionEnd {
   readonly endOffset: number
 }
 
-/** Typed arrays are slow to receive on Deno: a buffer, and the view is made on arrival. */
+/** Receiving typed arrays is slow on Deno, so a buffer is sent and the view is created on arrival. */
 interface RecordMessage {
   readonly topic: string
   readonly partition: number
@@ -38,7 +38,7 @@ interface RecordMessage {
 }
 
 export type ToStreams =
-  /** Records up to these offsets are durable. The log is the truth; this says how far it may be read. */
+  /** Records up to these offsets are durable. The log is authoritative; this limits how far it may be read. */
   | { readonly kind: "appended"; readonly ends: ReadonlyArray<PartitionEnd> }
   | { readonly kind: "stored"; readonly id: number; readonly offsets: ReadonlyArray<number> }
   | { readonly kind: "refused"; readonly id: number; readonly message: string; readonly isOverloaded: boolean }

@@ -1,6 +1,6 @@
 /**
- * The processors as seen by a process that runs none: what their owners wrote beside their leases, at most a second
- * old. Lag is measured against the log itself, so it also grows when nobody runs a processor.
+ * The processors as seen by a process that runs none: what their owners wrote alongside their leases, at most a second
+ * old. Lag is measured against the log itself, so it also grows if nobody runs a processor.
  */
 import { Clock, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -54,7 +54,7 @@ const make = Effect.fnUntraced(function* (visitorPartitions: number) {
     // The brokers' clock may be ahead of ours.
     return Math.max(0, now - oldestAt)
   })
-  // Threads are the owners' business; their restarts show in the counts of their processors.
+  // Threads are managed by the owners; their restarts show in the counts of their processors.
   return StreamWorker.of({ progress: Effect.sync(() => progress), restarts: Effect.succeed(0), lag_ms })
 })
 

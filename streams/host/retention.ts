@@ -1,6 +1,6 @@
 /**
- * Keeps the log within its retention: expired records go, unless a consumer has not counted them. The host (`host.ts`)
- * runs it over the topics and the reports of its thread; the simulation runs the same over its own.
+ * Keeps the log within its retention: expired records are removed, unless a consumer has not counted them. The host
+ * (`host.ts`) runs it over the topics and the reports of its thread; the simulation runs the same code over its own.
  */
 import { Clock, Effect } from "effect"
 import { ConsumedElsewhere, consumedKey } from "@dowser/log/consumed"
@@ -24,7 +24,7 @@ export const makeRetention = Effect.fnUntraced(function* ({ committedOf, partiti
   const startedAt = clock.currentTimeMillisUnsafe()
 
   /**
-   * Age (ms) of the oldest record that is not counted yet, over all partitions; 0 when all are. A look at one record a
+   * Age (ms) of the oldest record that is not counted yet, over all partitions; 0 if all are. Reads one record per
    * partition.
    */
   const lag_ms = Effect.gen(function* () {
@@ -33,7 +33,7 @@ export const makeRetention = Effect.fnUntraced(function* ({ committedOf, partiti
     for (const { partition, topic } of partitions) {
       if (!topic.waitsForConsumers) continue
       const reports = readersOf(topic).map((group) => committedOf(group, partition))
-      // No report yet: it may have counted everything, or hang before its first read.
+      // No report yet: the group may have counted everything, or may be stuck before its first read.
       if (reports.includes(undefined)) {
         const { endOffset, startOffset } = yield* log.bounds(topic.name, partition)
         if (endOffset > startOffset) oldestAt = Math.min(oldestAt, startedAt)
@@ -48,9 +48,9 @@ export const makeRetention = Effect.fnUntraced(function* ({ committedOf, partiti
   })
 
   /**
-   * Expired records go, except those that a consumer has not committed. Expiry is measured from where counting stands,
-   * not from now: after a long standstill, a lost state needs everything back to its memory's length before the oldest
-   * uncounted record.
+   * Removes expired records, except those that a consumer has not committed. Expiry is measured from the time that
+   * counting has reached, not from now: after a long standstill, rebuilding lost state needs everything back to its
+   * memory's length before the oldest uncounted record.
    */
   const retain = Effect.gen(function* () {
     const countedAt = clock.currentTimeMillisUnsafe() - (yield* lag_ms)
@@ -66,7 +66,7 @@ export const makeRetention = Effect.fnUntraced(function* ({ committedOf, partiti
     }
   })
 
-  /** Runs for good; a failed pass is logged, and the next one makes up for it. */
+  /** Runs forever; a failed pass is logged, and the next one makes up for it. */
   const every = (retentionEvery_ms: number) =>
     Effect.forever(
       Effect.andThen(

@@ -1,6 +1,6 @@
 /**
- * The event log as a stream worker sees it: reads go to the LMDB environment directly, up to the offsets that the front
- * has reported durable; appends travel to the front, the environment's only writer.
+ * The event log as a stream worker sees it: it reads from the LMDB environment directly, up to the offsets that the
+ * front has reported durable; appends are sent to the front, the environment's only writer.
  */
 import { Effect, Layer, Queue } from "effect"
 import {
@@ -97,7 +97,7 @@ class Front {
   }
 }
 /**
- * A buffer of its own, which may leave the thread. Not `value.slice()`: on a Buffer that is a view into the pool in
+ * A separate buffer, which can be transferred. Not `value.slice()`: on a Buffer that returns a view of the pool in
  * which other records are built.
  */
 const ownBytes = (value: Uint8Array): ArrayBuffer => new Uint8Array(value).buffer
@@ -143,7 +143,7 @@ const make = Effect.fnUntraced(function* (options: WorkerLogOptions) {
     offsetAt: (topic, partition, time) =>
       attempt(() => offsetAtOrAfter(environment, topic, partition, time, endOf(topic, partition))),
     rewrite: (topic, partition, values) => front.rewrite(topic, partition, values),
-    // Only the front knows whether the log accepts appends; one that it refuses says so.
+    // Only the front knows whether the log accepts appends; a refused append reports it.
     health: Effect.void,
     trim: () => Effect.fail(new EventLogUnavailable({ message: "retention is the front's business" })),
     subscribe: Effect.acquireRelease(

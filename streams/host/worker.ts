@@ -1,4 +1,4 @@
-/** The entry of the stream worker's thread: carries `main.ts` over the thread's port and answers for its end. */
+/** The entry of the stream worker's thread: runs `main.ts` over the thread's port and reports how it ends. */
 import "@dowser/log/process/plain-fibers"
 import "effect/schema/SchemaJITCompiler/enable"
 import { Cause, Effect, Exit, Fiber, Logger } from "effect"
@@ -16,7 +16,7 @@ const port: StreamsPort = {
   onMessage: (listener) => void listeners.add(listener)
 }
 
-// Standard output belongs to the program's own answers.
+// Standard output is reserved for the program's own answers.
 const toStandardError = Logger.layer([
   Logger.make(({ cause, date, logLevel, message }) => {
     const text = (Array.isArray(message) ? message : [message]).map(String).join(" ")
@@ -29,7 +29,7 @@ const toStandardError = Logger.layer([
 const fail = (error: unknown) => {
   const { message, name, stack } = error instanceof Error ? error : new Error(String(error))
   port.send({ kind: "failed", name, message, stack })
-  // The message leaves with the turn; exiting at once would lose it.
+  // The message is delivered at the end of the turn; exiting immediately would lose it.
   setTimeout(() => process.exit(1), 20)
 }
 process.on("uncaughtException", fail)

@@ -1,6 +1,6 @@
 /**
- * Which partitions a process should release and which it should take, computed from the table that all processes see.
- * Pure. Each process decides for itself; leases (`leases.ts`) make sure that two never run one partition, so a stale
+ * Which partitions a process should release and which it should take, computed from the table that all processes read.
+ * Pure. Each process decides for itself; leases (`leases.ts`) make sure that no two run the same partition, so a stale
  * view costs a moment but no exactness.
  */
 
@@ -22,7 +22,7 @@ export const unitKey = ({ group, partition }: Unit): string => `${group}/${parti
 
 /**
  * Shares each processor's partitions evenly among the live members that run it. Members that hold more keep the larger
- * share, so that as few partitions as possible move when a member comes or goes: a moved partition rebuilds its state.
+ * share, so that as few partitions as possible move when members join or leave: a moved partition rebuilds its state.
  */
 export const assign = (
   me: string,
@@ -45,13 +45,13 @@ export const assign = (
     const share = Math.floor(ofGroup.length / counts.size) + (rank < ofGroup.length % counts.size ? 1 : 0)
     const mine = ofGroup.filter(({ owner }) => owner === me)
     release.push(...mine.slice(share))
-    // A unit whose owner does not take part any more is left to its lease.
+    // A unit whose owner no longer takes part stays with it until its lease ends.
     claim.push(...ofGroup.filter(({ owner }) => owner === undefined).slice(0, Math.max(0, share - mine.length)))
   }
   return { release, claim }
 }
 
-/** What a watchdog remembers of a partition: some part of it must advance while records wait. */
+/** What a watchdog remembers of a partition, some part of which must advance while records wait. */
 export interface Standing {
   readonly mark: string
   readonly since: number

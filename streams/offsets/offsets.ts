@@ -1,17 +1,15 @@
-/** How a group's offsets move: once, by its owner alone, together with what was counted. */
+/** How a group's offsets move: exactly once, only by their owner, together with what was counted. */
 import { Data, Effect } from "effect"
 import { OffsetStore } from "./offset-store.ts"
 import type { Positions } from "../state/state.ts"
 
 /**
  * The offsets are not where this consumer left them: another one moved them, Postgres was restored, or a commit of its
- * own succeeded without its answer arriving.
+ * own succeeded but its answer was lost.
  */
 class OffsetsMoved extends Data.TaggedError("OffsetsMoved")<{ readonly message: string }> {}
 
-/**
- * The partition has another owner by now (`leases.ts`), which will count what this one counted since its last flush.
- */
+/** The partition has a new owner (`leases.ts`), which will count what this one counted since its last flush. */
 class LeaseLost extends Data.TaggedError("LeaseLost")<{ readonly message: string }> {}
 
 /** Offsets by topic; a topic never read is absent. */
@@ -23,9 +21,8 @@ export const equalPositions = (a: Positions, b: Positions): boolean =>
 
 /**
  * A transaction with exclusive access to a group's partition: nobody else moves its offsets until it ends. With a
- * `fence`, it fails with LeaseLost once the partition has a newer owner. The successor's offsets must not move under
- * it, and the check of the offsets alone would let a predecessor win that comes back before the successor's first
- * flush.
+ * `fence`, it fails with LeaseLost once the partition has a newer owner. The successor's offsets must not move during
+ * its life, and checking only the offsets would let a predecessor win that returns before the successor's first flush.
  */
 export const holdingPartition = <A, E, R>(
   group: string,
@@ -46,7 +43,7 @@ export const holdingPartition = <A, E, R>(
     )
   })
 
-/** The same while the group is at `positions`; fails with OffsetsMoved when it is not. */
+/** Likewise if the group is at `positions`; otherwise fails with OffsetsMoved. */
 export const standingAt = <A, E, R>(
   group: string,
   partition: number,
@@ -66,10 +63,10 @@ export const standingAt = <A, E, R>(
   )
 
 /**
- * Runs `write` and moves the group from `from` to `to` in one transaction, unless it is elsewhere. A group at `to`
- * means an earlier attempt whose answer was lost, or another consumer, which may have skipped what this one counted
- * into its state: the caller cannot know, and rebuilds its state from what is stored. With a `fence`, nothing is
- * written either once the partition has a newer owner.
+ * Runs `write` and moves the group from `from` to `to` in one transaction, unless it is at other offsets. A group
+ * already at `to` means an earlier attempt whose answer was lost, or another consumer, which may have skipped what this
+ * one counted into its state. The caller cannot know which, and rebuilds its state from what is stored. With a `fence`,
+ * nothing is written either once the partition has a newer owner.
  */
 export const commitWith = <E, R>(
   group: string,

@@ -7,11 +7,10 @@ import { placeKey } from "../reading/skipped.ts"
 import type { Positions } from "../state/state.ts"
 
 /**
- * How long a transaction may be idle before Postgres ends it: an owner that froze inside one would hold up its
- * successor.
+ * How long a transaction may be idle before Postgres ends it: an owner that hangs inside one would block its successor.
  */
 export const STANDSTILL_MAX_MS = "10000"
-/** Reasons may quote what was read. */
+/** Reasons may quote the record's contents. */
 const REASON_CHARACTERS_MAX = 500
 
 export const layerOffsetStore: Layer.Layer<OffsetStore, never, SqlClient.SqlClient> = Layer.effect(
@@ -40,7 +39,7 @@ export const layerOffsetStore: Layer.Layer<OffsetStore, never, SqlClient.SqlClie
         )
       }),
       transaction: sql.withTransaction,
-      // Not FOR UPDATE: before the first commit there is no row to lock, and two consumers would both be first.
+      // Not FOR UPDATE: before the first commit there is no row to lock, and two consumers could both be first.
       lock: ({ group, partition }) =>
         Effect.asVoid(
           sql`SELECT set_config('idle_in_transaction_session_timeout', ${STANDSTILL_MAX_MS}, true), pg_advisory_xact_lock(hashtext(${group}), ${partition}::int4)`

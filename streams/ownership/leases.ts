@@ -1,10 +1,10 @@
 /**
- * Leases on partitions in Postgres, one function a statement. All times are the server's, so that clocks of processes
+ * Leases on partitions in Postgres, one function per statement. All times are the server's, so the clocks of processes
  * do not matter. A lease that has ended stays its owner's until somebody takes it, which raises the fence.
  *
  * Decision: leases here and not a consumer group of the brokers. Exactness is decided in the transaction that moves the
- * offsets, and only a row that this transaction can read fences it; a group's assignment lives elsewhere, lags behind
- * by a session, and its membership dies silently under a long batch.
+ * offsets, and only a row that this transaction can read fences it. A group's assignment is stored elsewhere, lags by a
+ * session, and its membership ends silently during a long batch.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -18,7 +18,7 @@ export interface LeaseHeld extends Unit {
 
 const seconds = (ms: number): string => String(ms / 1_000)
 
-/** Says that a process lives and forgets those that have been silent for ten leases. */
+/** Announces that a process is alive, and removes those that have been silent for ten leases. */
 export const announceMember = Effect.fnUntraced(function* ({ member, processors }: Member, lease_ms: number) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`INSERT INTO stream_members (member, processors, expires_at) VALUES (${member}, ${[...processors]}::text[], now() + ${seconds(lease_ms)}::text::interval)
@@ -36,7 +36,7 @@ export const liveMembers = Effect.gen(function* () {
   return yield* sql<Member>`SELECT member, processors FROM stream_members WHERE expires_at > now()`
 })
 
-/** Every partition that ever had an owner. */
+/** Leases of every partition that ever had an owner. */
 export const readLeases = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<{
@@ -80,7 +80,7 @@ export const renewLeases = Effect.fnUntraced(function* (
   return rows.map(({ consumer_group, partition }): Unit => ({ group: consumer_group, partition }))
 })
 
-/** The new fence, or undefined when somebody else holds the partition. */
+/** The new fence, or undefined if another process holds the partition. */
 export const claimLease = Effect.fnUntraced(function* (owner: string, { group, partition }: Unit, lease_ms: number) {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ fence: number }>`
@@ -90,7 +90,7 @@ export const claimLease = Effect.fnUntraced(function* (owner: string, { group, p
   return row?.fence
 })
 
-/** Ends a lease at once, so that a successor need not wait for it. */
+/** Ends a lease immediately, so that a successor need not wait for it. */
 export const releaseLease = Effect.fnUntraced(function* (
   owner: string,
   { fence, group, partition }: Unit & { readonly fence: number }

@@ -1,12 +1,12 @@
 /**
- * Runs a process's share of the partitions: announces it, takes leases (`leases.ts`) as `assignment.ts` says, runs a
- * partition while its lease is held, lets go of what others should have.
+ * Runs a process's share of the partitions: announces the process, takes leases (`leases.ts`) according to
+ * `assignment.ts`, runs a partition while its lease is held, and releases those that others should have.
  *
- *   free      no live lease. Taken by whoever has less than its share
- *   running   leased here; renewed from a timer of its own, so that a long batch or a slow flush keeps it
- *   leaving   to be another's: its runner is being stopped, the lease is renewed until it has, then ended
- *   lost      the lease was taken while this process was silent: the runner is stopped; what it had not flushed it
- *             cannot flush any more (`commitWith`)
+ *   free      no live lease. Taken by a process that has less than its share
+ *   running   leased here; renewed by a timer of its own, so that a long batch or a slow flush does not lose it
+ *   leaving   assigned to another process: its runner is being stopped; until then the lease is renewed, then ended
+ *   lost      the lease was taken while this process was silent: the runner is stopped; what it had not flushed, it
+ *             can no longer flush (`commitWith`)
  */
 import { Clock, Duration, Effect, Fiber, Scope } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -20,7 +20,7 @@ import type { Progress, RunnerOptions } from "../runner/options.ts"
 import type { StateStore } from "../state/state.ts"
 
 export interface OwnershipOptions<Sink = SqlClient.SqlClient> {
-  /** This process, and no other one ever. */
+  /** Unique to this process, forever. */
   readonly member: string
   readonly processors: ReadonlyArray<Runnable<Sink>>
   readonly visitorPartitions: number
@@ -36,12 +36,12 @@ export interface OwnershipOptions<Sink = SqlClient.SqlClient> {
   /** How long a partition may make no progress while records wait for it. */
   readonly stalledAfter_ms?: number
   readonly report?: (progress: Progress) => void
-  /** Called with what no longer runs here. */ readonly left?: (unit: Unit) => void
+  /** Called with each unit that no longer runs here. */ readonly left?: (unit: Unit) => void
   readonly runner?: Omit<RunnerOptions, "partition" | "fence" | "openStore" | "report">
 }
 
 const LEASE_MS = 6_000
-/** Renewals in one lease: some may fail. */
+/** Renewals per lease duration, so that some may fail. */
 const RENEWALS = 5
 const STALLED_AFTER_MS = 60_000
 /** Part of the ten seconds within which a process must stop. */
@@ -56,7 +56,7 @@ interface Running<Sink> extends Unit {
   phase: "running" | "restarting" | "leaving"
 }
 
-/** The units that this process runs, and what becomes of each. */
+/** The units that this process runs, and the phase of each. */
 class Owner<Sink> {
   readonly #options: OwnershipOptions<Sink>
   readonly #log: EventLog["Service"]
@@ -109,7 +109,7 @@ class Owner<Sink> {
     )
   }
 
-  /** Stops a runner and ends its lease, outside the timer: one in the middle of a transaction takes a while to stop. */
+  /** Stops a runner and ends its lease, outside the timer: stopping in the middle of a transaction takes a while. */
   #letGo(unit: Running<Sink>) {
     return Effect.gen({ self: this }, function* () {
       if (unit.phase === "leaving") return
@@ -129,7 +129,7 @@ class Owner<Sink> {
     })
   }
 
-  /** Restarts what makes no progress although records wait: a reader or runner may hang without failing. */
+  /** Restarts runners that make no progress although records wait, because they may hang without failing. */
   #watchOne(unit: Running<Sink>) {
     return Effect.gen({ self: this }, function* () {
       const committed = unit.progress?.committed ?? {}
@@ -155,7 +155,7 @@ class Owner<Sink> {
       unit.standing = undefined
       unit.phase = "restarting"
       yield* Fiber.interrupt(unit.fiber)
-      // Let go of meanwhile.
+      // It was released meanwhile.
       if (unit.phase !== "restarting") return
       unit.fiber = yield* this.#startRunner(unit)
       unit.phase = "running"
@@ -171,7 +171,7 @@ class Owner<Sink> {
     )
   }
 
-  /** Says that this process lives, renews its leases, and stops what was taken over. */
+  /** Announces that this process is alive, renews its leases, and stops units that were taken over. */
   renew() {
     const { member, processors } = this.#options
     return Effect.gen({ self: this }, function* () {
@@ -197,7 +197,7 @@ class Owner<Sink> {
       yield* Effect.logInfo(`${unitKey(unit)} now runs here`)
     })
   }
-  /** Takes what is this process's share, and lets go of what is others'. */
+  /** Takes this process's share, and releases what others should have. */
   share() {
     return Effect.gen({ self: this }, function* () {
       // A runner that ended by itself lost its lease, even if the next renewal says otherwise.
@@ -213,7 +213,7 @@ class Owner<Sink> {
         const mine = this.#running.get(unitKey(unit))
         if (mine !== undefined) yield* this.#letGo(mine)
       }
-      // Still being stopped here: its store is open until it has.
+      // Units that are still being stopped here are skipped, because their store is open until then.
       for (const unit of claim) if (!this.#running.has(unitKey(unit))) yield* this.#claim(unit)
     })
   }
@@ -254,7 +254,7 @@ export const runOwned = Effect.fnUntraced(function* <Sink = SqlClient.SqlClient>
         Effect.sleep(every)
       )
     )
-  // Three timers: neither a slow claim nor a log that does not answer may hold up the renewals.
+  // Three timers: neither a slow claim nor a log that does not answer may delay the renewals.
   yield* Effect.forkScoped(repeated("Watching partitions", owner.watch()))
   yield* Effect.forkScoped(repeated("Renewing leases", owner.renew()))
   return yield* repeated("Sharing partitions", owner.share())

@@ -1,4 +1,4 @@
-/** What a processor offers so that a person can be erased from what it keeps. Erasures walk a list of these. */
+/** What a processor provides so that a person can be erased from what it stores. Erasures walk a list of these. */
 import type { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
@@ -12,20 +12,20 @@ export interface ErasedRows {
   /** Time of the request, ms: anything kept later belongs to a new person. */
   readonly erasedAt: number
   readonly userId: string
-  /** Whether a text that holds an event as somebody sent it is the person's. */
+  /** Whether a text that contains an event as somebody sent it belongs to the person. */
   readonly isTheirs: (text: string) => boolean
 }
 
-/** How a person leaves what is kept. These functions return rows by table, for the receipt, and may be called again. */
+/** How a person is erased from what is stored. All return rows by table, for the receipt, and are idempotent. */
 export interface FigureErasing {
-  /** What the receipt says about the keeper: rebuilt without the person, or how many rows were removed. */
+  /** What the receipt reports: rebuilt without the person, or how many rows were removed. */
   readonly outcome: "rebuilt" | "removed"
   /**
-   * What a rebuild without the person cannot reach. Called afterwards with the partitions locked. `prints` are the
-   * person's fingerprints (`erasure/erasures.ts`).
+   * Erases what a rebuild without the person cannot reach. Called afterwards with the partitions locked. `prints` are
+   * the person's fingerprints (`erasure/erasures.ts`).
    */
   forget?(organizationId: string, prints: ReadonlyArray<string>): Sql<RowCounts>
-  /** Removes what is kept as the person sent it, once all that the tombstone covers has been counted. */
+  /** Removes what is stored as the person sent it, once everything that the tombstone covers has been counted. */
   removeRows?(erased: ErasedRows): Sql<RowCounts>
 }
 
@@ -36,7 +36,7 @@ export interface Keeper {
 }
 
 /**
- * State that processes derive from the log in memory, beside the processors: each rebuilds an organization's part,
+ * State that processes derive from the log in memory, alongside the processors: each rebuilds an organization's part,
  * without the person, when a tombstone arrives.
  */
 export const LIVE_STATES: ReadonlyArray<string> = ["recommendations"]

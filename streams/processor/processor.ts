@@ -1,6 +1,6 @@
 /**
- * What a processor is: which topics it reads, how a record splits into entries, whose they are, and one pure step. The
- * runner (`runner.ts`) owns fetching, order, failure, flushing and offsets; the processor owns meaning.
+ * What a processor is: which topics it reads, how a record splits into entries, which key each has, and one pure step.
+ * The runner (`runner.ts`) handles fetching, order, failures, flushing and offsets; the processor defines the meaning.
  */
 import type { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -10,7 +10,7 @@ import type { Envelope } from "@dowser/log/record"
 import type { StateStore } from "../state/state.ts"
 import type { Topic } from "@dowser/log/topics"
 
-/** An entry's place in the log: the same on every replay. */
+/** An entry's position in the log: the same on every replay. */
 export interface Place {
   readonly topic: string
   readonly offset: number
@@ -21,7 +21,7 @@ export interface Place {
 }
 
 interface Entry<Body> {
-  /** The actor it is for: sequential within a key. */
+  /** The actor that receives it: entries of a key are processed sequentially. */
   readonly key: string
   readonly body: Body
 }
@@ -29,11 +29,11 @@ interface Entry<Body> {
 /** The entries of a record, by index. */
 export interface Entries<Body> {
   readonly length: number
-  /** The one actor that every entry is for; undefined where they are for several, or some were erased. */
+  /** The one actor of all entries; undefined if they have several, or some were erased. */
   readonly key: string | undefined
-  /** Undefined where the entry was erased. */
+  /** Undefined if the entry was erased. */
   readonly keyAt: (index: number) => string | undefined
-  /** Good until the next call. */
+  /** Valid until the next call. */
   readonly bodyAt: (index: number) => Body
   /** A copy that may be kept. */
   readonly keptAt: (index: number) => Body
@@ -53,28 +53,27 @@ export interface Snapshot {
 
 /** `Sink` is what emissions are written with. */
 export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
-  /** The consumer group in Postgres. Changing it means counting everything again. */
+  /** The consumer group in Postgres. Changing it means that everything is counted again. */
   readonly name: string
   /** Read in this order: topics that others refer to come first. */
   readonly inputs: ReadonlyArray<Topic>
-  /** Takes an opened, undecoded envelope. Throws on what it cannot read; the whole record is then dead-lettered. */
+  /** Receives an opened, undecoded envelope. If it throws, the entire record becomes a dead letter. */
   readonly entriesOf: (topic: string, envelope: Envelope<unknown>) => Entries<Body>
-  /** State of one partition over its store. */
+  /** Opens the state of one partition over its store. */
   readonly open: (store: StateStore) => State
   /**
    * A function of state and entry alone: no clock, no randomness, no input or output. It changes the state it is given,
-   * which nothing else sees, and adds to `emitted`. If it throws, state and emissions since the last flush are
-   * discarded and rebuilt, and an entry that keeps throwing becomes a dead letter. Entry and place are valid until it
-   * returns.
+   * which is private to it, and adds to `emitted`. If it throws, state and emissions since the last flush are discarded
+   * and rebuilt, and an entry that keeps throwing becomes a dead letter. Entry and place are valid until it returns.
    */
   readonly step: (state: State, entry: Body, place: Place, emitted: Emitted) => Outcome
   /**
-   * Announces which entries of a record are stepped next, in order, so that their memory can be prefetched together.
-   * Changes nothing that a step sees, and a step may come without it.
+   * Announces which entries of a record are stepped next, in order, so that their memory can be prefetched together. It
+   * changes nothing that a step sees, and a step may happen without it.
    */
   readonly ahead?: (state: State, entries: Entries<Body>, from: number, to: number) => void
   /**
-   * Emissions made with this state from here on; earlier ones receive no more. `spent` is no longer read either: its
+   * The emissions of this state from here on; earlier ones receive no more. `spent` is no longer read either, so its
    * memory may be reused.
    */
   readonly newEmitted: (state: State, spent?: Emitted) => Emitted
@@ -82,30 +81,30 @@ export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
   /** Writes the emissions; runs inside the transaction that also moves the offsets. */
   readonly write: (emitted: Emitted) => Effect.Effect<void, SqlError.SqlError, Sink>
   /**
-   * Brings the store up to the state. `watermark` is the log's time (ms) up to which every input has been stepped: no
-   * later record can ask for what expires by it. Called with empty mailboxes.
+   * Updates the store to the state. `watermark` is the log's time (ms) up to which every input has been stepped: no
+   * later record can need what expires by then. Called with empty mailboxes.
    */
   readonly snapshot: (state: State, watermark: number) => Snapshot
   /**
-   * A later stage that sums up what `write` leaves, beside the flushes: processes a bounded part in a transaction of
-   * its own, and returns whether there is more. It does not matter whose flush wrote it.
+   * A later stage, alongside the flushes, that aggregates what `write` stores: processes a bounded part in a
+   * transaction of its own, and returns whether there is more. It does not matter whose flush wrote it.
    */
   readonly fold?: Effect.Effect<boolean, SqlError.SqlError, Sink>
-  /** Whether the state holds more in memory than should wait for the next regular snapshot. */
+  /** Whether the state holds so much in memory that it should not wait for the next regular snapshot. */
   readonly isLarge?: (state: State) => boolean
   /**
-   * What is needed to replay one organization beside the others (`replays/`); absent where results are not rebuilt from
+   * What is needed to replay one organization without the others (`replays/`); absent if results are not rebuilt from
    * the log.
    */
   readonly rebuilding?: Rebuilding<State, Emitted>
-  /** What it keeps of a person, if anything. */
+  /** How a person is erased from what it stores, if it stores personal data. */
   readonly erasing?: FigureErasing
 }
 
 export interface Rebuilding<State, Emitted> {
   /** Prefixes of all keys of the organization's part in the store. Everything else is shared and stays. */
   readonly prefixesOf: (organizationId: string) => ReadonlyArray<string>
-  /** Forgets what memory holds of the organization, stored or not: the store has been exchanged. */
+  /** Forgets the organization's part in memory, stored or not, because the store has been exchanged. */
   readonly forget: (state: State, organizationId: string) => void
   /** Adds one organization's emissions to the shadow tables, under the shadow's name. */
   readonly writeShadow: (

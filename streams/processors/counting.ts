@@ -1,7 +1,7 @@
 /**
  * The processors that count what attribution finds: adding one takes a folder and a line here. They write in this
  * order, in one transaction, and replays and erasures follow it; a processor that derives figures from another's rows
- * comes after that one.
+ * is listed after that one.
  */
 import type { FactProcessor } from "../facts/fact-processor.ts"
 import { ATTRIBUTION, makeAttribution } from "./attribution/processor.ts"
@@ -14,7 +14,7 @@ import { rules } from "./rules/processor.ts"
 
 export const FACT_PROCESSORS: ReadonlyArray<FactProcessor> = [rollups, popularity, rules, experiments, affinities]
 
-/** The group that counts, and whose figures a replay makes again. */
+/** The group that counts, and whose figures a replay rebuilds. */
 export const makeCounting = (options: AttributionOptions, processors = FACT_PROCESSORS) =>
   makeAttribution(options, processors)
 

@@ -3,7 +3,7 @@
 export const ROWS_PER_STATEMENT = 10_000
 
 /**
- * Array literals rather than arrays: the driver looks at every element of an array to find its type, which costs more
+ * Array literals rather than arrays: the driver inspects every element of an array to find its type, which costs more
  * than writing the text ourselves.
  */
 export const numbersLiteral = (values: ReadonlyArray<number | string>): string => `{${values.join(",")}}`

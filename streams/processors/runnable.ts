@@ -13,7 +13,7 @@ import { partitionsOf, type Topic } from "@dowser/log/topics"
 
 export interface Runnable<Sink = SqlClient.SqlClient> {
   readonly name: string
-  /** Empty for a singleton task, which reads no topic of its own and has one partition. */
+  /** Empty for a singleton task, which reads no topic and has one partition. */
   readonly inputs: ReadonlyArray<Topic>
   readonly run: (options: RunnerOptions) => Effect.Effect<void, never, EventLog | OffsetStore | Sink>
 }
@@ -32,7 +32,7 @@ export const makeProcessors = (fingerprintKey: FingerprintKey): ReadonlyArray<Ru
 ]
 
 /**
- * What a replay rebuilds, and everything that keeps personal data: refused entries first, then in the order in which
+ * What a replay rebuilds, and everything that stores personal data: refused entries first, then in the order in which
  * the processors of facts write.
  */
 export const REPLAYED = {
@@ -47,8 +47,8 @@ export const partitionsOfRunnable = (
 ): number => (first === undefined ? 1 : partitionsOf(first, visitorPartitions))
 
 /**
- * Groups that read a topic: what one of them has not passed is neither counted nor removable. A key does not change
- * that.
+ * Groups that read a topic: records that one of them has not passed are neither counted nor removable. This does not
+ * depend on the key.
  */
 const readers = makeProcessors([0, 0, 0, 0])
 export const readersOf = (topic: Topic): ReadonlyArray<string> =>

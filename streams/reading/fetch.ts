@@ -1,4 +1,4 @@
-/** Reads what each topic of a processor wants next into its intake, for the runner and for shadows alike. */
+/** Reads the next records of each topic of a processor into its intake, for the runner and for shadows alike. */
 import { Effect } from "effect"
 import { type EventLog, EventLogUnavailable } from "@dowser/log/event-log/event-log"
 import type { Intake } from "./intake.ts"
@@ -6,14 +6,14 @@ import type { Positions } from "../state/state.ts"
 import type { Topic } from "@dowser/log/topics"
 
 /**
- * Few, so that decoded data dies young. Also bounded by bytes, because a record may hold anything from one event to
- * 500: some 6,000 events of a common size.
+ * Few, so that decoded data is short-lived. Also bounded by bytes, because a record may contain anything from one event
+ * to 500: some 6,000 events of a common size.
  */
 export const RECORDS_PER_FETCH = 32
 export const BYTES_PER_FETCH = 320 * 1024
 
 /**
- * At most one read per topic, and not past `limits` if there are any. Returns how many records retention had removed
+ * At most one read per topic, and not beyond `limits` if there are any. Returns how many records retention had removed
  * before they were read.
  */
 export const fetchInto = Effect.fnUntraced(function* (
@@ -30,7 +30,7 @@ export const fetchInto = Effect.fnUntraced(function* (
     const limit = limits === undefined ? Number.POSITIVE_INFINITY : (limits[name] ?? 0)
     return [{ name, from, limit }]
   })
-  // In parallel, although they are few: a log on brokers requests them all at once.
+  // In parallel, although they are few, because a log on brokers sends them in one request.
   const answers = yield* Effect.forEach(
     wanted,
     ({ from, limit, name }) =>
@@ -57,7 +57,7 @@ export const fetchInto = Effect.fnUntraced(function* (
       lost += Math.min(answer.startOffset, answer.nextOffset) - from
     const read = answer.records.filter(({ offset }) => offset < limit)
     const next = Math.min(answer.nextOffset, limit)
-    // A newly elected leader may not know its end offset yet. If these records were skipped, the state would miss them.
+    // A newly elected leader may not know its end offset yet. If these records were skipped, the state would lack them.
     if (limits !== undefined && read.length === 0 && next < limit)
       return yield* new EventLogUnavailable({
         message: `the log gives nothing of ${name}/${partition} from ${from} on, though it was counted up to ${limit}`

@@ -1,7 +1,7 @@
 /**
- * Records of several topics on their way into the mailboxes, in the order of their append times. Topics differ in
- * density: reading by count, one would run days ahead of the other, and state that expires by the log's time would be
- * gone for the slower one. In one order, a replay of a long log decides like the first reading. Holds one read of each
+ * Records of several topics on their way to the mailboxes, in the order of their append times. Topics differ in
+ * density: read by count, one would run days ahead of the other, and state that expires by the log's time would be gone
+ * for the slower one. In a common order, a replay of a long log decides like the first reading. Holds one read of each
  * topic.
  */
 import type { LogRecord } from "@dowser/log/event-log/event-log"
@@ -11,7 +11,7 @@ interface TopicBuffer {
   readonly topic: string
   records: ReadonlyArray<LogRecord>
   taken: number
-  /** Where the next read starts. */
+  /** Offset of the next read. */
   next: number
   isAtEnd: boolean
   /** Append time (ms) of the last record taken. */
@@ -38,22 +38,21 @@ export class Intake {
     return this.#topics.find((waiting) => waiting.topic === topic)!
   }
 
-  /** Where to continue reading when nothing of the topic is buffered; undefined while something is. */
+  /** The offset to read next if nothing of the topic is buffered; undefined while something is. */
   wants(topic: string): number | undefined {
     const waiting = this.#of(topic)
     return waiting.taken < waiting.records.length ? undefined : waiting.next
   }
 
   /**
-   * The result of a read. `isAtEnd` means that nothing more exists for now, so the others need not wait for this topic.
+   * Adds the result of a read. `isAtEnd` means that nothing more exists for now, so the others need not wait for this
+   * topic.
    */
   add(topic: string, records: ReadonlyArray<LogRecord>, next: number, isAtEnd: boolean): void {
     Object.assign(this.#of(topic), { records, taken: 0, next, isAtEnd })
   }
 
-  /**
-   * The oldest record; undefined when none waits, or when a topic must be read first because it may hold an older one.
-   */
+  /** The oldest record; undefined if none waits, or if a topic must be read first because it may have an older one. */
   take(): { readonly topic: string; readonly record: LogRecord } | undefined {
     let oldest: TopicBuffer | undefined
     for (const waiting of this.#topics) {
@@ -71,7 +70,7 @@ export class Intake {
     return { topic: oldest.topic, record }
   }
 
-  /** Offsets behind everything taken. */
+  /** Offsets after everything taken. */
   get reached(): Positions {
     return Object.fromEntries(
       this.#topics.map(({ next, records, taken, topic }) => [
@@ -82,8 +81,8 @@ export class Intake {
   }
 
   /**
-   * The log's time (ms) up to which every topic has been taken: later records are not older, except for steps of the
-   * log's clock.
+   * The log's time (ms) up to which every topic has been taken: later records are not older, except if the log's clock
+   * was set back.
    */
   get watermark(): number {
     let low = this.#newest

@@ -1,21 +1,21 @@
 /**
- * What to do when Postgres will never accept what a flush writes. Such a batch is halved until one record is left, and
- * that record is searched entry by entry; everything else is counted. Decisions only: the runner acts on them.
+ * What to do if Postgres will never accept what a flush writes. Such a batch is halved until one record is left, and
+ * that record is searched entry by entry; everything else is counted. Only decides: the runner acts.
  */
 import { Data } from "effect"
 import type { SqlError } from "effect/sql"
 
-/** The five characters of the server's verdict; undefined when the server did not answer. */
+/** The SQLSTATE of the server's error; undefined if the server did not answer. */
 const sqlStateOf = ({ reason }: SqlError.SqlError): string | undefined => {
   const { code } = (reason.cause ?? {}) as { readonly code?: unknown }
   return typeof code === "string" ? code : undefined
 }
 
 /**
- * Classes that say "these data", whenever they are sent: cardinality violation, data exception, integrity constraint,
- * check option, program limit (a value too long for an index). Everything else may pass: a server that is away, full,
- * locked or shutting down, and also a table or a right that is missing, which is ours to repair and not the record's
- * fault.
+ * Classes that blame the data, whenever they are sent: cardinality violation, data exception, integrity constraint,
+ * check option, program limit (a value too long for an index). Everything else may be temporary: a server that is
+ * unavailable, full, locked or shutting down, and also a missing table or permission, which we must repair and which is
+ * not the record's fault.
  */
 const REFUSING_CLASSES = new Set(["21", "22", "23", "44", "54"])
 export const isRefused = (error: SqlError.SqlError): boolean =>
@@ -31,24 +31,24 @@ export const refusalReason = (error: SqlError.SqlError): string => {
   )
 }
 
-/** A life ends with it: the state has stepped what cannot be written, and is rebuilt without it. */
+/** Ends a life, because the state has stepped what cannot be written, and must be rebuilt without it. */
 export class FlushRefused extends Data.TaggedError("FlushRefused")<{ readonly message: string }> {}
 
 /** How carefully a partition flushes. */
 export interface FlushMode {
-  /** Records of one flush at most. */
+  /** The most records of one flush. */
   readonly recordsMax: number
   /**
-   * This record (`topic/offset`) was refused alone: find which of its entries is to blame. Another may come before it
-   * now.
+   * This record (`topic/offset`) was refused alone: find which of its entries is to blame. Another record may precede
+   * it now.
    */
   readonly bisecting?: string
 }
 export const NORMAL: FlushMode = { recordsMax: Number.POSITIVE_INFINITY }
-/** A flush this large went through: as large as flushes are in normal times. */
+/** A flush of this size succeeded: as large as flushes normally are. */
 const NORMAL_FROM = 1_024
 
-/** After a refused flush of `records` records, `last` the last of them. log2(records) refusals lead to one record. */
+/** The mode after a refused flush of `records` records, ending with `last`. log2(records) refusals find one record. */
 export const afterRefusal = (records: number, last: string): FlushMode =>
   records > 1 ? { recordsMax: Math.floor(records / 2) } : { recordsMax: 1, bisecting: last }
 
@@ -56,7 +56,7 @@ export const afterSuccess = ({ recordsMax }: FlushMode): FlushMode =>
   recordsMax >= NORMAL_FROM / 2 ? NORMAL : { recordsMax: recordsMax * 2 }
 
 /**
- * Entries of one record that are searched for one by one; a record with more is given up whole, since each costs a
- * rebuilt state.
+ * The most entries of one record that are isolated one by one; a record with more is skipped entirely, since each costs
+ * a rebuilt state.
  */
 export const ISOLATIONS_MAX = 16

@@ -1,6 +1,6 @@
 /**
- * Waits for an answer of the database, which may be away for a while; the log keeps everything meanwhile. A refusal is
- * an answer.
+ * Waits until the database answers, which may be unavailable for a while; the log keeps everything meanwhile. A refusal
+ * is an answer.
  */
 import { Effect, Schedule } from "effect"
 import type { SqlError } from "effect/sql"

@@ -1,11 +1,11 @@
 /**
- * Takes the jobs that rebuild figures from the log, one after the other over all organizations, and leads each through
+ * Takes the jobs that rebuild figures from the log, one after another over all organizations, and leads each through
  * its phases (`runs.ts`; one file each in `phases/`). Every step is a transaction of its own or can be repeated, so a
- * process that takes over continues where the last one stopped. It is a singleton task: leased, like a partition, where
+ * process that takes over continues where the last one stopped. It is a singleton task: leased, like a partition, if
  * several processes share the work.
  *
- * Decision: one run at a time. A run reads the whole log; two would each read it half as fast, beside the processors
- * that count.
+ * Decision: one run at a time. A run reads the entire log; two would each read it half as fast, alongside the
+ * processors that count.
  */
 import { Cause, Clock, Effect, Layer } from "effect"
 import { EventLog } from "@dowser/log/event-log/event-log"
@@ -28,7 +28,7 @@ const IDLE_LOOK_MS = 500
 const AGAIN_MS = 1_000
 const EXPIRE_EVERY_MS = 3_600_000
 
-/** A step of each phase; a phase ends by a step that says so in Postgres. */
+/** A step of each phase; a phase ends with a step that records its end in Postgres. */
 const steps = { linking: link, building: build, swapping: swap, settling: settle, cleaning: clean } as const
 
 const start = Effect.fnUntraced(function* (context: ReplayContext, job: RebuildingJob) {
@@ -56,7 +56,7 @@ const start = Effect.fnUntraced(function* (context: ReplayContext, job: Rebuildi
   )
 })
 
-/** Removes tombstones that hide nothing any more. */
+/** Removes tombstones that no longer hide anything. */
 const expire = Effect.fnUntraced(function* (context: ReplayContext) {
   const log = yield* EventLog
   const starts = new Map<string, number>()

@@ -1,6 +1,6 @@
 /**
  * Which days the log can rebuild. A day is complete in the log if everything that can concern it was appended after the
- * oldest record: events may come five minutes before their time, and a click may belong to a search of half an hour
+ * oldest record: events may arrive five minutes before their time, and a click may belong to a search of half an hour
  * ago.
  *
  * Bound: events that name, by query id, a search from before the oldest record count as belonging to no query. A
@@ -15,7 +15,7 @@ import { partitionsOf, type Topic } from "@dowser/log/topics"
 const REACH_BACK_MS = 35 * 60_000
 
 interface Oldest {
-  /** Retention has removed records before it. */ readonly isTrimmed: boolean
+  /** Whether retention has removed records before it. */ readonly isTrimmed: boolean
   /** Time of the oldest record (ms); undefined if there is none. */ readonly appendedAt: number | undefined
 }
 
@@ -30,24 +30,24 @@ interface Days {
 interface Extent extends Days {
   readonly isCut: boolean
 }
-/** First day that can be rebuilt whole, and the first behind the last that may have something. Pure. */
+/** The first day that can be rebuilt completely, and the day after the last that may have data. Pure. */
 const extentOf = (oldest: ReadonlyArray<Oldest>, now: number): Extent => {
   const trimmed = oldest
     .filter(({ isTrimmed }) => isTrimmed)
     .map(({ appendedAt }) => dayBehind((appendedAt ?? now) + REACH_BACK_MS))
   const first = Math.min(now, ...oldest.flatMap(({ appendedAt }) => appendedAt ?? []))
-  // Where nothing was removed, rows from before the oldest acceptable event do not come from this log.
+  // If nothing was removed, rows from before the oldest acceptable event are not from this log.
   const fromAt = trimmed.length > 0 ? Math.max(...trimmed) : dayOf(first - EVENT_AGE_MAX_MS)
   return { fromAt, beforeAt: Math.max(fromAt, dayOf(now) + 2 * DAY_MS), isCut: trimmed.length > 0 }
 }
 
-/** Whole days of a range, within the extent; empty (`beforeAt` = `fromAt`) where they do not meet. Pure. */
+/** Complete days of a range, within the extent; empty (`beforeAt` = `fromAt`) if they do not overlap. Pure. */
 export const daysWithin = (range: Days, extent: Days): Days => {
   const fromAt = Math.max(dayOf(range.fromAt), extent.fromAt)
   return { fromAt, beforeAt: Math.max(fromAt, Math.min(dayBehind(range.beforeAt), extent.beforeAt)) }
 }
 
-/** Two looks a partition. */
+/** Two reads per partition. */
 export const readExtent = Effect.fnUntraced(function* (
   topics: ReadonlyArray<Topic>,
   visitorPartitions: number,

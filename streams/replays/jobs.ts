@@ -1,4 +1,4 @@
-/** Rows of the jobs that are done here, one function a statement. */
+/** Rows of the jobs that are processed here, one function per statement. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { ReplayTarget } from "@dowser/log/event-schema"
@@ -18,7 +18,7 @@ const jobOf = ({ organization_id, ...job }: { readonly organization_id: string }
   ({ ...job, organizationId: organization_id }) as RebuildingJob
 const COLUMNS = "id, organization_id, type, config"
 
-/** The oldest that is not finished. */
+/** The oldest unfinished job. */
 export const nextJob = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql.unsafe<{ organization_id: string }>(
@@ -32,7 +32,7 @@ export const readJob = Effect.fnUntraced(function* (id: string) {
   return jobOf(row!)
 })
 
-/** False where the job was cancelled meanwhile, or a run is under way. */
+/** Returns false if the job was cancelled meanwhile, or a run is in progress. */
 export const startRun = Effect.fnUntraced(function* (
   { beforeAt, fromAt, group, jobId, organizationId, phase }: Omit<Run, "swappedBefore" | "receipt">,
   now: number
@@ -53,7 +53,7 @@ export const tellProgress = Effect.fnUntraced(function* (jobId: string, progress
   yield* sql`UPDATE jobs SET progress = ${String(progress)}::text::float8, updated_at = ${String(now)}::text::int8 WHERE id = ${jobId} AND progress <> ${String(progress)}::text::float8 AND finished_at IS NULL`
 })
 
-/** The run's next phase; false where the run is over, or not in `from` any more. Adds to the receipt. */
+/** Moves the run to its next phase and adds to the receipt; false if the run is over, or no longer in `from`. */
 export const toPhase = Effect.fnUntraced(function* (
   { jobId }: Pick<Run, "jobId">,
   from: Phase,
@@ -67,7 +67,7 @@ export const toPhase = Effect.fnUntraced(function* (
   )
 })
 
-/** From building to the exchange, for days from `fromAt` on. */
+/** Moves from building to swapping, for days from `fromAt` on. */
 export const toSwapping = Effect.fnUntraced(function* (
   run: Pick<Run, "jobId">,
   fromAt: number,
@@ -94,7 +94,7 @@ export const tellReceipt = Effect.fnUntraced(function* (
   yield* sql`UPDATE stream_replays SET receipt = ${JSON.stringify(receipt)}::text::jsonb WHERE job_id = ${jobId}`
 })
 
-/** Ends a job; a person's id does not outlive the erasure. */
+/** Ends a job; a person's id is removed with the end of the erasure. */
 export const finishJob = Effect.fnUntraced(function* (
   jobId: string,
   now: number,

@@ -1,4 +1,4 @@
-/** What a run has done so far, stored beside the run: numbers under names with a prefix for their kind. Pure. */
+/** What a run has done so far, stored with the run: numbers under names with a prefix for their kind. Pure. */
 import type { Keeper, RowCounts } from "../processor/erasing.ts"
 import type { Run } from "../shadow/runs.ts"
 
@@ -10,13 +10,13 @@ export const TABLE = "table:",
   RECORDS = "records:",
   HIDDEN = "hidden:"
 
-/** The receipt with more of one kind. */
+/** Returns the receipt with more counts of one kind. */
 export const added = (receipt: Counts, prefix: string, more: Counts): Counts => {
   const sum = new Map(Object.entries(receipt))
   for (const [name, n] of Object.entries(more)) sum.set(prefix + name, (sum.get(prefix + name) ?? 0) + n)
   return Object.fromEntries(sum)
 }
-/** The receipt with rows that left one keeper, by table. */
+/** Returns the receipt with rows that were removed from one keeper, by table. */
 export const takenOut = (receipt: Counts, { name }: Pick<Keeper, "name">, rows: RowCounts): Counts =>
   added(added(receipt, TABLE, rows), KEEPER, { [name]: Object.values(rows).reduce((sum, n) => sum + n, 0) })
 
@@ -31,7 +31,7 @@ export const rangeOf = ({ beforeAt, fromAt }: Run) =>
   beforeAt > fromAt ? { from: iso(fromAt), to: iso(beforeAt - 1) } : {}
 export const tablesOf = (receipt: Run["receipt"]) => part(receipt, TABLE).map(([name, rows]) => ({ name, rows }))
 
-/** Every model and list of rows that a person leaves: those of processors in their order, then the live ones. */
+/** Every model and list of rows from which a person is erased: those of processors in order, then the live ones. */
 export const modelsOf = (
   receipt: Run["receipt"],
   keepers: ReadonlyArray<Keeper>,

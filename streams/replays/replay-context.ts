@@ -29,7 +29,7 @@ export interface ReplayOptions {
     readonly inputs: ReadonlyArray<Topic>
     readonly figures: ReadonlyArray<Figures>
   }
-  /** Everything that keeps personal data, in the order in which its rows are removed. */
+  /** Everything that stores personal data, in the order in which its rows are removed. */
   readonly keepers: ReadonlyArray<Keeper>
   /** Names of state that processes rebuild by themselves when a tombstone arrives. */
   readonly liveStates: ReadonlyArray<string>
@@ -57,11 +57,11 @@ export class ReplayContext {
     return this.options.rebuilt.figures
   }
 
-  /** A transaction that fails unless this process still holds the lease of the replays. */
+  /** Runs a transaction that fails unless this process still holds the lease of the replays. */
   inCharge<A, E, R>(effect: Effect.Effect<A, E, R>) {
     return holdingPartition(REPLAYS, 0, this.fence, effect)
   }
-  /** The same, while no other process counts, folds or flushes what is rebuilt. */
+  /** Likewise, while no other process counts, folds or flushes what is rebuilt. */
   withGroup<A, E, R>(effect: Effect.Effect<A, E, R>) {
     return this.inCharge(Effect.andThen(this.#lockPartitions, effect))
   }
@@ -74,7 +74,7 @@ export class ReplayContext {
     })
   }
 
-  /** Every partition of a topic that holds what visitors did. */
+  /** Every partition of a topic that contains what visitors did. */
   get contentPlaces(): ReadonlyArray<LogPlace> {
     return TOPICS.filter(({ name }) => CONTENTS.has(name)).flatMap((topic) =>
       Array.from({ length: partitionsOf(topic, this.options.visitorPartitions) }, (_, partition) => ({
@@ -84,7 +84,7 @@ export class ReplayContext {
       }))
     )
   }
-  /** The same, followed by the dead letters of those topics. */
+  /** The same partitions, followed by the dead letters of those topics. */
   get erasedPlaces(): ReadonlyArray<LogPlace> {
     return [
       ...this.contentPlaces,

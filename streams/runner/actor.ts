@@ -16,12 +16,12 @@ export const WEIGHT_DEFAULT = 1
 /** Entries of one key that cost the same. */
 interface Batch {
   readonly length: number
-  /** Cost of an entry; at least 1, roughly how much more expensive than a small entry it is. */
+  /** Cost of an entry; at least 1, roughly its cost relative to a small entry. */
   readonly cost: number
 }
 
 interface MailboxOptions {
-  /** Over all keys: a batch past it is refused, but for the first one, and the runner stops fetching. */
+  /** The most entries over all keys: a batch beyond that is refused unless nothing waits, and fetching stops. */
   readonly entriesMax: number
   /** Weight of a key, from `WEIGHT_MIN` to `WEIGHT_MAX`; 1 when absent. */
   readonly weightOf?: (key: string) => number
@@ -29,16 +29,16 @@ interface MailboxOptions {
 
 interface Box<B> {
   readonly batches: Array<B>
-  /** Batches that are taken whole, and entries of the next one. */
+  /** Batches that are completely taken, and entries taken of the next one. */
   done: number
   taken: number
-  /** Cost that it may still take this round; below 0 when an entry cost more than was left. */
+  /** Cost that it may still take this round; below 0 if an entry cost more than was left. */
   credit: number
 }
 
 export class Mailboxes<B extends Batch> {
   readonly #options: MailboxOptions
-  /** The first is the one whose round it is. */
+  /** The first box is the one whose turn it is. */
   readonly #boxes = new Map<string, Box<B>>()
   #size = 0
 
@@ -46,7 +46,7 @@ export class Mailboxes<B extends Batch> {
     this.#options = options
   }
 
-  /** Entries. */
+  /** Number of waiting entries. */
   get size(): number {
     return this.#size
   }
@@ -54,7 +54,7 @@ export class Mailboxes<B extends Batch> {
     return this.#size >= this.#options.entriesMax
   }
 
-  /** False, and nothing delivered, when it does not fit beside what is waiting. */
+  /** Returns false, delivering nothing, if it does not fit with what is waiting. */
   deliver(key: string, batch: B): boolean {
     if (batch.length === 0) return true
     if (this.#size > 0 && this.#size + batch.length > this.#options.entriesMax) return false
@@ -70,9 +70,8 @@ export class Mailboxes<B extends Batch> {
   }
 
   /**
-   * The next turn, a key's oldest entries first, at most `TURN_MAX`: `take` is called with each batch and the range of
-   * its entries, which are its to step. False when nothing waits. O(batches of the turn + keys whose debt is paid off
-   * first).
+   * Takes the next turn, a key's oldest entries first, at most `TURN_MAX`: `take` is called with each batch and the
+   * range of its entries to step. False if nothing waits. O(batches of the turn + keys whose debt is paid off first).
    */
   takeTurn(take: (batch: B, from: number, to: number) => void): boolean {
     for (const [key, box] of this.#boxes) {
@@ -96,7 +95,7 @@ export class Mailboxes<B extends Batch> {
         // A Map's former tables may keep removed entries alive until a full collection (`ARCHITECTURE.md`).
         box.batches.length = 0
       } else if (box.credit <= 0) {
-        // To the end of the round: a Map keeps insertion order, and iteration reaches entries that are added during it.
+        // Moved to the end of the round: a Map keeps insertion order, and iteration reaches entries added during it.
         this.#boxes.delete(key)
         box.credit += this.#quantum(key)
         this.#boxes.set(key, box)

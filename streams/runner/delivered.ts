@@ -1,10 +1,10 @@
-/** Entries of one record and organization in a mailbox, and the place of the one that is stepped. */
+/** Entries of one record and organization in a mailbox, and the place of the one that is being stepped. */
 import type { LogRecord } from "@dowser/log/event-log/event-log"
 import type { Entries, Place } from "../processor/processor.ts"
 
 /**
- * Entries have no objects of their own, most of which the collector would copy before they die: this one object moves
- * from one to the next.
+ * Entries have no objects of their own, most of which the garbage collector would copy before they die; this one object
+ * moves from one entry to the next.
  */
 export class Delivered<Body> implements Place {
   readonly topic: string
@@ -33,7 +33,7 @@ export class Delivered<Body> implements Place {
     this.entries = entries
     this.#indexes = indexes
   }
-  /** Its numbers are the record's. */
+  /** Whether its numbers are the record's own indexes. */
   get isWhole(): boolean {
     return this.#indexes === undefined
   }

@@ -1,6 +1,6 @@
 /**
- * Runs a processor's fold beside its flushes: when enough is waiting, and some time after the last flush in any case.
- * While far too much is waiting, flushes wait for the fold, so that what readers must sum up themselves stays bounded.
+ * Runs a processor's fold alongside its flushes: when enough is waiting, and some time after the last flush in any
+ * case. While far too much is waiting, flushes wait for the fold, so that what readers must sum up stays bounded.
  */
 import { Cause, Effect, Queue } from "effect"
 import type { Processor } from "../processor/processor.ts"
@@ -10,24 +10,24 @@ import { untilAnswered } from "../reading/until-answered.ts"
 const FOLD_EVERY_MS = 10_000
 const FEW = 2_000
 const FEW_EVERY_MS = 500
-/** Emissions flushed since the last fold that begin the next one; twice that many hold up the next flush. */
+/** Emissions flushed since the last fold that start the next one; twice as many block the next flush. */
 const FOLD_FROM = 300_000
 
 export interface Folding {
-  /** Called with what a flush wrote; blocks while too much waits. */
+  /** Called with the size of a flush; blocks while too much waits. */
   readonly wrote: (emitted: number) => Effect.Effect<void>
 }
 
-/** Ends with the scope. What an earlier life left is folded first. */
+/** Ends with the scope. What an earlier life left unfolded is folded first. */
 export const makeFolding = Effect.fnUntraced(function* <Body, State, Emitted, Sink>({
   fold
 }: Processor<Body, State, Emitted, Sink>) {
   if (fold === undefined) return { wrote: () => Effect.void } satisfies Folding
-  /** At most one signal waits: something was written, enough was written, or a fold has ended. */
+  /** At most one signal waits in each: something was written, enough was written, or a fold has ended. */
   const written = yield* Queue.sliding<void>(1)
   const enough = yield* Queue.sliding<void>(1)
   const ended = yield* Queue.sliding<void>(1)
-  /** Flushed since the last fold began. */
+  /** Emissions flushed since the last fold began. */
   let waiting = 0
   const run = Effect.gen(function* () {
     for (let isMore = true; isMore;) isMore = yield* untilAnswered(fold)

@@ -1,10 +1,10 @@
-/** How far the log of a partition reaches, and waiting until it grows. */
+/** The end offsets of a partition's inputs, and waiting until they grow. */
 import { type Duration, Effect, Queue } from "effect"
 import type { AppendedHint, EventLog } from "@dowser/log/event-log/event-log"
 import type { Topic } from "@dowser/log/topics"
 import type { Positions } from "../state/state.ts"
 
-/** In parallel: a log on brokers answers them together. */
+/** In parallel, because a log on brokers answers them together. */
 export const endsOf = (log: EventLog["Service"], inputs: ReadonlyArray<Topic>, partition: number) =>
   Effect.forEach(
     inputs,
@@ -23,8 +23,8 @@ export const isBehind = (
   )
 
 /**
- * Returns at the first hint for these inputs, or after `atMost`. Hints for others are ignored: each would cost a read
- * of the log.
+ * Returns at the first hint for these inputs, or after `atMost`. Hints for others are ignored, because each would cost
+ * a read of the log.
  */
 export const waitForHint = (
   hints: Queue.Dequeue<AppendedHint>,

@@ -14,7 +14,7 @@ interface Refused {
   readonly reason: string
 }
 
-/** Takes a transaction back that was only a trial; `refused` is what the trial found. */
+/** Rolls back a transaction that was only a trial; `refused` is what the trial found. */
 class TrialOver extends Data.TaggedError("TrialOver")<{ readonly refused: Refused | undefined }> {}
 
 /** What is skipped: the refused entry, or the whole record if each entry passes alone or too many fail. Pure. */

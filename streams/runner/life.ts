@@ -1,6 +1,6 @@
 /**
  * One life of a partition, from its snapshot to the error that ends it: it is restored, catches up with what Postgres
- * has counted, then fetches, steps and flushes until something fails. `runner.ts` says what follows.
+ * has counted, then fetches, steps and flushes until something fails. `runner.ts` decides what follows.
  */
 import { Clock, Duration, Effect, type Queue } from "effect"
 import type { SqlError } from "effect/sql"
@@ -24,26 +24,26 @@ import { backoff, untilAnswered } from "../reading/until-answered.ts"
 
 const EMITTED_MAX = 40_000
 /**
- * However few rows what is stepped falls into: a flush that waits for a backlog to end keeps figures back and holds all
- * that it stepped.
+ * Flushes at least this often, however few rows there are: a flush that waits for a backlog to end delays figures and
+ * holds everything it stepped in memory.
  */
 const FLUSH_EVERY_MS = 1_000
 /**
- * While entries keep coming, a flush takes at most about so small a share of the time: many small ones cost more than
- * all else. A figure waits three fifths of a second for that at most, and where little comes and flushes are short,
- * some hundredths.
+ * While entries keep arriving, flushes take at most about this share of the time, because many small ones cost more
+ * than everything else. A figure waits three fifths of a second for that at most; with little load, when flushes are
+ * short, some hundredths.
  */
 const FLUSH_SHARE = 1 / 10
 const FLUSH_PAUSE_MAX_MS = 600
 /**
- * Records that arrive during a pause are read together: reading the log has a fixed cost too, a request where it is on
- * brokers.
+ * Records that arrive during a pause are read together, because reading the log has a fixed cost too: a request if it
+ * is on brokers.
  */
 const GATHER_MS = 100
 const SNAPSHOT_EVERY_MS = 5_000
-/** With at most 1 KB of state per entry. An active visit is stored once per this many entries. */
+/** At most 1 KB of state per entry. An active visit is stored once per this many entries. */
 const SNAPSHOT_ENTRIES_MAX = 150_000
-/** Hints may be lost; the log is looked at this often without one. */
+/** Hints may be lost; without one the log is polled this often. */
 const IDLE_POLL_MS = 1_000
 /** How long steps run before messages and timers of the thread get a turn. */
 const SLICE_MS = 8
@@ -66,10 +66,10 @@ class PartitionLife<Body, State, Emitted, Sink> {
   #isSnapshotDue = false
   /** Entries settled when the last snapshot was taken. */
   #entriesAtSnapshot: number
-  /** Of the last flush: when to stop gathering, and when the next flush follows at the latest. */
+  /** Set by the last flush: until when to gather, and when the next flush is due. */
   #pausedUntil = 0
   #flushDueAt = 0
-  /** A shadow is being built beside the regular work. */
+  /** Whether a shadow is being built alongside the regular work. */
   #isLearning = false
 
   constructor(
@@ -129,8 +129,8 @@ class PartitionLife<Body, State, Emitted, Sink> {
   }
 
   /**
-   * Reads what is there, at most up to `limits`, and delivers it in the log's time. Returns whether anything came, and
-   * whether there was so much that more may be there.
+   * Reads what is available, at most up to `limits`, and delivers it in order of the log's time. Returns whether
+   * anything arrived, and whether it was so much that more may be available.
    */
   #fetch(limits: Positions | undefined) {
     const { counters, log, options, processor, topics, unit } = this.partition
@@ -157,7 +157,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
     })
   }
 
-  /** Steps all that waits, in slices. */
+  /** Steps everything that waits, in slices. */
   #runSteps() {
     return Effect.gen({ self: this }, function* () {
       for (;;) {
@@ -190,7 +190,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
     })
   }
 
-  /** Writes what was stepped and moves the offsets over it, in one transaction. */
+  /** Writes what was stepped and moves the offsets past it, in one transaction. */
   #flush() {
     return Effect.gen({ self: this }, function* () {
       const { counters, flushMode, log, offsets, options, processor, unit } = this.partition
@@ -205,7 +205,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
           yield* processor.write(stepper.emitted)
           if (this.#takeover !== undefined) yield* this.#takeover.writeMirrored(stepper.emitted)
         }
-        // Once Postgres has taken what is counted, and before the offsets pass what is not.
+        // After Postgres has accepted what is counted, and before the offsets pass what is not.
         for (const letter of stepper.letters) yield* this.partition.sendDeadLetter(letter)
         if (stepper.redirects.length > 0)
           yield* log
@@ -284,14 +284,14 @@ class PartitionLife<Body, State, Emitted, Sink> {
       yield* this.#snapshotAt(this.#intake.reached)
       yield* this.#report()
     }
-    // More lives will begin here until the poison is found.
+    // More lives will start here until the refused entry is found.
     if (this.partition.flushMode !== NORMAL && counters.entries > this.#entriesAtSnapshot)
       yield* this.#snapshotAt(this.#committed)
     this.#isReplaying = false
     yield* this.#report()
   })
 
-  /** What follows a read of the log: whether to fetch again before a flush. */
+  /** Decides after a read of the log whether to fetch again before a flush. */
   #gathers(came: Came) {
     const { flushMode, log, options, processor, unit } = this.partition
     return Effect.gen({ self: this }, function* () {
@@ -322,7 +322,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
     return waitForHint(this.#hints, processor.inputs, unit.partition, Duration.millis(atMost_ms))
   }
 
-  /** A flush where anything was stepped, and a snapshot where one is due. */
+  /** Flushes if anything was stepped, and takes a snapshot if one is due. */
   #settle(folding: Folding) {
     const { options } = this.partition
     return Effect.gen({ self: this }, function* () {
@@ -345,7 +345,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
     })
   }
 
-  /** The current record was refused alone: find the entry to blame. Ends the life. */
+  /** The current record was refused alone, so find the entry to blame. Ends the life. */
   #isolate() {
     return Effect.gen({ self: this }, function* () {
       const parts = yield* Effect.try({
@@ -379,7 +379,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
   })
 }
 
-/** A life from its beginning; ends with what failed. */
+/** Runs a life from its beginning; ends with what failed. */
 export const live = Effect.fnUntraced(function* <Body, State, Emitted, Sink>(
   partition: Partition<Body, State, Emitted, Sink>
 ) {

@@ -12,12 +12,12 @@ export interface Standing {
   readonly records: number
   /** The most records of one flush (`refusal.ts`). */
   readonly recordsMax: number
-  /** Enough emissions have come together, or the last flush is long ago, or the state has grown large. */
+  /** Enough emissions have accumulated, or the last flush was long ago, or the state has grown large. */
   readonly isFlushDue: boolean
   /** Nothing more can be fetched before a flush. */
   readonly isFull: boolean
   readonly came: Came
-  /** Left of the pause between two flushes; 0 for none. */
+  /** Remaining pause between two flushes; 0 for none. */
   readonly pause_ms: number
 }
 
@@ -28,7 +28,7 @@ export interface Standing {
 type Move = "continue" | "look" | "gather" | "flush"
 
 /**
- * More is waiting, or may come: one larger transaction is cheaper than two, and the bounds keep figures fresh and
+ * More is waiting, or may arrive: one larger transaction is cheaper than two, and the bounds keep figures fresh and
  * memory small.
  */
 export const nextMove = ({ came, isFlushDue, isFull, pause_ms, records, recordsMax }: Standing): Move => {

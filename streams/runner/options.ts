@@ -1,4 +1,4 @@
-/** What a partition is run with, and what it reports about itself. */
+/** The options of a partition's runner, and what it reports about itself. */
 import type { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { ReplayRequests } from "../shadow/replay-requests.ts"
@@ -8,19 +8,19 @@ export interface RunnerOptions {
   readonly partition: number
   readonly openStore: () => StateStore
   /**
-   * Fence of the lease under which this partition is run, where several processes share the work; the runner ends when
-   * the lease is lost.
+   * Fence of the lease under which this partition is run, if several processes share the work; the runner ends when the
+   * lease is lost.
    */
   readonly fence?: number
   readonly report?: (progress: Progress) => void
-  /** Entries in the mailboxes before fetching stops; not fewer than one record has. */
+  /** Entries in the mailboxes at which fetching stops; at least as many as one record has. */
   readonly entriesMax?: number
-  /** Weight of an organization (`actor.ts`): how much of a shared partition's time it gets while others wait too. */
+  /** Weight of an organization (`actor.ts`): its share of a partition's time while others wait too. */
   readonly weightOf?: (organizationId: string) => number
   readonly recordsPerFetch?: number
-  /** Rows of one flush: bounds the transaction, and with it how stale figures get under load. */
+  /** Rows of one flush: bounds the transaction, and so how stale figures get under load. */
   readonly emittedMax?: number
-  /** Between two flushes while entries keep coming, at most; 0 for none. */
+  /** The longest pause between two flushes while entries keep arriving; 0 for none. */
   readonly flushPauseMax_ms?: number
   readonly snapshotEvery_ms?: number
   /** Entries stepped between two snapshots: bounds what the state holds in memory, above all in a replay. */
@@ -28,8 +28,8 @@ export interface RunnerOptions {
   /** The first backoff; later ones double up to 5 s. */
   readonly restartAfter_ms?: number
   /**
-   * Where tombstones and replay requests are, and the store for a shadow's state. Without it nobody was erased and
-   * nothing is replayed, as in stores without Postgres.
+   * Where tombstones and replay requests are, and the store for a shadow's state. Without it there are no erasures and
+   * no replays, as in stores without Postgres.
    */
   readonly replays?: {
     readonly requests: ReplayRequests
@@ -42,7 +42,7 @@ export interface RunnerOptions {
   ) => Effect.Effect<void>
 }
 
-/** How far a partition is; counters start with this life of the runner. */
+/** How far a partition has got; counters start with this life of the runner. */
 export interface Progress {
   readonly group: string
   readonly partition: number
@@ -55,7 +55,7 @@ export interface Progress {
   readonly restarts: number
   /** Records that retention had removed before they were read. */
   readonly lost: number
-  /** Transactions, and the seconds that they took; absent in reports of older processes. */
+  /** Transactions, and their duration in seconds; absent in reports of older processes. */
   readonly flushes?: number
   readonly flush_s?: number
   /** The state is still being rebuilt; nothing new is counted until it is. */

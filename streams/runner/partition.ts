@@ -1,5 +1,5 @@
 /**
- * What a partition keeps across its lives: which entries cannot be counted, what has been sent to the dead letters, the
+ * What a partition keeps across its lives: which entries cannot be counted, which dead letters have been sent, the
  * flush mode, and the counters that are reported.
  */
 import { Effect } from "effect"
@@ -21,11 +21,14 @@ export interface Letter {
   readonly organizationId: string
   readonly reason: string
   readonly body: unknown
-  /** The state never saw it, so a replay must not either. Otherwise its step made it a dead letter, and will again. */
+  /**
+   * If true, the state never saw the entry, so a replay must not either. Otherwise its step made it a dead letter, and
+   * will again.
+   */
   readonly isSkipped: boolean
 }
 
-/** Log every attempt of an endless retry. */
+/** Logs every attempt of an endless retry. */
 export const logged =
   (what: string) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -47,11 +50,9 @@ export class Partition<Body, State, Emitted, Sink> {
   readonly counters = { entries: 0, dropped: 0, deadLetters: 0, restarts: 0, lost: 0, flushes: 0, flush_s: 0 }
   /** How often the step threw at each place. */
   readonly throws = new Map<string, number>()
-  /** Reasons of entries that Postgres refused, until the transaction that passes them has kept that. */
+  /** Reasons for entries that Postgres refused, until the transaction that passes them has stored those. */
   readonly refused = new Map<string, string>()
-  /**
-   * Dead letters appended for a batch whose commit was not confirmed: when it is tried again, they are not sent again.
-   */
+  /** Dead letters appended for a batch whose commit was not confirmed: they are not sent again when it is retried. */
   readonly #sent = new Set<string>()
   flushMode: FlushMode = NORMAL
 
@@ -69,12 +70,12 @@ export class Partition<Body, State, Emitted, Sink> {
     this.topics = new Map(processor.inputs.map((topic) => [topic.name, topic]))
   }
 
-  /** What was part of a commit whose answer was lost is not tried again. */
+  /** Entries in a commit whose answer was lost are not retried. */
   forgetPassed(committed: Positions): void {
     for (const key of this.#sent) if (isPassed(key, committed)) this.#sent.delete(key)
     for (const key of this.refused.keys()) if (isPassed(key, committed)) this.refused.delete(key)
   }
-  /** The offsets have passed these letters. */
+  /** Called when the offsets have passed these letters. */
   settled(letters: ReadonlyArray<Letter>): void {
     for (const { place } of letters) {
       this.#sent.delete(placeKey(place))
@@ -82,7 +83,7 @@ export class Partition<Body, State, Emitted, Sink> {
     }
   }
 
-  /** Appends a dead letter once, until that works. */
+  /** Appends a dead letter once, retrying until that succeeds. */
   sendDeadLetter({ body, organizationId, place, reason, topic }: Letter) {
     const { group, partition } = this.unit
     const key = placeKey(place)

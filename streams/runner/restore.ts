@@ -1,4 +1,4 @@
-/** How a life begins: with the partition's state from its store, if that is usable, and with what must be skipped. */
+/** How a life begins: with the partition's state from its store, if that is usable, and with the places to skip. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { readFingerprintKey } from "@dowser/log/fingerprint-key"
@@ -8,7 +8,7 @@ import { generationOf } from "../shadow/generation.ts"
 import { readGeneration, readMirror } from "../shadow/runs.ts"
 import type { Partition } from "./partition.ts"
 
-/** Tombstones and exchanges of replays: nothing without Postgres. */
+/** Reads tombstones and the progress of replays; without Postgres there are none. */
 const readRebuilt = Effect.fnUntraced(function* <Body, State, Emitted, Sink>({
   options: { replays },
   unit: { group, partition }
@@ -27,7 +27,7 @@ const readRebuilt = Effect.fnUntraced(function* <Body, State, Emitted, Sink>({
   )
 })
 
-/** Opens the store, which is empty where it is not to be used, until the scope ends. */
+/** Opens the store until the scope ends; a store that must not be used is emptied. */
 export const restore = Effect.fnUntraced(function* <Body, State, Emitted, Sink>(
   partition: Partition<Body, State, Emitted, Sink>
 ) {
@@ -39,11 +39,11 @@ export const restore = Effect.fnUntraced(function* <Body, State, Emitted, Sink>(
   partition.forgetPassed(committed)
   const stored = store.positions()
   if (stored !== undefined && processor.inputs.some(({ name }) => (stored[name] ?? 0) > (committed[name] ?? 0))) {
-    // Postgres was restored from an earlier moment: it does not contain what the snapshot counted.
+    // Postgres was restored from an earlier point in time: it does not contain what the snapshot counted.
     yield* Effect.promise(() => store.clear())
   }
   const { erasures, generation, mirror } = yield* readRebuilt(partition)
-  // A part of this state was exchanged after it was stored: the store does not contain what Postgres does.
+  // A part of this state was exchanged after it was stored: the store no longer matches Postgres.
   if (generationOf(store) < generation) yield* Effect.promise(() => store.clear())
   const starts = yield* Effect.forEach(processor.inputs, ({ name }) =>
     Effect.map(log.bounds(name, unit.partition), ({ startOffset }) => [name, startOffset] as const)

@@ -5,12 +5,12 @@
  *
  *   opening   state from the snapshot, unless that is ahead of Postgres (then from the log's start)
  *   replaying entries between snapshot and offset, emissions suppressed; snapshots on the way, so that a lost state
- *             folder costs time and not memory, and a replay that is cut off goes on where it was
- *   running   fetch, step, flush; the log's hints wake it
- *   failed    an error: back to opening after a backoff; an entry that threw twice is a dead letter from then on. When
- *             Postgres refused the batch for good, back at once with smaller flushes (`refusal.ts`), down to one
+ *             folder costs time and not memory, and an interrupted replay continues where it was
+ *   running   fetch, step, flush; woken by the log's hints
+ *   failed    an error: back to opening after a back-off; an entry that threw twice is a dead letter from then on. If
+ *             Postgres refused the batch permanently, back immediately with smaller flushes (`refusal.ts`), down to one
  *             record, whose entries are then tried one by one; what is refused becomes a dead letter
- *   ended     the lease of the partition is somebody else's (`ownership.ts`): nothing of this life was written since
+ *   ended     another process holds the partition's lease (`ownership.ts`): this life has written nothing since
  */
 import { Cause, Effect, Option, Random } from "effect"
 import { EventLog } from "@dowser/log/event-log/event-log"
@@ -23,7 +23,7 @@ import type { Processor } from "../processor/processor.ts"
 
 const RESTART_AFTER_MS = 100
 const RESTART_AFTER_MAX_MS = 5_000
-/** A life this long was not one of a row of failures: the next restart is quick again. */
+/** A life this long ends a series of failures: the next restart is quick again. */
 const HEALTHY_AFTER_MS = 60_000
 
 /** Runs until the partition's lease is lost, or until interrupted. */

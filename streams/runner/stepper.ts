@@ -1,6 +1,6 @@
 /**
  * What a life holds between fetching and flushing, and how it is stepped: records are delivered to mailboxes by
- * organization, mailboxes are stepped in fair turns, and the results wait for the flush. Synchronous throughout.
+ * organization, mailboxes are stepped in fair turns, and the results wait for the flush. Entirely synchronous.
  */
 import { Data } from "effect"
 import type { LogRecord } from "@dowser/log/event-log/event-log"
@@ -24,7 +24,7 @@ export class StepFailed extends Data.TaggedError("StepFailed")<{ readonly place:
 export class Stepper<Body, State, Emitted, Sink> {
   readonly #partition: Partition<Body, State, Emitted, Sink>
   readonly #state: State
-  /** Reasons by place, of what the group steps over. */
+  /** Reasons by place, for entries that the group skips. */
   readonly #skipped: Map<string, string>
   readonly mailboxes: Mailboxes<Delivered<Body>>
   erasures: Erasures
@@ -59,7 +59,7 @@ export class Stepper<Body, State, Emitted, Sink> {
     return this.#skipped.size + refused.size === 0 ? undefined : (this.#skipped.get(key) ?? refused.get(key))
   }
 
-  /** Puts a record's entries into their mailboxes, but for what is erased or stepped over. */
+  /** Delivers a record's entries to their mailboxes, except those that are erased or skipped. */
   deliver(topic: Topic, logged: LogRecord): void {
     const { appendedAt, offset, value } = logged
     let organizationId = ""
@@ -97,9 +97,10 @@ export class Stepper<Body, State, Emitted, Sink> {
   }
   #put(batch: Delivered<Body>): void {
     if (this.mailboxes.deliver(batch.organizationId, batch)) return
-    // Full: the step catches up first. A record has the entries of one request or some 500, so this is rare.
+    // The mailboxes are full, so they are stepped first. A record has the entries of one request or some 500, so this
+    // is rare.
     while (this.mailboxes.takeTurn(this.#stepRange)) {
-      // Until nothing is waiting.
+      // Repeats until nothing is waiting.
     }
     this.mailboxes.deliver(batch.organizationId, batch)
   }
@@ -120,7 +121,7 @@ export class Stepper<Body, State, Emitted, Sink> {
     }
   }
 
-  /** Steps the current entry of `delivered`. Throws StepFailed where the step throws. */
+  /** Steps the current entry of `delivered`. Throws StepFailed if the step throws. */
   #stepOne(delivered: Delivered<Body>): void {
     const { processor, refused, throws } = this.#partition
     const failures = throws.size === 0 ? 0 : (throws.get(placeKey(delivered)) ?? 0)
@@ -143,8 +144,7 @@ export class Stepper<Body, State, Emitted, Sink> {
     try {
       this.#partition.processor.ahead?.(this.#state, entries, from, to)
     } catch (error) {
-      // Where bytes cannot be read, the entry that they belong to fails when it is stepped, with its place. Logged in
-      // any case.
+      // An entry with unreadable bytes fails, with its place, when it is stepped. Logged in any case.
       this.#aheadFailure ??= error
     }
   }
@@ -156,14 +156,14 @@ export class Stepper<Body, State, Emitted, Sink> {
     }
   }
 
-  /** Steps until the mailboxes are empty or `isOver` says that the slice is; true when they are empty. */
+  /** Steps until the mailboxes are empty or `isOver` returns true; returns true if they are empty. */
   stepSlice(isOver: () => boolean): boolean {
     for (;;) {
       if (!this.mailboxes.takeTurn(this.#stepRange)) return true
       if (isOver()) return this.mailboxes.size === 0
     }
   }
-  /** Why looking ahead failed since this was asked last. */
+  /** Returns and resets the reason why looking ahead failed. */
   takeAheadFailure(): unknown {
     const failure = this.#aheadFailure
     this.#aheadFailure = undefined
@@ -182,27 +182,27 @@ export class Stepper<Body, State, Emitted, Sink> {
       }
     }
     while (this.mailboxes.takeTurn(stepRange)) {
-      // The whole of the one record.
+      // Steps the entire record.
     }
     return parts
   }
 
-  /** Places that the group steps over from the next flush on. */
+  /** Places that the group skips from the next flush on. */
   get passed(): ReadonlyArray<Skipped> {
     return this.letters
       .filter(({ isSkipped }) => isSkipped)
       .map(({ place: { index, offset, topic }, reason }) => ({ topic, offset, index, reason }))
   }
-  /** What was stepped is written, and these places are done. Returns instants or rows written. */
+  /** Called when everything that was stepped is written. Returns the number of instants or rows written. */
   flushed(passed: ReadonlyArray<Skipped>): number {
     this.#partition.settled(this.letters)
-    // A later reader of these places steps over them as well.
+    // A later reader of these places skips them as well.
     for (const place of passed) this.#skipped.set(placeKey(place), place.reason)
     const size = this.#partition.processor.sizeOf(this.emitted)
     this.discard()
     return size
   }
-  /** What was stepped is not written: only the state continues. */
+  /** Discards the results of what was stepped: only the state continues. */
   discard(): void {
     this.letters = []
     this.redirects.length = 0

@@ -1,9 +1,9 @@
-/** Weights of organizations as the operator writes them: `org_a=4,org_b=0.5`. Organizations not named have 1. */
+/** Weights of organizations in the operator's notation: `org_a=4,org_b=0.5`. All others have weight 1. */
 import { WEIGHT_DEFAULT, WEIGHT_MAX, WEIGHT_MIN } from "./actor.ts"
 
 export type Weights = Readonly<Record<string, number>>
 
-/** The weights, or the sentence that says what is wrong with the text. */
+/** The weights, or a sentence that describes what is wrong with the text. */
 export const parseWeights = (text: string): Weights | string => {
   const weights: Record<string, number> = Object.create(null) as Record<string, number>
   for (const part of text

@@ -1,7 +1,7 @@
 /**
- * Which generation of a partition's state a store holds. Postgres increments it when an organization's part is
- * exchanged (`adoptShadow`); a store with a lower number was left behind before that, here or in another process, and
- * is rebuilt from the log.
+ * Which generation of a partition's state a store has. Postgres increments it when an organization's part is exchanged
+ * (`adoptShadow`); a store with a lower number is from before that, in this process or another, and is rebuilt from the
+ * log.
  */
 import type { StateStore } from "../state/state.ts"
 

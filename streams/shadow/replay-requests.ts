@@ -1,4 +1,7 @@
-/** The replays under way, as the runners of one process see them: read twice a second, so that asking never waits. */
+/**
+ * The current replays, as the runners of one process see them: read twice a second, so that looking them up never
+ * waits.
+ */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { readRuns, type Run } from "./runs.ts"

@@ -2,11 +2,12 @@
  * Rows of the current run: which organization, how far, and where each partition is. One function per statement,
  * including those for the job's progress, which nothing else knows.
  *
- *   linking    of an erasure: what belongs to the person is looked for
- * building each partition builds its shadow; when that has caught up, its part of the state is exchanged (adopted) and
- *   from then on what it counts is written to the shadow tables too swapping all have: day by day, the organization's
- *   rows are exchanged for those of the shadows settling what is derived from the rows cleaning of an erasure: the
- *   person's rows elsewhere, and his entries in the log
+ *   linking    of an erasure: the log is searched for what belongs to the person
+ *   building   each partition builds its shadow; when that has caught up, its part of the state is exchanged (adopted)
+ *              and from then on what it counts is also written to the shadow tables
+ *   swapping   all have adopted: day by day, the organization's rows are exchanged for those of the shadows
+ *   settling   what is derived from the rows is recomputed
+ *   cleaning   of an erasure: the person's rows elsewhere and entries in the log are removed
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -17,12 +18,12 @@ export interface Run {
   readonly jobId: string
   readonly organizationId: string
   readonly phase: Phase
-  /** Whole days, ms. */ readonly fromAt: number
+  /** Complete days, ms. */ readonly fromAt: number
   readonly beforeAt: number
   readonly swappedBefore: number
   readonly receipt: Readonly<Record<string, number>>
 }
-/** Its receipt began with what belongs to the person. */
+/** The receipt of an erasure begins with what belongs to the person. */
 export const isErasure = ({ receipt }: Pick<Run, "receipt">): boolean => receipt.linked !== undefined
 
 interface Row {
@@ -97,7 +98,7 @@ export const readPartitions = Effect.fnUntraced(function* (jobId: string) {
   )
 })
 
-/** The shadow under whose name a partition writes what it counts of a run's organization, when it has adopted one. */
+/** The shadow under whose name a partition writes what it counts for a run's organization, if it has adopted one. */
 export const readMirror = Effect.fnUntraced(function* (group: string, partition: number) {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ job_id: string; organization_id: string; shadow: string }>`
@@ -111,7 +112,7 @@ export interface Mirror {
   readonly shadow: string
 }
 
-/** Call in a transaction that holds the partition's lock: whether the run still wants what is counted. */
+/** Whether the run still needs what is counted. Call in a transaction that holds the partition's lock. */
 export const isMirrored = Effect.fnUntraced(function* ({ jobId, shadow }: Mirror, partition: number) {
   const sql = yield* SqlClient.SqlClient
   return (
@@ -120,7 +121,7 @@ export const isMirrored = Effect.fnUntraced(function* ({ jobId, shadow }: Mirror
   )
 })
 
-/** False where the run wants no shadow any more. */
+/** Returns false if the run no longer needs a shadow. */
 export const beginShadow = Effect.fnUntraced(function* (
   { group, jobId }: Pick<Run, "group" | "jobId">,
   partition: number,
@@ -181,9 +182,9 @@ export const readGeneration = Effect.fnUntraced(function* (group: string, partit
 })
 
 /**
- * Writes the last of the shadow and says that the partition's state is the shadow's from here on. Call in a transaction
- * that holds the partition's lock. The new generation, the same when it is called again; undefined where the run is
- * over, which can not happen until that transaction ends.
+ * Writes the rest of the shadow and records that the partition's state is the shadow's from here on. Call in a
+ * transaction that holds the partition's lock. Returns the new generation, the same if called again; undefined if the
+ * run is over, which cannot happen until that transaction ends.
  */
 export const adoptShadow = <E, R>(
   { group, jobId }: Pick<Run, "group" | "jobId">,
@@ -212,8 +213,8 @@ export const adoptShadow = <E, R>(
   })
 
 /**
- * Forgets a run that has changed nothing yet, or that has not begun; false where a partition has taken over. Call with
- * the job's row locked.
+ * Removes a run that has changed nothing yet, or that has not begun; false if a partition has taken over. Call with the
+ * job's row locked.
  */
 export const cancelRun = Effect.fnUntraced(function* (jobId: string) {
   const sql = yield* SqlClient.SqlClient
@@ -228,7 +229,7 @@ export const cancelRun = Effect.fnUntraced(function* (jobId: string) {
   return true
 })
 
-/** From here on nobody mirrors or learns for it. */
+/** Removes a run; from here on nobody mirrors or builds shadows for it. */
 export const forgetRun = Effect.fnUntraced(function* (jobId: string) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`DELETE FROM stream_replay_partitions WHERE job_id = ${jobId}`

@@ -1,10 +1,11 @@
 /**
- * The shadow of one partition: the processor over the log from its start, for one organization alone, with a state of
- * its own and emissions that go to the shadow tables. It never passes what the group has committed, so that once it
- * gets there, its state and its rows are what the partition itself would have if it counted everything anew today.
+ * The shadow of one partition: the processor over the log from its start, for a single organization, with a state of
+ * its own and emissions that are written to the shadow tables. It never passes what the group has committed, so that
+ * once it gets there, its state and its rows are what the partition itself would have if it counted everything again
+ * today.
  *
  * It skips what the partition skipped (dead letters, entries that Postgres refused), and what is erased. Holds in
- * memory: one read of each topic, emissions up to EMITTED_MAX, state as the processor bounds it between snapshots.
+ * memory: one read of each topic, emissions up to EMITTED_MAX, and state as bounded by the processor between snapshots.
  */
 import { Clock, Data, Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -18,14 +19,14 @@ import { placeKey, WHOLE_RECORD } from "../reading/skipped.ts"
 import type { Positions, StateStore } from "../state/state.ts"
 import type { Run } from "./runs.ts"
 
-/** Bound of one write to the shadow tables, for which the partition waits: some tenths of a second. */
+/** Bounds one write to the shadow tables, for which the partition waits: some tenths of a second. */
 const EMITTED_MAX = 8_000
 const SNAPSHOT_ENTRIES_MAX = 50_000
 
 /** The replay cannot succeed: reported to its requester. */
 export class ShadowFailed extends Data.TaggedError("ShadowFailed")<{
   readonly message: string
-  /** Place of the entry on which the step throws. */ readonly place: string
+  /** Place of the entry on which the step threw. */ readonly place: string
 }> {}
 
 interface ShadowOptions<Body, State, Emitted, Sink> {
@@ -51,7 +52,7 @@ export class Shadow<Body, State, Emitted, Sink> {
   entries = 0
   recordsDone = 0
 
-  /** Over an empty store. */
+  /** The store must be empty. */
   constructor(options: ShadowOptions<Body, State, Emitted, Sink>, log: EventLog["Service"], clock: Clock.Clock) {
     const { processor, store } = options
     this.#options = options
@@ -78,7 +79,7 @@ export class Shadow<Body, State, Emitted, Sink> {
     return this.#options.erasures
   }
 
-  /** Steps what a record has of the organization, but for what is stepped over or erased. Throws ShadowFailed. */
+  /** Steps the organization's entries of a record, except those that are skipped or erased. Throws ShadowFailed. */
   #deliver(topic: string, { appendedAt, key: owner, offset, value }: LogRecord): void {
     const {
       erasures,
@@ -88,7 +89,7 @@ export class Shadow<Body, State, Emitted, Sink> {
       run: { organizationId }
     } = this.#options
     this.recordsDone++
-    // Records of a single organization name it; others are not worth decoding.
+    // Records of a single organization have it as their key; those of others need not be decoded.
     if (owner !== undefined && owner !== organizationId) return
     if (isSkipped(placeKey({ topic, offset, index: WHOLE_RECORD }))) return
     let envelope: Envelope<unknown>
@@ -97,7 +98,7 @@ export class Shadow<Body, State, Emitted, Sink> {
       envelope = openRecord(value)
       all = processor.entriesOf(topic, envelope)
     } catch {
-      // A dead letter since it was first read.
+      // It became a dead letter when it was first read.
       return
     }
     const hidden = erasures.hiddenIn(topic, partition, offset, envelope)
@@ -122,7 +123,7 @@ export class Shadow<Body, State, Emitted, Sink> {
     return this.#options.processor.inputs.every((topic) => (reached[topic.name] ?? 0) >= (positions[topic.name] ?? 0))
   }
 
-  /** One read, and what can be stepped of it until `until` (ms), up to `limits`; at least one record. */
+  /** Reads once and steps as much of that as possible until `until` (ms), up to `limits`; at least one record. */
   advance(limits: Positions, until: number): Effect.Effect<void, ShadowFailed | EventLogUnavailable> {
     const { partition, processor } = this.#options
     const mayGoOn = () => this.#clock.currentTimeMillisUnsafe() < until && processor.sizeOf(this.#emitted) < EMITTED_MAX
@@ -148,12 +149,12 @@ export class Shadow<Body, State, Emitted, Sink> {
       this.#options.processor.isLarge?.(this.#state) === true
     )
   }
-  /** Enough has come together for a write and a snapshot. */
+  /** Whether enough has accumulated for a write and a snapshot. */
   get mustSpill(): boolean {
     return this.#options.processor.sizeOf(this.#emitted) >= EMITTED_MAX || this.#isStateLarge
   }
 
-  /** Adds the emissions to the shadow tables. Inside a transaction; `written` once that has committed. */
+  /** Adds the emissions to the shadow tables. Call in a transaction, and `written` once that has committed. */
   get write(): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> {
     const { name, processor, rebuilding, run } = this.#options
     return Effect.suspend(() =>
@@ -166,7 +167,7 @@ export class Shadow<Body, State, Emitted, Sink> {
     this.#emitted = this.#options.processor.newEmitted(this.#state)
   }
 
-  /** Brings the store up to the state. */
+  /** Updates the store to the state. */
   readonly snapshot = Effect.suspend(() => {
     const { processor, store } = this.#options
     const taken = processor.snapshot(this.#state, this.#intake.watermark)
@@ -176,7 +177,7 @@ export class Shadow<Body, State, Emitted, Sink> {
       this.#entriesAtSnapshot = this.entries
     })
   })
-  /** The same, when there is enough to free from memory. */
+  /** Likewise, if there is enough to free from memory. */
   readonly snapshotIfLarge = Effect.suspend(() => (this.#isStateLarge ? this.snapshot : Effect.void))
 }
 
@@ -185,7 +186,7 @@ export const openShadow = Effect.fnUntraced(function* <Body, State, Emitted, Sin
 ) {
   const log = yield* EventLog
   const clock = yield* Clock.Clock
-  // Left by a life that ended without a word.
+  // Left behind by a life that ended abruptly.
   yield* Effect.promise(() => options.store.clear())
   return new Shadow(options, log, clock)
 })

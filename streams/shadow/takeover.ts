@@ -1,14 +1,13 @@
 /**
- * Replays from the view of one life of a partition, beside its own work: it builds the organization's shadow, takes
+ * Replays from the view of one life of a partition, alongside its own work: it builds the organization's shadow, takes
  * over, and repeats what it counts to the shadow tables until the rows have been swapped.
  *
  *   idle        no run of this group is requested
- *   learning    a shadow is built in slices: long ones while nothing waits to be counted, short ones while something
- *               does
- *   taking over the shadow stands where the group stands: its last rows and the new generation are committed, then the
- *               organization's part of the state is exchanged. A life that dies in between leaves a store of the old
+ *   learning    a shadow is built in slices: long ones while nothing waits to be counted, short ones otherwise
+ *   taking over the shadow has reached the group's offsets: its last rows and the new generation are committed, then
+ *               the organization's part of the state is exchanged. A life that dies in between leaves a store of the old
  *               generation, and the next one rebuilds it from the log
- *   mirroring   emissions of the organization go to the tables and to the shadow's, in one transaction
+ *   mirroring   emissions of the organization are written to the tables and to the shadow's, in one transaction
  */
 import { Clock, Effect, Random } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -39,9 +38,9 @@ const SLICE_MS = 8
 /** Length of one turn while nothing else waits. */
 const IDLE_TURN_MS = 40
 const TELL_EVERY_MS = 1_000
-/** Entries of an erasure that the step throws on and that are passed over, each after a start from the beginning. */
+/** How many entries that make the step throw an erasure skips, each after a restart from the beginning. */
 const POISON_MAX = 16
-/** Keys of one commit of the exchange. */
+/** Keys per commit of the exchange. */
 const EXCHANGED_AT_ONCE = 10_000
 
 interface TakeoverOptions<Body, State, Emitted, Sink> {
@@ -55,7 +54,7 @@ interface TakeoverOptions<Body, State, Emitted, Sink> {
   readonly mirror: Mirror | undefined
   readonly isSkipped: (place: string) => boolean
   readonly probe: (point: "shadowed" | "adopted" | "exchanging") => Effect.Effect<void>
-  /** The partition's own, which is exchanged in part. */
+  /** The partition's own state, part of which is exchanged. */
   readonly live: {
     readonly state: State
     readonly store: StateStore
@@ -95,7 +94,7 @@ const exchangePart = Effect.fnUntraced(function* <Body, State, Emitted, Sink>(
     yield* copy(live.store, prefix, (key) => [key, undefined])
     yield* copy(of.store, prefix, (key, value) => [key, value])
   }
-  // Last: a store that was cut off before this is of the old generation.
+  // Committed last: a store that was interrupted before this has the old generation.
   yield* Effect.promise(() => live.store.commit([generationWrite(generation)], positions))
   live.adopted(of.erasures, generation)
 })
@@ -110,7 +109,7 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
   #shadow: LiveShadow<Body, State, Emitted, Sink> | undefined
   #spills = 0
   #toldAt = 0
-  /** Runs that have nothing more to learn here: taken over, failed, or over. */
+  /** The run that needs no more work here: taken over, failed, or over. */
   #doneWith: string | undefined
   readonly #poison = new Set<string>()
 
@@ -203,7 +202,7 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
     })
   }
 
-  /** How far the shadow is, and why it does not get further. */
+  /** Reports how far the shadow has got, and why it cannot continue. */
   #tell(of: LiveShadow<Body, State, Emitted, Sink>, failure?: string) {
     return this.#withSql(
       tellShadow({ jobId: of.run.jobId, shadow: of.name }, this.#options.partition, {
@@ -221,8 +220,8 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
     })
   }
   /**
-   * An entry that was counted once and breaks the step of today. A replay ends with it, since its figures would be
-   * others; an erasure must not: the shadow starts again without that entry, as a partition would that meets it now.
+   * Handles an entry that was counted once but makes today's step throw. A replay ends with it, since its figures would
+   * differ; an erasure must not end: the shadow restarts without that entry, like a partition that reads it now.
    */
   #failed(of: LiveShadow<Body, State, Emitted, Sink>, { message, place }: ShadowFailed) {
     return Effect.gen({ self: this }, function* () {
@@ -254,7 +253,7 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
     })
   }
 
-  /** Inside the flush's transaction: what is counted for a mirrored organization, repeated for its shadow. */
+  /** Runs in the flush's transaction: repeats for the shadow what is counted for a mirrored organization. */
   writeMirrored(emitted: Emitted): Effect.Effect<void, SqlError.SqlError> {
     const { partition, processor } = this.#options
     const { rebuilding } = processor
@@ -269,7 +268,7 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
     )
   }
 
-  /** A bounded part of the work, with everything flushed up to `committed`. Returns whether there is more. */
+  /** Does a bounded part of the work, with everything flushed up to `committed`. Returns whether there is more. */
   turn(committed: Positions, isIdle: boolean) {
     const { requests, processor } = this.#options
     return Effect.gen({ self: this }, function* () {
@@ -297,7 +296,7 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
   }
 }
 
-/** Ends with the scope, and the shadow with it. */
+/** Ends with the scope, together with the shadow. */
 export const makeTakeover = Effect.fnUntraced(function* <Body, State, Emitted, Sink>(
   options: TakeoverOptions<Body, State, Emitted, Sink>
 ) {

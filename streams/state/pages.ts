@@ -1,13 +1,13 @@
 /**
- * Arena of serialized values in a few large pages, end to end: as objects, a dozen per value, the collector would copy
- * and mark each of them for as long as it is kept. A page is written once, from start to end, and freed when none of
- * its values is needed any more.
+ * Arena of serialized values in a few large pages, end to end: as objects, a dozen per value, the garbage collector
+ * would copy and mark each of them for as long as it is kept. A page is written once, from start to end, and freed when
+ * none of its values is needed any more.
  */
 
 /** Size of the first page; each next one is twice as large, up to the maximum. */
 const PAGE_BYTES_MIN = 4 * 1024
 const PAGE_BYTES = 256 * 1024
-/** Pages hold at most this many times what is alive in them, and a few more. */
+/** Pages hold at most this many times the bytes of live values, plus a few pages. */
 const SPARSE_FROM = 2
 const PAGES_MIN = 4
 
@@ -23,12 +23,12 @@ const newPage = (bytes: number): Page => {
   return { bytes: buffer, view: new DataView(buffer.buffer), alive: 0 }
 }
 
-/** Writes one value after the other: `begin`, then its parts; afterwards it is in `page`, from `from` to `to`. */
+/** Writes one value after another: `begin`, then its parts; afterwards it is in `page`, from `from` to `to`. */
 export class PageWriter {
   page = newPage(0)
   from = 0
   to = 0
-  /** Bytes of pages that hold a live value, and of the current one. */
+  /** Bytes of pages that contain a live value, and of the current page. */
   #bytes = 0
   #alive = 0
 
@@ -40,19 +40,19 @@ export class PageWriter {
   begin(): void {
     this.from = this.to
   }
-  /** Keeps what was begun. */
+  /** Keeps the value written since `begin`. */
   keep(): void {
     const bytes = this.to - this.from
     this.page.alive += bytes
     this.#alive += bytes
   }
-  /** A kept value is no longer needed. */
+  /** Releases a kept value that is no longer needed. */
   release(page: Page, bytes: number): void {
     page.alive -= bytes
     this.#alive -= bytes
     if (page.alive === 0 && page !== this.page) this.#bytes -= page.bytes.length
   }
-  /** Makes room at the end; the value at hand stays in one piece. */
+  /** Makes room at the end; the current value stays contiguous. */
   #room(bytes: number): void {
     const { from, page, to } = this
     if (to + bytes <= page.bytes.length) return
@@ -71,7 +71,7 @@ export class PageWriter {
     this.#room(1)
     this.page.bytes[this.to++] = value
   }
-  /** A whole number from 0 on: seven bits a byte, the low ones first. */
+  /** An integer from 0 on: seven bits a byte, the low ones first. */
   whole(value: number): void {
     this.#room(8)
     const { bytes } = this.page
@@ -90,7 +90,7 @@ export class PageWriter {
     this.page.view.setUint32(this.to, value)
     this.to += 4
   }
-  /** Its length, twice, and one more where it is not ASCII alone; then its bytes. */
+  /** Twice its length, plus one if it is not ASCII only; then its bytes. */
   text(text: string): void {
     const { length } = text
     this.#room(length + 8)
@@ -152,7 +152,7 @@ export class ByteReader {
   long(): number {
     return this.#bytes.readUInt32BE((this.#at += 4) - 4)
   }
-  /** The next byte, which stays the next. */
+  /** Returns the next byte without consuming it. */
   peek(): number {
     return this.#bytes[this.#at]!
   }
@@ -170,7 +170,7 @@ export class ByteReader {
     if (header % 2 !== 0) return this.#bytes.toString("utf8", from, to)
     return to - from > SHORT ? this.#bytes.toString("latin1", from, to) : this.#short(from, to)
   }
-  /** Eight letters at once: asking the runtime for a text costs more than most texts. */
+  /** Eight characters at a time: decoding by the runtime costs more than most texts. */
   #short(from: number, to: number): string {
     const bytes = this.#bytes
     let text = "",

@@ -1,6 +1,6 @@
 /**
- * Keyed state beside a processor: values in memory, and snapshots in a local store that carry their offset. The store
- * is derived from the log and from Postgres' offset; if it is missing or ahead, it is rebuilt from the log.
+ * Keyed state of a processor: values in memory, and snapshots in a local store that include their offset. The store is
+ * derived from the log and from Postgres' offset; if it is missing or ahead, it is rebuilt from the log.
  */
 import { Packr } from "msgpackr"
 import { ByteReader, type Page, PageWriter } from "./pages.ts"
@@ -10,9 +10,9 @@ export type Positions = Readonly<Record<string, number>>
 
 export interface StateStore {
   readonly get: (key: string) => Uint8Array | undefined
-  /** Pairs whose key begins with `prefix` and comes behind `after`, in key order. */
+  /** Pairs whose key begins with `prefix` and sorts after `after`, in key order. */
   readonly scan: (prefix: string, after?: string) => Iterable<readonly [string, Uint8Array]>
-  /** Applies the writes (undefined removes) together with the positions they bring the state to, all or nothing. */
+  /** Atomically applies the writes (undefined removes) together with the positions that the state then has. */
   readonly commit: (
     writes: ReadonlyArray<readonly [string, Uint8Array | undefined]>,
     positions: Positions
@@ -48,13 +48,13 @@ export const memoryStore = (): StateStore => {
 
 const packr = new Packr({ useRecords: true })
 
-/** Of a stored value, without decoding all of it: the first double of a pair. */
+/** `touchedAt` of a stored value, without decoding all of it: the first double of a pair. */
 const touchedAtOf = (stored: Uint8Array): number =>
   stored[0] === 0x92 && stored[1] === 0xcb && stored.length >= 10
     ? new DataView(stored.buffer, stored.byteOffset).getFloat64(2)
     : (packr.unpack(stored) as [number])[0]
 
-// A stored value is msgpack: a pair of `touchedAt` and what its form wrote, as bytes behind their length.
+// A stored value is msgpack: a pair of `touchedAt` and the bytes that its form wrote, preceded by their length.
 const PAIR = 0x92,
   DOUBLE = 0xcb,
   BYTES = 0xc6
@@ -64,18 +64,18 @@ const BYTES_AT = 10,
 
 class StateEntry<V> {
   readonly key: string
-  /** Undefined while it is at rest. */
+  /** Undefined while only its bytes are kept. */
   value: V | undefined
-  /** Append time (ms) of the last record that touched it: the log's time, so that a replay decides alike. */
+  /** Append time (ms) of the last record that touched it: the log's time, so that a replay decides the same. */
   touchedAt: number
   isDirty = false
   /** Weight of the value when it was last put or read. */
   weight: number
-  /** Snapshots before its last use. */
+  /** Number of snapshots before its last use. */
   usedIn: number
-  /** Rests before its last use. */
+  /** Number of rests before its last use. */
   restsBefore = 0
-  /** Where its bytes are, as last put, if they exist: always while it is at rest. */
+  /** Where its bytes are, as last put, if they exist: always while `value` is undefined. */
   page: Page | undefined = undefined
   from = 0
   to = 0
@@ -100,38 +100,39 @@ export interface Form<V> {
 interface KeyedStateOptions<V> {
   /** First character of its keys in the store; one per state. */
   readonly prefix: string
-  /** A value that no record touched for this long (in the log's time) is gone. */
+  /** A value that no record touched for this long (in the log's time) has expired. */
   readonly ttl_ms: number
-  /** Weight kept in memory beyond a snapshot; the least recently used values rest in the store. */
+  /** Weight kept in memory after a snapshot; the least recently used values are only in the store. */
   readonly hotMax: number
-  /** How much of `hotMax` a value takes; 1 when absent, for values of one size. Called at each `put`. */
+  /** How much of `hotMax` a value takes; 1 if absent, for values of one size. Called at each `put`. */
   readonly weigh?: (value: V) => number
   readonly form: Form<V>
 }
 
 /**
- * Number of values that may come into use between two rests: values that were not used since the previous rest become
- * bytes. If most of them had rested only shortly before, as happens when visits interleave, values stay objects longer:
- * the number doubles each time, up to the maximum.
+ * Number of values that may become objects between two rests: at a rest, values that were not used since the previous
+ * one are encoded. If most of them had been encoded only shortly before, as happens when visits interleave, values stay
+ * objects longer: the number doubles each time, up to the maximum.
  */
 const REST_EVERY = 512
 const REST_EVERY_MAX = 8_192
 
 /**
- * Number of snapshots by which uses are distinguished; values unused in all of them are equally old. A power of two.
+ * Number of snapshots by which uses are distinguished; values unused in all of them count as equally old. A power of
+ * two.
  */
 const AGES = 64
 
 /**
  * Values by key; reads fall through to the store, writes wait for `takeWrites`. Only recently used values are objects:
- * most values are touched several times in a row and then not until they are stored, and rest as the bytes that will be
- * stored. So a caller that changes a value must put it before asking for many others.
+ * most values are touched several times in a row and then not until they are stored, so they are kept as the bytes that
+ * will be stored. So a caller that changes a value must put it before getting many others.
  */
 export class KeyedState<V> {
   readonly #store: StateStore
   readonly #options: KeyedStateOptions<V>
   readonly #held = new Map<string, StateEntry<V>>()
-  /** The value asked for last, which is usually put next. */
+  /** The last value returned, which is usually put next. */
   #last: StateEntry<V> | undefined
   #dirty: Array<StateEntry<V>> = []
   /** Values that are objects; some may have been released. */
@@ -139,14 +140,14 @@ export class KeyedState<V> {
   #restAt: number
   #rests = 0
   #restEvery = REST_EVERY
-  /** Values that became objects since the last rest, and how many of them came from bytes in memory. */
+  /** Values that became objects since the last rest, and how many of them were bytes in memory. */
   #woken = 0
   #returned = 0
   readonly #pages = new PageWriter()
   readonly #reader = new ByteReader()
   #weight = 0
   #snapshots = 0
-  /** Values last used before a snapshot, by its number modulo `AGES`. */
+  /** Weights of values by the snapshot before which they were last used, modulo `AGES`. */
   readonly #weights = new Float64Array(AGES)
 
   constructor(store: StateStore, options: KeyedStateOptions<V>) {
@@ -177,7 +178,7 @@ export class KeyedState<V> {
     this.#wake(held)
     return held
   }
-  /** Turns a value into an object. */
+  /** Decodes a value to an object. */
   #wake(held: StateEntry<V>): void {
     if (this.#awake.length >= this.#restAt) this.#rest()
     held.restsBefore = this.#rests
@@ -188,7 +189,9 @@ export class KeyedState<V> {
   #restAfter(awake: number): number {
     return awake + Math.max(awake, Math.min(this.#restEvery, this.#options.hotMax))
   }
-  /** Makes bytes of what was not used since the last time. O(values awake), and they have doubled since. */
+  /**
+   * Encodes values that were not used since the last rest. O(values that are objects), whose number has doubled since.
+   */
   #rest(): void {
     let awake = 0
     for (const held of this.#awake) {
@@ -227,7 +230,7 @@ export class KeyedState<V> {
     held.from = from
     held.to = to
   }
-  /** Its bytes are not those of its value any more. */
+  /** Releases bytes that no longer match the value. */
   #unlay(held: StateEntry<V>): void {
     if (held.page === undefined) return
     this.#pages.release(held.page, held.to - held.from)
@@ -268,7 +271,7 @@ export class KeyedState<V> {
     this.#dirty.push(held)
   }
 
-  /** The value, or undefined; `now` is the append time of the record at hand. */
+  /** The value, or undefined; `now` is the append time of the current record. */
   get(key: string, now: number): V | undefined {
     let held = this.#find(key)
     if (held === undefined) {
@@ -286,7 +289,7 @@ export class KeyedState<V> {
     return held.value
   }
 
-  /** Also call this after each change of a value: changes that are not put are lost. */
+  /** Must also be called after each change of a value: changes that are not put are lost. */
   put(key: string, value: V, now: number): void {
     const held = this.#find(key)
     if (held === undefined) return this.#soil(this.#hold(key, value, Math.max(now, 0)))
@@ -303,7 +306,7 @@ export class KeyedState<V> {
   }
 
   /**
-   * What must be stored to bring the store up to date, as stable views. The values count as stored from here on.
+   * What must be written to bring the store up to date, as stable views. The values count as stored from here on.
    * O(values changed).
    */
   takeWrites(): Array<readonly [string, Uint8Array | undefined]> {
@@ -318,19 +321,19 @@ export class KeyedState<V> {
     return writes
   }
 
-  /** Lets go of values whose key begins with `prefix`, stored or not. O(values in memory). */
+  /** Drops values whose key begins with `prefix`, stored or not. O(values in memory). */
   forget(prefix: string): void {
     for (const [key, held] of this.#held) if (key.startsWith(prefix)) this.#letGo(held)
   }
 
   /**
-   * After a snapshot: lets go of what is stored and was not used lately, longest unused first. O(values in memory)
-   * where there are too many.
+   * After a snapshot: drops values that are stored and were not used recently, longest unused first. O(values in
+   * memory) if there are too many.
    */
   passivate(): void {
     let excess = this.#weight - this.#options.hotMax
     if (excess > 0) {
-      // Releases everything used earlier, and of what was used last as much as needed.
+      // Releases everything used earlier, and as much as needed of what was used last.
       let bound = this.#snapshots - AGES + 1
       let ofBound = excess
       for (; bound < this.#snapshots && ofBound > this.#weights[bound & (AGES - 1)]!; bound++)
@@ -346,7 +349,7 @@ export class KeyedState<V> {
     }
     if (this.#awake.length > REST_EVERY) this.#restStored()
     if (this.#pages.isSparse) this.#gather()
-    // The oldest two become one.
+    // Merges the two oldest ages.
     this.#snapshots++
     const oldest = (this.#snapshots + 1) & (AGES - 1),
       free = this.#snapshots & (AGES - 1)
@@ -354,7 +357,7 @@ export class KeyedState<V> {
     this.#weights[free] = 0
   }
 
-  /** What is stored also becomes bytes: as an object it would keep growing for as long as it is used. */
+  /** Stored values are encoded too: as an object a value would keep growing for as long as it is used. */
   #restStored(): void {
     let awake = 0
     for (const held of this.#awake) {
@@ -379,7 +382,7 @@ export class KeyedState<V> {
     }
   }
 
-  /** Removals of values whose time has passed, at most `limit` per call, from where the last call stopped. */
+  /** Removals of expired values, at most `limit` per call, from where the last call stopped. */
   expired(
     now: number,
     after: string,

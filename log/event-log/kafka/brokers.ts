@@ -1,4 +1,4 @@
-/** What a producer (`producer.ts`) asks of brokers, over the client's connections. */
+/** The requests that a producer (`producer.ts`) sends to brokers, over the client's connections. */
 import type { Kafka } from "kafkajs"
 import type { Cluster } from "./kafkajs-internals.ts"
 import { Connections } from "./connections.ts"
@@ -10,14 +10,14 @@ export interface ProducerIdentity {
 }
 
 export interface Brokers {
-  /** A producer that no broker has heard of. */
+  /** Returns a new producer id, unknown to all brokers. */
   readonly newIdentity: () => Promise<ProducerIdentity>
-  /** The leader of each partition; undefined where unknown. `isNewAsked` means that the cached answer was wrong. */
+  /** The leader of each partition; undefined if unknown. `isNewAsked` means that the cached answer was wrong. */
   readonly leadersOf: (
     partitions: ReadonlyArray<{ readonly topic: string; readonly partition: number }>,
     isNewAsked: boolean
   ) => Promise<ReadonlyArray<string | undefined>>
-  /** Rejects when no answer came: the records may have been stored. */
+  /** Rejects if no answer arrived: the records may have been stored. */
   readonly produce: (nodeId: string, batches: ReadonlyArray<PartitionBatch>) => Promise<ReadonlyArray<PartitionAnswer>>
   readonly close: () => void
 }

@@ -1,4 +1,4 @@
-/** Connections to the brokers, made on first use. After any failure they are dropped and made again. */
+/** Connections to the brokers, opened on first use. After any failure they are dropped and reopened. */
 import type { Kafka } from "kafkajs"
 import { type Cluster, makeCluster } from "./kafkajs-internals.ts"
 import { messageOf } from "./errors.ts"
@@ -19,7 +19,7 @@ export class Connections {
     return this.#isClosed
   }
 
-  /** The open connections, or new ones; concurrent callers wait for the same. Rejects when no broker answers. */
+  /** The open connections, or new ones; concurrent callers wait for the same. Rejects if no broker answers. */
   async connected(): Promise<Cluster> {
     if (this.#isClosed) throw new Error("the event log is closed")
     if (this.#cluster !== undefined) return this.#cluster
@@ -38,14 +38,14 @@ export class Connections {
     })())
   }
 
-  /** Another caller may have reconnected already; drop only the connections that failed. */
+  /** Another caller may have reconnected already, so drop only the connections that failed. */
   drop(cluster: Cluster | undefined): void {
     if (cluster === undefined) return
     if (this.#cluster === cluster) this.#cluster = undefined
     this.#disconnect(cluster)
   }
 
-  /** Not awaited: it would wait for the broker that does not answer. */
+  /** Not awaited, because it would wait for the broker that does not answer. */
   #disconnect(cluster: Cluster): void {
     cluster
       .disconnect()

@@ -1,6 +1,6 @@
-/** The broker's reason inside the client's errors, which wrap it once or twice. */
+/** Finds the broker's reason inside the client's errors, which wrap it once or twice. */
 
-/** The broker's name for an error; empty when none is in there. */
+/** The broker's name for an error; empty if it contains none. */
 export const errorTypeOf = (error: unknown): string => {
   const { cause, originalError, type } = (error ?? {}) as {
     readonly type?: unknown

@@ -1,7 +1,7 @@
 /**
- * The inner parts of `kafkajs` that this program uses, and all of them: its public face has no reading by offset, no
- * producer with numbers of its own and no quiet queue. The version is pinned; `test/ports/kafkajs-internals.test.ts`
- * fails when one of these parts is not what it was.
+ * All internals of `kafkajs` that this program uses: its public interface has no reading by offset, no producer with
+ * sequence numbers of ours and no quiet queue. The version is pinned; `test/ports/kafkajs-internals.test.ts` fails if
+ * one of these internals has changed.
  */
 import { createRequire } from "node:module"
 import type { Kafka } from "kafkajs"
@@ -16,8 +16,8 @@ interface RequestQueue {
 }
 
 /**
- * In the released client, every answer arms a timer of negative length for an empty queue; newer runtimes warn about
- * that, and it costs a tenth of the processor time. Here it is armed only while something is pending.
+ * In the released client, every answer arms a timer with a negative delay for an empty queue; newer runtimes warn about
+ * that, and it costs a tenth of the CPU time. Here it is armed only while something is pending.
  */
 export const calmRequestQueue = (): void => {
   const { prototype } = require("kafkajs/src/network/requestQueue/index.js") as {
@@ -38,7 +38,7 @@ export const calmRequestQueue = (): void => {
 const { createErrorFromCode } = require("kafkajs/src/protocol/error.js") as {
   readonly createErrorFromCode: (code: number) => Error & { readonly type: string }
 }
-/** The client's words for a code. */
+/** The client's error for a code. */
 export const brokerError = (code: number): Error & { readonly type: string } => createErrorFromCode(code)
 
 /** One record of a fetch answer. Offsets and times are decimal text. */
@@ -53,7 +53,7 @@ interface FetchedMessage {
 export interface FetchedPartition {
   readonly partition: number
   readonly highWatermark: string
-  /** The log's start; so spelled in there. */
+  /** The log's start; the name is spelled like this in the client. */
   readonly lastStartOffset?: string
   readonly messages: ReadonlyArray<FetchedMessage>
 }
@@ -63,7 +63,8 @@ interface TopicRequest<Partition> {
 }
 
 /**
- * A request as the client's connections take it: `encode` answers its own encoder, or what has the same two properties.
+ * A request as the client's connections accept it: `encode` returns its own encoder, or an object with the same two
+ * members.
  */
 interface ProtocolRequest<Answer> {
   readonly request: {
@@ -80,8 +81,8 @@ interface ProtocolRequest<Answer> {
 }
 
 /**
- * The part of a broker connection that reading by offset and writing need: the public consumer only reads as a member
- * of a group, and the public producer gives numbers of a failed batch to the next (`producer.ts`).
+ * The part of a broker connection that reading by offset and writing need: the public consumer reads only as a member
+ * of a group, and the public producer reuses the sequence numbers of a failed batch for the next (`producer.ts`).
  */
 export interface BrokerConnection {
   readonly connectionPool: { send<Answer>(request: ProtocolRequest<Answer>): Promise<Answer> }
@@ -118,7 +119,7 @@ export interface BrokerConnection {
     readonly topics: ReadonlyArray<TopicRequest<{ readonly partition: number; readonly offset: string }>>
   }): Promise<unknown>
 }
-/** Connections to all brokers, with what is known of topics and leaders. */
+/** Connections to all brokers, with cached metadata of topics and leaders. */
 export interface Cluster {
   connect(): Promise<void>
   disconnect(): Promise<void>
@@ -130,13 +131,13 @@ export interface Cluster {
     partitions: ReadonlyArray<number>
   ): Readonly<Record<string, ReadonlyArray<number>>>
   findBroker(broker: { readonly nodeId: string }): Promise<BrokerConnection>
-  /** Any broker of a cluster without ZooKeeper. */ findControllerBroker(): Promise<BrokerConnection>
+  /** Returns any broker of a cluster without ZooKeeper. */ findControllerBroker(): Promise<BrokerConnection>
 }
 
-/** How often leaders are looked up again without any failure. */
+/** How often leaders are looked up again without a failure. */
 const METADATA_AGE_MAX_MS = 300_000
 
-/** The client keeps the maker of its clusters behind a symbol; the version is pinned, and the suite would notice. */
+/** The client keeps the factory of its clusters behind a symbol; the version is pinned, and tests detect changes. */
 export const makeCluster = (kafka: Kafka): Cluster => {
   const symbol = Object.getOwnPropertySymbols(kafka).find(
     ({ description }) => description === "private:Kafka:createCluster"

@@ -1,7 +1,7 @@
 /**
- * The two requests of a producer on the client's connections: a new producer id, and batches of many partitions at
- * once. The client's own `produce` encodes messages; this one sends bytes, and answers for each partition apart, where
- * the client throws the first error of all.
+ * The two requests of a producer on the client's connections: a new producer id, and batches for many partitions. The
+ * client's own `produce` encodes messages; this one sends bytes and returns an answer for each partition, where the
+ * client throws the first error of all.
  */
 import type { BrokerConnection } from "./kafkajs-internals.ts"
 
@@ -10,7 +10,7 @@ export interface PartitionBatch {
   readonly partition: number
   readonly bytes: Buffer
 }
-/** `error`: a Kafka error code, 0 when the batch is stored from `baseOffset` on. */
+/** `error`: a Kafka error code, 0 if the batch is stored from `baseOffset` on. */
 export interface PartitionAnswer {
   readonly topic: string
   readonly partition: number
@@ -80,7 +80,7 @@ export const decodeProduced = (
   return { answers, throttle_ms: answer.readInt32BE(at) }
 }
 
-/** Sends batches to the broker that leads them all; rejects when nothing is known of any. */
+/** Sends batches to the broker that leads their partitions; rejects if the outcome of all of them is unknown. */
 export const produce = async (
   broker: BrokerConnection,
   batches: ReadonlyArray<PartitionBatch>,

@@ -1,17 +1,17 @@
 /**
- * The producer of this process: whatever waits for any partition goes to each broker in one request, and the next
- * request goes as soon as that one is answered. Two rules keep acknowledged records from being lost or stored twice;
- * both were found by dropping answers on the way back. A partition has one batch in flight. After an error the same
- * bytes are sent again, with the sequence numbers by which the broker recognizes a repetition, until they are
- * acknowledged. The client's own producer gives a failed batch's numbers to the next batch, whose records are then
- * mistaken for those that may be stored already; here, a number that was sent belongs to its batch for good.
+ * The producer of this process: everything that waits for any partition is sent to each broker in one request, and the
+ * next request is sent as soon as that one is answered. Two rules keep acknowledged records from being lost or stored
+ * twice; both were found by dropping answers on the way back. A partition has one batch in flight. After an error the
+ * same bytes are sent again, with the sequence numbers by which the broker recognizes a repetition, until they are
+ * acknowledged. The client's own producer reuses a failed batch's numbers for the next batch, whose records are then
+ * mistaken for those that may be stored already; here, a number that was sent belongs to its batch permanently.
  *
- * A partition is waiting for its broker to have answered what is under way
- *                   under way  its batch is sent; what comes meanwhile waits
- *                   failing    the batch may be stored or not; it goes again, later and later
+ * A partition is waiting for its broker to answer the request in progress
+ *                   under way  its batch is sent; what arrives meanwhile waits
+ *                   failing    the batch may or may not be stored; it is sent again after growing delays
  *
- * Partitions share requests and connections, nothing else: each has its own numbers, and a partition whose broker
- * disagrees for good moves to a new producer id while the others keep theirs.
+ * Partitions share only requests and connections: each has its own numbers, and a partition that permanently disagrees
+ * with its broker moves to a new producer id while the others keep theirs.
  */
 import type { Brokers, ProducerIdentity } from "./brokers.ts"
 import type { Compression } from "./codecs.ts"
@@ -20,7 +20,7 @@ import { brokerError } from "./kafkajs-internals.ts"
 import type { PartitionAnswer } from "./produce.ts"
 import { type BatchRecord, encodeBatch } from "./record-batch.ts"
 
-/** Records of one append that go to one partition. `done` is called exactly once. */
+/** The records of one append for one partition. `done` is called exactly once. */
 export interface PartitionAppend {
   readonly topic: string
   readonly partition: number
@@ -31,8 +31,8 @@ export interface PartitionAppend {
 }
 
 /**
- * Nothing was stored when the broker refused or the batch was never sent; when the producer closed during a send, that
- * is unknown.
+ * Nothing was stored if the broker refused or the batch was never sent; if the producer closed during a send, that is
+ * unknown.
  */
 interface AppendFailure {
   readonly message: string
@@ -43,12 +43,12 @@ interface ProducerOptions {
   readonly compression: Compression
   /** Bytes of one partition's batch, before compression; a single append may be larger. */
   readonly batchBytesMax: number
-  /** Bytes of one request, before compression: no batch is added past it. */
+  /** Bytes of one request, before compression: no further batch is added beyond it. */
   readonly requestBytesMax: number
   readonly onTrouble: (message: string) => void
 }
 
-/** Nothing of such a batch is or will be stored, however often it is sent. */
+/** Errors after which nothing of a batch is or will be stored, however often it is sent. */
 const REFUSALS: ReadonlySet<string> = new Set([
   "MESSAGE_TOO_LARGE",
   "RECORD_LIST_TOO_LARGE",
@@ -59,7 +59,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   "TOPIC_AUTHORIZATION_FAILED",
   "CLUSTER_AUTHORIZATION_FAILED"
 ])
-/** The broker and this producer disagree for good about what was sent: continue with a new producer id. */
+/** The broker and this producer permanently disagree about what was sent: continue with a new producer id. */
 const DISAGREEMENTS: ReadonlySet<string> = new Set([
   "OUT_OF_ORDER_SEQUENCE_NUMBER",
   "UNKNOWN_PRODUCER_ID",
@@ -70,7 +70,7 @@ const DISAGREEMENTS: ReadonlySet<string> = new Set([
 ])
 
 const AGAIN_AFTER_MS = 100
-/** Each connection attempt takes a second itself: a broker that returns is noticed within two. */
+/** Each connection attempt itself takes a second, so a broker that returns is noticed within two. */
 const AGAIN_AFTER_MAX_MS = 500
 const SEQUENCES = 2 ** 31
 
@@ -78,8 +78,8 @@ interface Batch {
   readonly appends: Array<PartitionAppend>
   readonly records: ReadonlyArray<BatchRecord>
   readonly bytes: number
-  /** Made when it is first sent. */ encoded: Buffer | undefined
-  /** Sent, and not answered with success. */ isInDoubt: boolean
+  /** Encoded when it is first sent. */ encoded: Buffer | undefined
+  /** Sent, but not acknowledged. */ isInDoubt: boolean
 }
 interface Partition {
   readonly topic: string
@@ -88,7 +88,7 @@ interface Partition {
   batch: Batch | undefined
   /** In a request, or waiting for a retry. */ isAway: boolean
   identity: ProducerIdentity | undefined
-  /** The next batch that was not sent yet, or the one in flight. */ sequence: number
+  /** Sequence number of the next unsent batch, or of the one in flight. */ sequence: number
   again_ms: number
   failing: { readonly since: number; message: string } | undefined
 }
@@ -96,7 +96,7 @@ interface Partition {
 const keyOf = ({ partition, topic }: { readonly topic: string; readonly partition: number }): string =>
   `${topic}/${partition}`
 
-/** What is at the front, within the bound; the rest keeps waiting. */
+/** Takes the first appends within the bound; the rest keep waiting. */
 const takeBatch = (waiting: Array<PartitionAppend>, bytesMax: number): Batch => {
   let count = 1
   let bytes = waiting[0]!.bytes
@@ -108,11 +108,11 @@ const takeBatch = (waiting: Array<PartitionAppend>, bytesMax: number): Batch => 
 export class KafkaProducer {
   readonly #options: ProducerOptions
   /**
-   * The partition served last is last. Bounded by the table of topics; the waiting records are bounded by the log
+   * The partition served last is at the end. Bounded by the table of topics; the waiting records are bounded by the log
    * above.
    */
   readonly #partitions = new Map<string, Partition>()
-  /** Brokers that have not answered yet. */
+  /** Brokers with a request in flight. */
   readonly #busy = new Set<string>()
   readonly #timers = new Set<ReturnType<typeof setTimeout>>()
   #identity: ProducerIdentity | undefined
@@ -126,9 +126,7 @@ export class KafkaProducer {
     this.#options = options
   }
 
-  /**
-   * Since when (ms, this machine's clock) the partition that has waited longest has been failing, and its latest error.
-   */
+  /** Since when (ms, this machine's clock) the longest failing partition has been failing, and its latest error. */
   get trouble(): { readonly since: number; readonly message: string } | undefined {
     let longest: Partition["failing"]
     for (const { failing } of this.#partitions.values())
@@ -157,12 +155,12 @@ export class KafkaProducer {
     this.#dispatch()
   }
 
-  /** One walk over the partitions at a time; a caller that arrives meanwhile gets another walk. */
+  /** Only one walk over the partitions runs at a time; a caller that arrives meanwhile triggers another walk. */
   #dispatch(): void {
     if (this.#isDispatching) return void (this.#isAskedAgain = true)
     this.#isDispatching = true
     void (async () => {
-      // One turn of grace lets every append of this turn join the first batch.
+      // Yielding once lets every append of this turn join the first batch.
       await Promise.resolve()
       do {
         this.#isAskedAgain = false
@@ -179,7 +177,7 @@ export class KafkaProducer {
     return true
   }
 
-  /** Sends what is waiting to every broker that is not busy. Never rejects. */
+  /** Sends what waits to every broker without a request in flight. Never rejects. */
   async #walk(): Promise<void> {
     const ready = [...this.#partitions.values()].filter(
       ({ batch, isAway, waiting }) => !isAway && (batch !== undefined || waiting.length > 0)
@@ -195,7 +193,7 @@ export class KafkaProducer {
       for (const partition of ready) this.#fail(partition, error)
       return
     }
-    // Closed while it was asked: everything has been answered.
+    // The producer was closed during the look-up: everything has been answered.
     if (this.#isClosed) return
     const requests = new Map<string, { readonly partitions: Array<Partition>; bytes: number }>()
     ready.forEach((partition, i) => {
@@ -217,7 +215,7 @@ export class KafkaProducer {
     this.#busy.add(nodeId)
     for (const partition of partitions) {
       partition.isAway = true
-      // Behind the others, which have waited longer.
+      // Moved behind the others, which have waited longer.
       this.#partitions.delete(keyOf(partition))
       this.#partitions.set(keyOf(partition), partition)
     }
@@ -268,19 +266,19 @@ export class KafkaProducer {
     const error = brokerError(answer.error)
     const type = errorTypeOf(error)
     if (REFUSALS.has(type)) {
-      // If it was stored before it was refused, its numbers are used up. That is unknown, so nobody reuses them.
+      // If it was stored before it was refused, its numbers are used up. That is unknown, so they are not reused.
       if (batch.isInDoubt) this.#disown(partition)
       return this.#answered(partition, ({ done }) =>
         done({ message: `the broker refuses a record of ${partition.topic}: ${messageOf(error)}` })
       )
     }
-    // Under a new id the broker cannot tell whether the batch is stored already, so it may be in the partition twice;
+    // Under a new id the broker cannot tell whether the batch is stored already, so the partition may contain it twice;
     // the processors' check of event_id counts it once.
     if (DISAGREEMENTS.has(type)) this.#disown(partition)
     this.#fail(partition, error)
   }
 
-  /** The next batch goes under an id that the partition has not seen. */
+  /** The next batch is sent with a producer id that the partition has not seen. */
   #disown(partition: Partition): void {
     if (partition.identity === this.#identity) this.#identity = undefined
     partition.identity = undefined
@@ -288,7 +286,7 @@ export class KafkaProducer {
     partition.batch!.encoded = undefined
   }
 
-  /** Empty when the producer was closed meanwhile and has answered them. */
+  /** Empty if the producer was closed meanwhile and has answered them. */
   #answered(partition: Partition, tell: (append: PartitionAppend) => void): void {
     const { appends } = partition.batch!
     partition.batch = undefined
@@ -301,7 +299,7 @@ export class KafkaProducer {
   #fail(partition: Partition, error: unknown): void {
     if (this.#isClosed) return
     const message = messageOf(error)
-    // Once for all that one broker's silence concerns.
+    // Reported once for all partitions that one broker's silence affects.
     if (
       partition.failing === undefined &&
       ![...this.#partitions.values()].some(({ failing }) => failing?.message === message)
@@ -310,7 +308,7 @@ export class KafkaProducer {
     }
     partition.failing ??= { since: Date.now(), message }
     partition.failing.message = message
-    // Frozen as it is, also when it could not be sent yet.
+    // The batch no longer changes, even if it could not be sent yet.
     const batch = (partition.batch ??= takeBatch(partition.waiting, this.#options.batchBytesMax))
     batch.isInDoubt ||= batch.encoded !== undefined
     partition.isAway = true
@@ -324,7 +322,7 @@ export class KafkaProducer {
     partition.again_ms = Math.min(AGAIN_AFTER_MAX_MS, 2 * partition.again_ms)
   }
 
-  /** Sends what is waiting, for at most `within_ms`; whatever is not acknowledged by then is answered as failed. */
+  /** Sends what waits, for at most `within_ms`; whatever is not acknowledged by then fails. */
   async close(within_ms: number): Promise<void> {
     if (!this.#isIdle) {
       let timer: ReturnType<typeof setTimeout> | undefined

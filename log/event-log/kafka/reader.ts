@@ -1,7 +1,7 @@
 /**
- * Reads partitions by offset, without a consumer group: a consumer's offset is in Postgres beside its aggregates, so a
+ * Reads partitions by offset, without a consumer group: a consumer's offset is in Postgres next to its aggregates, so a
  * group would only add memberships that end in the middle of a batch and consumers that go silent afterwards. Every
- * request has a time-out, and after any failure the connections are dropped and made again.
+ * request has a time-out, and after any failure the connections are dropped and reopened.
  */
 import type { Kafka } from "kafkajs"
 import type { LogRecord, PartitionBounds, ReadAnswer, ReadRequest } from "../event-log.ts"
@@ -18,23 +18,22 @@ interface ReaderOptions {
 }
 
 /**
- * How much a broker is asked for at once: what a reader does not take is kept for its next read, so this bounds the
- * memory of a partition.
+ * How much is requested from a broker per fetch. What a reader does not take is kept for its next read, so this bounds
+ * the memory of a partition.
  */
 const FETCH_BYTES_MAX = 1024 * 1024
-/** Requested even for a single record: a broker sends whole batches. */
+/** Requested even for a single record, because a broker sends complete batches. */
 const FETCH_BYTES_MIN = 16 * 1024
 const LATEST = -1
 const EARLIEST = -2
 /**
- * How long a known start of a partition is trusted: retention moves it occasionally, while ends are requested all the
- * time.
+ * How long a known start of a partition is trusted: retention rarely moves it, while ends are requested all the time.
  */
 const START_KNOWN_FOR_MS = 1_000
 const AGAIN_AFTER_MS = 50
 const AGAIN_AFTER_MAX_MS = 1_000
 
-/** Records that were fetched and not taken yet: those from `from` up to `next`. */
+/** Records that were fetched but not taken yet: those from `from` up to `next`. */
 interface Ahead {
   readonly from: number
   readonly records: ReadonlyArray<LogRecord>
@@ -44,13 +43,13 @@ interface Ahead {
 
 const keyOf = (topic: string, partition: number): string => `${topic}/${partition}`
 
-/** A fetch answer from `from` on. Brokers answer whole batches, so it may begin before, and offsets may have gaps. */
+/** Converts a fetch answer. Brokers return complete batches, so it may begin before `from`, and may have gaps. */
 const aheadOf = ({ lastStartOffset, messages }: FetchedPartition, from: number): Ahead => {
   const records: Array<LogRecord> = []
   let next = from
   for (const { batchContext, isControlRecord, key, offset: text, timestamp, value } of messages) {
     const offset = Number(text)
-    // Compaction may have removed the last records of a batch, whose offsets are passed all the same.
+    // Compaction may have removed the last records of a batch; their offsets are skipped.
     next = Math.max(
       next,
       offset + 1,
@@ -82,7 +81,8 @@ const take = ({ records, next, startOffset }: Ahead, { bytesMax, from, recordsMa
 }
 
 /**
- * Records at the broker from an offset on; whole batches, so more than `maxBytes` when the first batch alone is larger.
+ * A fetch of records from an offset on. Brokers return complete batches, so more than `maxBytes` if the first one alone
+ * is larger.
  */
 interface FetchAsked extends AskedPartition {
   readonly fetchOffset: string
@@ -244,15 +244,14 @@ export class KafkaReader {
         let fetched: FetchedPartition | undefined
         try {
           fetched = await this.#fetches.ask(broker, asked)
-          // A broker that is asked for several partitions sends a batch larger than `maxBytes` only for the first of
-          // them.
+          // In a request for several partitions, a broker sends a batch larger than `maxBytes` only for the first.
           if (fetched !== undefined && fetched.messages.length === 0 && Number(fetched.highWatermark) > at)
             fetched = (await fetchTogether(broker, [asked]))[0]?.answer
         } catch (error) {
           if (errorTypeOf(error) !== "OFFSET_OUT_OF_RANGE") throw error
           const startOffset = await this.#startOf(broker, topic, partition)
-          // Past the end there is nothing, and the reader must learn where the log begins. Before the start, read from
-          // the start.
+          // Beyond the end there is nothing, and the reader must learn where the log begins. Before the start, read
+          // from the start.
           if (at >= startOffset) return { from, records: [], next: from, startOffset }
           at = startOffset
           continue

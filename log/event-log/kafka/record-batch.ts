@@ -1,7 +1,7 @@
 /**
  * Record batches as brokers store them (Kafka protocol, record batch, magic 2), written in one pass into one buffer and
- * encoded once: a retry sends the same bytes. The client's own encoder makes a growing buffer for each record, batch,
- * partition and topic, and copies each into the next.
+ * encoded once, so that a retry sends the same bytes. The client's own encoder creates a growing buffer for each
+ * record, batch, partition and topic, and copies each into the next.
  */
 import { compressorOf, type Compression } from "./codecs.ts"
 
@@ -11,8 +11,8 @@ export interface BatchRecord {
 }
 
 /**
- * Identifies the producer to the broker, which recognizes repetitions by it: the number of the batch's first record
- * among all that this producer sent to the partition.
+ * Identifies a producer and the sequence number of the batch's first record among all that it sent to the partition; by
+ * these the broker recognizes repetitions.
  */
 interface ProducerStamp {
   readonly producerId: bigint
@@ -25,10 +25,10 @@ const HEADER_BYTES = 61
 const CHECKED_FROM = 21
 const MAGIC = 2
 const ATTRIBUTES: Readonly<Record<Compression, number>> = { none: 0, gzip: 1, zstd: 4 }
-/** A compressor costs some 40 µs to set up, which so few bytes do not give back. */
+/** Setting up a compressor takes some 40 µs, which is not worth it for fewer bytes. */
 const COMPRESSED_FROM_BYTES = 1_024
 
-/** CRC-32C (Castagnoli, reflected 0x1EDC6F41) with four tables: each step takes four bytes. */
+/** CRC-32C (Castagnoli, reflected 0x1EDC6F41) with four tables: each step processes four bytes. */
 const TABLES = (() => {
   const tables = Array.from({ length: 4 }, () => new Uint32Array(256))
   for (let byte = 0; byte < 256; byte++) {
@@ -55,7 +55,7 @@ export const crc32c = (bytes: Uint8Array, from = 0, to = bytes.length): number =
   return (c ^ -1) >>> 0
 }
 
-/** Zigzag, seven bits per byte; returns where the next value goes. */
+/** Zigzag, seven bits per byte; returns the position after it. */
 const writeVarint = (into: Uint8Array, at: number, value: number): number => {
   let rest = ((value << 1) ^ (value >> 31)) >>> 0
   for (; rest > 0x7f; rest >>>= 7) into[at++] = (rest & 0x7f) | 0x80
@@ -68,7 +68,7 @@ const sizeOfVarint = (value: number): number => {
   return size
 }
 
-/** A record without its own length: attributes, time and offset as differences, key, value, no headers. */
+/** Size of a record without its own length: attributes, time and offset as differences, key, value, no headers. */
 const sizeOfRecord = ({ key, value }: BatchRecord, offsetDelta: number): number =>
   2 +
   sizeOfVarint(offsetDelta) +
@@ -102,8 +102,8 @@ const writeRecord = (
 }
 
 /**
- * One batch of at least one record, which copies their bytes. It contains `now` (ms), although topics keep the broker's
- * time. Compressed where that makes it smaller.
+ * Encodes one batch of at least one record, copying their bytes. It contains `now` (ms), although topics keep the
+ * broker's time. Compressed if that makes it smaller.
  */
 export const encodeBatch = (
   records: ReadonlyArray<BatchRecord>,
@@ -121,7 +121,7 @@ export const encodeBatch = (
   let attributes = ATTRIBUTES.none
   if (compress !== undefined) {
     const compressed = compress(batch.subarray(HEADER_BYTES))
-    // Fingerprints, which are as good as random, stay as they are.
+    // Fingerprints, which are as good as random, stay uncompressed.
     if (compressed.length < bytes) {
       attributes = ATTRIBUTES[compression]
       batch = Buffer.allocUnsafeSlow(HEADER_BYTES + compressed.length)

@@ -1,6 +1,7 @@
 /**
- * Requests to brokers, one at a time to each: what is asked for in one turn, or while the broker answers, goes together
- * in the next request. A request costs some 0.1 ms of this thread, and readers ask for many partitions at once.
+ * Requests to brokers, one at a time to each: whatever is requested in one turn, or while the broker answers, is sent
+ * together in the next request. A request costs some 0.1 ms of this thread, and readers read many partitions
+ * concurrently.
  */
 import { errorTypeOf } from "./errors.ts"
 
@@ -17,7 +18,7 @@ interface PendingAsk<Asked, Answer> {
 
 const keyOf = ({ partition, topic }: AskedPartition): string => `${topic}/${partition}`
 
-/** Groups what is asked by topic, as requests need it. */
+/** Groups requests by topic, as the protocol needs them. */
 export const byTopic = <Asked extends AskedPartition>(
   asked: ReadonlyArray<Asked>
 ): ReadonlyArray<{ readonly topic: string; readonly partitions: ReadonlyArray<Asked> }> => {
@@ -35,7 +36,7 @@ export class Rounds<Broker extends object, Asked extends AskedPartition, Answer>
     broker: Broker,
     asked: ReadonlyArray<Asked>
   ) => Promise<ReadonlyArray<AskedPartition & { readonly answer: Answer }>>
-  /** What waits for each broker that has a request in flight. */
+  /** Requests that wait for a broker with a request in flight. */
   readonly #waiting = new Map<Broker, Array<PendingAsk<Asked, Answer>>>()
 
   constructor(
@@ -48,8 +49,8 @@ export class Rounds<Broker extends object, Asked extends AskedPartition, Answer>
   }
 
   /**
-   * Undefined when the broker says nothing about the partition. Rejects with what the broker says of this one alone, or
-   * when it does not answer.
+   * Undefined if the broker does not mention the partition. Rejects with the broker's error for this partition alone,
+   * or if the broker does not answer.
    */
   ask(broker: Broker, asked: Asked): Promise<Answer | undefined> {
     return new Promise((answer, fail) => {
@@ -80,15 +81,15 @@ export class Rounds<Broker extends object, Asked extends AskedPartition, Answer>
       )
       for (const { answer, asked } of round) answer(answers.get(keyOf(asked)))
     } catch (error) {
-      // The client reports one partition's error for all of them. A broker that does not answer at all is not asked
-      // again.
+      // The client throws one partition's error for all of them, so each is requested alone. A broker that does not
+      // answer at all is not tried again.
       if (round.length === 1 || errorTypeOf(error) === "") return round.forEach(({ fail }) => fail(error))
       for (const alone of round) await this.#round(broker, [alone])
     }
   }
 }
 
-/** Takes from what waits, in its order, each partition once: a request cannot have it twice. */
+/** Takes each waiting partition once, in order, because a request cannot contain a partition twice. */
 const takeRound = <Asked extends AskedPartition, Answer>(
   waiting: Array<PendingAsk<Asked, Answer>>
 ): ReadonlyArray<PendingAsk<Asked, Answer>> => {

@@ -1,5 +1,5 @@
 /**
- * Broker TLS and SASL from the environment. Secrets are not flags, because every process of the machine can read those.
+ * Broker TLS and SASL from the environment. Secrets are not flags, because every process of the machine can read flags.
  */
 import type { SASLOptions } from "kafkajs"
 import type { ConnectionOptions } from "node:tls"
@@ -17,7 +17,7 @@ const isMechanism = (text: string): text is (typeof MECHANISMS)[number] =>
  * `KAFKA_SSL=true`; `KAFKA_SSL_CA_FILE`, and for a certificate of our own `KAFKA_SSL_CERT_FILE` with
  * `KAFKA_SSL_KEY_FILE` (PEM; each implies TLS); `KAFKA_SASL_MECHANISM` with `KAFKA_SASL_USERNAME` and
  * `KAFKA_SASL_PASSWORD`. Without any of them connections are plain. An error message names the variable that is wrong.
- * `readFile` throws on what it cannot read.
+ * `readFile` throws if it cannot read a file.
  */
 export const kafkaSecurityOf = (
   env: Readonly<Record<string, string | undefined>>,

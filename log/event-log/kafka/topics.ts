@@ -1,7 +1,6 @@
 /**
- * Topics as they must be, made when missing and compared when present. A difference is refused by name and not
- * repaired: partitions cannot be taken back, shorter retention loses what was promised, and both are somebody's
- * decision.
+ * Topics as required: created if missing and compared if present. A difference is reported by name and not repaired:
+ * partitions cannot be removed, a shorter retention loses what was promised, and both are the operator's decision.
  */
 import kafkajs, { type Kafka } from "kafkajs"
 import { errorTypeOf } from "./errors.ts"
@@ -19,19 +18,19 @@ interface FoundTopic {
   readonly settings: Readonly<Record<string, string>>
 }
 
-/** A record has a megabyte or so; the limit is on a whole batch, compressed. */
+/** A record has about a megabyte; the limit applies to an entire batch, compressed. */
 export const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 
 const settingsOf = ({ compaction, retention_ms }: TopicSpec): Readonly<Record<string, string>> => ({
   "cleanup.policy": compaction ? "compact" : "delete",
   // Compacted topics keep the newest record of each key as long as it exists.
   "retention.ms": compaction ? "-1" : String(retention_ms),
-  // The log's own clock at the append: consumers bring topics into one order by it, and offsets are found by it.
+  // The log's own clock at the append: consumers merge topics by it, and offsets are looked up by it.
   "message.timestamp.type": "LogAppendTime",
   "max.message.bytes": String(MESSAGE_BYTES_MAX)
 })
 
-/** How a topic differs from the required settings, in words; empty when it may be used. More than required is fine. */
+/** How a topic differs from the required settings, in words; empty if it may be used. More than required is fine. */
 export const differencesOf = (spec: TopicSpec, found: FoundTopic): ReadonlyArray<string> => {
   const differences: Array<string> = []
   if (found.partitions !== spec.partitions)
@@ -46,20 +45,20 @@ export const differencesOf = (spec: TopicSpec, found: FoundTopic): ReadonlyArray
   return differences
 }
 
-/** The topics that exist do not suit the installation. */
+/** The existing topics do not suit the installation. */
 export class KafkaTopicsDiffer extends Error {
   override readonly name = "KafkaTopicsDiffer"
 }
 
 const APPEARS_WITHIN_MS = 15_000
 const AGAIN_AFTER_MS = 100
-/** Brokers may not all know a topic that was just created; the client gives up on that after 0.7 s, we wait longer. */
+/** Not all brokers may know a topic that was just created; the client gives up after 0.7 s, we wait longer. */
 const isNotThereYet = (error: unknown): boolean =>
   /^(UNKNOWN_TOPIC_OR_PARTITION|LEADER_NOT_AVAILABLE)$/.test(errorTypeOf(error))
 const again = (): Promise<void> => new Promise((settle) => setTimeout(settle, AGAIN_AFTER_MS))
 
 /**
- * Makes what is missing (idempotent, also when processes start together) and checks everything. Rejects with
+ * Creates what is missing (idempotent, even if processes start at the same time) and checks everything. Rejects with
  * `KafkaTopicsDiffer`, or with the broker's error.
  */
 export const ensureTopics = async (
@@ -90,7 +89,7 @@ const makeAndCheck = async (
     }
     const absent = await missing()
     if (absent.length > 0) {
-      // False when another process was quicker, for some or all of them.
+      // Returns false if another process was faster for some or all of them.
       await admin.createTopics({
         waitForLeaders: true,
         topics: absent.map((spec) => ({

@@ -8,7 +8,7 @@ import type { PinnedPackage } from "./pinned.ts"
 const FETCH_MS = 15 * 60_000
 const ERROR_CHARACTERS = 2_000
 
-/** As npm writes it in a lock. */
+/** In the format of npm's lock files. */
 const integrityOf = async (file: string): Promise<string> => {
   const hash = createHash("sha512")
   for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer)
@@ -19,7 +19,7 @@ const tarballsIn = (folder: string): ReadonlyArray<string> =>
     .filter((name) => name.endsWith(".tgz"))
     .map((name) => join(folder, name))
 
-/** The packages' files in a folder, whatever their names; throws a message that lists missing ones. */
+/** The packages' files in a folder, whatever their names; throws an error that lists missing ones. */
 export const tarballsFrom = async (
   folder: string,
   packages: ReadonlyArray<PinnedPackage>
@@ -37,7 +37,7 @@ export const tarballsFrom = async (
   return new Map(packages.map(({ integrity, name }) => [name, found.get(integrity)!]))
 }
 
-/** npm as the program was started by, or the one that the machine has. */
+/** The npm that started the program, or the one on the machine. */
 const npmCommand = (): ReadonlyArray<string> => {
   const { npm_execpath: script, npm_node_execpath: node } = process.env
   if (script?.endsWith(".js") && node !== undefined && existsSync(script)) return [node, script]
@@ -76,7 +76,7 @@ const fetchOne = ({ name, version }: PinnedPackage, folder: string): Promise<voi
     })
   })
 
-/** Into the folder, one after the other. */
+/** Downloads into the folder, one after another. */
 export const fetchTarballs = async (
   folder: string,
   packages: ReadonlyArray<PinnedPackage>,

@@ -1,6 +1,6 @@
 /**
- * The process that installs models beside a serving one: progress and result as lines of JSON. It ends with the process
- * that started it, which holds the other end of its input.
+ * The process that installs models while another process serves: it reports progress and result as lines of JSON. It
+ * ends with the process that started it, which holds the other end of its input.
  */
 import { setPriority } from "node:os"
 import { BACKGROUND } from "@dowser/log/process/background"
@@ -9,7 +9,7 @@ import { readableByAll, writablePlace } from "./places.ts"
 import { readPinned } from "./pinned.ts"
 import type { InstallerLine } from "./installer-line.ts"
 
-/** With `code` it exits once the line is written. */
+/** With `code` the process exits after the line is written. */
 const say = (line: InstallerLine, code?: number) =>
   process.stdout.write(`${JSON.stringify(line)}\n`, () => {
     if (code !== undefined) process.exit(code)

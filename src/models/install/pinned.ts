@@ -1,8 +1,8 @@
 /**
  * The parts of an installation: the packages of `models/package.json` with the integrity in its lock, and the files
  * taken from them, each with its hash (`models/files.json`). A transcriber's are pinned separately
- * (`models/transcribers.json`): its package depends on half a gigabyte of others, which no lock of ours should name.
- * Read when an installation is looked for or made.
+ * (`models/transcribers.json`): its package depends on half a gigabyte of others, which must not be in our lock. Read
+ * when an installation is looked up or created.
  */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
@@ -13,7 +13,7 @@ import type { TranscriberSize } from "../../ports/transcriber/moonshine/layout.t
 export const modelsFolder = fileURLToPath(new URL("../../../models", import.meta.url))
 
 export interface PinnedFile {
-  /** Below the installation's folder. */ readonly path: string
+  /** Relative to the installation's folder. */ readonly path: string
   readonly sha256: string
   readonly bytes: number
 }
@@ -32,7 +32,7 @@ export interface Pinned {
 interface FileRow {
   readonly sha256: string
   readonly bytes: number
-  /** On others it is not needed. */ readonly platform?: string
+  /** Not needed on other platforms. */ readonly platform?: string
 }
 const GRAPH = "minilm-l6-v2.onnx"
 const read = (name: string): unknown => JSON.parse(readFileSync(join(modelsFolder, name), "utf8"))
@@ -59,7 +59,7 @@ const idOf = (files: ReadonlyArray<PinnedFile>): string =>
 
 /** For one transcriber, the same on every platform; its runtime comes with the first installation. */
 export const readPinnedTranscriber = (size: TranscriberSize): Pinned => readPinnedVoice(`moonshine-${size}`)
-/** The detector of speech, which is installed with every transcriber. */
+/** The speech detector, which is installed with every transcriber. */
 export const readPinnedSpeech = (): Pinned => readPinnedVoice("silero-v5")
 const readPinnedVoice = (name: string): Pinned => {
   const all = read("transcribers.json") as Readonly<Record<string, ReadonlyArray<PinnedPackage>>>

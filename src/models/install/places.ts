@@ -1,8 +1,8 @@
 /**
  * Where installations are: in the program's own folder, shared by all data folders of a machine, or, if that is not
- * writable (a program owned by root, a read-only image), in the data folder. An installation is a folder named by
- * everything that is pinned, and appears by one rename: whatever exists is complete, and any number of processes may
- * look.
+ * writable (a program owned by root, a read-only image), in the data folder. An installation is a folder named by a
+ * hash of everything that is pinned, and appears by one rename: whatever exists is complete, and any number of
+ * processes may read it.
  */
 import { createHash } from "node:crypto"
 import { accessSync, constants, createReadStream, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs"
@@ -12,11 +12,11 @@ import { allFiles, modelsFolder, type Pinned, type PinnedFile } from "./pinned.t
 /** Name of an installation (`Pinned.id`). */
 const NAME = /^[0-9a-f]{16}$/
 
-/** Folders in order of preference. `own` is where the person who started the program wants them. */
+/** Folders in order of preference. `own`: the folder chosen by the person who started the program. */
 export const placesOf = (dataFolder: string, own: string | undefined): ReadonlyArray<string> =>
   own === undefined || own === "" ? [join(modelsFolder, "installed"), join(dataFolder, "models")] : [resolve(own)]
 
-/** Of that name and with every file of its size. Hashes were checked when it was made. */
+/** An installation of that name with every file at its size. Hashes were checked when it was created. */
 export const findInstalled = (places: ReadonlyArray<string>, pinned: Pinned): string | undefined =>
   places.map((place) => join(place, pinned.id)).find((folder) => isWhole(folder, pinned))
 
@@ -26,20 +26,20 @@ const isThere = (folder: string, { bytes, path }: PinnedFile): boolean => {
   try {
     return statSync(join(folder, path)).size === bytes
   } catch {
-    // Missing, or in a folder that this user may not enter: not there for us.
+    // Missing, or in a folder that this user may not enter, which is the same to us.
     return false
   }
 }
 
 /**
- * Other users of the machine run these files too, whoever started the program: none of them is secret. Called by the
- * installing process before it writes.
+ * Other users of the machine also run these files, whoever started the program, and none of them is secret. Called by
+ * the installing process before it writes.
  */
 export const readableByAll = (): void => {
   process.umask(0o022)
 }
 
-/** The first that can be written; throws what the last one said. */
+/** The first place that can be written to; throws the error of the last one. */
 export const writablePlace = (places: ReadonlyArray<string>): string => {
   let failure: unknown
   for (const place of places) {
@@ -56,7 +56,7 @@ export const writablePlace = (places: ReadonlyArray<string>): string => {
   )
 }
 
-/** Paths of files that are not what they were when they were made. */
+/** Paths of files whose contents differ from their hashes. */
 export const wrongFiles = async (folder: string, pinned: Pinned): Promise<ReadonlyArray<string>> => {
   const wrong: Array<string> = []
   for (const { path, sha256 } of allFiles(pinned)) {
@@ -67,7 +67,7 @@ export const wrongFiles = async (folder: string, pinned: Pinned): Promise<Readon
   return wrong
 }
 
-/** Also of other versions of the program, but nothing else that may be there. */
+/** Also removes those of other versions of the program, but nothing else in these folders. */
 export const removeInstalled = (places: ReadonlyArray<string>): ReadonlyArray<string> => {
   const installed = places.flatMap((place) =>
     existsSync(place)

@@ -1,12 +1,12 @@
 /**
- * Files out of a tarball of npm whose bytes are known already (its integrity is looked at first): read block by block,
- * so that a library of 200 MB for other platforms passes by without being kept.
+ * Extracts files from an npm tarball whose integrity has been checked: read block by block, so that a library of 200 MB
+ * for other platforms is skipped without being kept.
  */
 import { createReadStream } from "node:fs"
 import { createGunzip } from "node:zlib"
 
 const BLOCK = 512
-/** The kind of an entry that is a file; anything else is passed over. */
+/** Whether an entry is a file; all others are skipped. */
 const isFile = (kind: number): boolean => kind === 0 || kind === 0x30
 
 const textOf = (header: Buffer, from: number, length: number): string => {
@@ -15,7 +15,7 @@ const textOf = (header: Buffer, from: number, length: number): string => {
   return field.toString("utf8", 0, end < 0 ? length : end)
 }
 interface Entry {
-  /** Without the folder that holds all of a package. */ readonly path: string
+  /** Without the top folder of the package. */ readonly path: string
   readonly bytes: number
   readonly isFile: boolean
 }
@@ -29,14 +29,14 @@ const entryOf = (header: Buffer): Entry | undefined => {
   return { path, bytes, isFile: isFile(header[156]!) }
 }
 
-/** Pieces of every file that `isWanted`, in the archive's order; `isLast` with the last piece of each. */
+/** Chunks of every file that `isWanted`, in the archive's order; `isLast` marks the last chunk of each. */
 export async function* filesOf(
   tarball: string,
   isWanted: (path: string) => boolean
 ): AsyncGenerator<{ readonly path: string; readonly piece: Buffer; readonly isLast: boolean }> {
   let kept = Buffer.alloc(0)
   let entry: Entry | undefined
-  /** Of the entry, and of what fills its last block. */
+  /** Remaining bytes of the entry, and of the padding of its last block. */
   let left = 0,
     filling = 0
   for await (const chunk of createReadStream(tarball).pipe(createGunzip()) as AsyncIterable<Buffer>) {

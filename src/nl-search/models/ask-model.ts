@@ -1,7 +1,7 @@
 /**
- * Asks an organization's own model: one request to its address, through the port `Generator` for servers that it knows,
- * bounded in time and bytes, with a limit per organization. It is not retried: a visitor waits. A server's message is
- * quoted on one line and without anything that looks like a credential.
+ * Queries an organization's own model: one request to its address, through the port `Generator` for servers that it
+ * supports, bounded in time and bytes, with a limit per organization. It is not retried, because a visitor waits. A
+ * server's message is quoted on one line and without anything that looks like a credential.
  */
 import { Data, Effect } from "effect"
 import { Generator } from "../../ports/generator/generator.ts"
@@ -14,7 +14,7 @@ import { type AskedModel, askedOf, textIn } from "./providers.ts"
 export class ModelFailed extends Data.TaggedError("ModelFailed")<{ readonly message: string }> {}
 
 const TIMEOUT_MS = 10_000
-/** Including the wait for others of the organization. */
+/** Includes the wait for other requests of the organization. */
 const WAIT_MS = 12_000
 const ANSWER_BYTES_MAX = 1_000_000
 const AT_ONCE_MAX = 8
@@ -94,7 +94,7 @@ export const makeAskModel = Effect.gen(function* () {
       }),
       ({ message }) => failed(model, `cannot be asked (${message.replace(/\.$/, "")})`)
     )
-  /** A refused token is requested once more. */
+  /** If a token is refused, a new one is requested once. */
   const byToken = Effect.fnUntraced(function* (model: LanguageModel, texts: Texts) {
     const tokenOf = (refused?: string) =>
       Effect.mapError(tokens.of(model, refused), ({ message }) => failed(model, message))

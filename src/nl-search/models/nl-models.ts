@@ -1,4 +1,4 @@
-/** NL search models of organizations (`src/language-models`), and what they answer. */
+/** NL search models of organizations (`src/language-models`), and their answers. */
 import { Context, Effect, Layer } from "effect"
 import { EngineRefusal } from "../../http/errors.ts"
 import type { LanguageModel } from "../../language-models/model.ts"
@@ -10,7 +10,7 @@ import { nlModelShape } from "./model.ts"
 const TRIAL = { system: 'Answer with the JSON object {"q": "hello"} and with nothing else.', user: "hello" }
 
 interface NlModelsShape extends StoredModels {
-  /** The model's text. */
+  /** Returns the model's text. */
   readonly ask: (
     organizationId: string,
     model: LanguageModel,

@@ -1,7 +1,7 @@
 /**
  * The prompt of a model: the fields of the collection that the caller may see, with samples of their values, and the
- * form of the answer. Values are catalogue data and are quoted as JSON, so that none reads as a sentence of the prompt.
- * Pure.
+ * format of the answer. Values are catalogue data and are quoted as JSON, so that none reads as a sentence of the
+ * prompt. Pure.
  */
 import type { Field } from "@dowser/engine-sdk"
 import type { FieldValues } from "@dowser/engine-sdk/understanding"
@@ -32,7 +32,7 @@ const told = ({ facet, name, sort, type }: Field, samples: ReadonlyMap<string, R
   })
 }
 
-/** At most `max_bytes` of the model: fields that do not fit are left out, the last first. */
+/** At most the model's `max_bytes`: fields that do not fit are omitted, from the end. */
 export const promptOf = (
   { fields: own }: LanguageModel,
   fields: ReadonlyArray<Field>,
@@ -51,7 +51,7 @@ export const promptOf = (
 }
 
 const FENCE = /^```[a-z]*\s*|\s*```$/g
-/** The object in a model's text, or undefined: models like to put it between fences, or a sentence before it. */
+/** The object in a model's text, or undefined: models tend to put it into a code fence, or after a sentence. */
 export const objectIn = (text: string): unknown => {
   const bare = text.trim().replace(FENCE, "")
   const from = bare.indexOf("{"),

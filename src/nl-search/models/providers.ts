@@ -1,6 +1,6 @@
 /**
- * How to ask providers without a port for one answer to a system's and a user's text, and where the answer's text is.
- * Pure.
+ * How to query providers that the port does not support for one answer to a system text and a user text, and where the
+ * text is in their answer. Pure.
  */
 import { apiKeyOf, type LanguageModel } from "../../language-models/model.ts"
 
@@ -84,7 +84,7 @@ const at = (value: unknown, ...path: ReadonlyArray<string | number>): unknown =>
         : undefined,
     value
   )
-/** Undefined where the answer is none of this provider's. */
+/** Undefined if the answer is not in this provider's format. */
 export const textIn = ({ provider }: LanguageModel, answer: unknown): string | undefined => {
   const found =
     provider === "google" || provider === "gcp"
@@ -92,7 +92,7 @@ export const textIn = ({ provider }: LanguageModel, answer: unknown): string | u
       : provider === "cloudflare"
         ? at(answer, "result", "response")
         : at(answer, "choices", 0, "message", "content")
-  // Cloudflare gives an object where the model's text was one.
+  // Cloudflare returns an object if the model's text was one.
   return typeof found === "string"
     ? found
     : typeof found === "object" && found !== null

@@ -1,4 +1,4 @@
-/** Words of five languages for the same colour, by the English one. */
+/** Words of five languages for the same colour, by the English word. */
 import { folded } from "./tokens.ts"
 
 const colors: Readonly<Record<string, string>> = {
@@ -25,5 +25,5 @@ const colors: Readonly<Record<string, string>> = {
 const english: ReadonlyMap<string, string> = new Map(
   Object.entries(colors).flatMap(([color, words]) => [color, ...words.split(" ")].map((word) => [folded(word), color]))
 )
-/** The English word for a colour; the word itself where it is none. */
+/** The English word for a colour; any other word is returned unchanged. */
 export const colorOf = (word: string): string => english.get(word) ?? word

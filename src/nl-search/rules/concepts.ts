@@ -1,5 +1,5 @@
 /**
- * What fields are about, recognized by their names, and the words of five languages for it. A field belongs to the
+ * What fields are about, recognized by their names, and the words of five languages for that. A field belongs to the
  * first concept with a word in its name. Pure.
  */
 import { stemOf } from "./stems.ts"
@@ -88,12 +88,12 @@ const words = [...new Set(table.flatMap(([, own]) => [...own]))]
 const conceptsOf = (word: string): ReadonlyArray<Concept> =>
   table.flatMap(([concept, own]) => (own.has(word) ? [concept] : []))
 const byWord: ReadonlyMap<string, ReadonlyArray<Concept>> = new Map(words.map((word) => [word, conceptsOf(word)]))
-/** From the language whose words have the most endings. */
+/** For the language whose words have the most endings. */
 const byStem: ReadonlyMap<string, ReadonlyArray<Concept>> = new Map(
   words.filter((word) => CYRILLIC.test(word)).map((word) => [stemOf(word, "ru"), conceptsOf(word)])
 )
 
-/** For a word of a request; none for most. */
+/** The concepts of a word of a request; most words have none. */
 export const conceptsOfWord = (word: string): ReadonlyArray<Concept> =>
   byWord.get(word) ?? (CYRILLIC.test(word) ? byStem.get(stemOf(word, "ru")) : undefined) ?? []
 

@@ -17,9 +17,9 @@ export type Constraint =
       readonly isNot: boolean
     }
 
-/** How far "around" reaches. */
+/** The tolerance of "around". */
 const AROUND = 0.1
-/** Beyond, numbers are written with an exponent, and mean no goods. */
+/** Larger numbers are written with an exponent, and cannot describe goods. */
 const NUMBER_MAX = 1e15
 const INT32_MAX = 2_147_483_647
 
@@ -37,7 +37,7 @@ export const filterText = (constraint: Constraint): string | undefined => {
       return numbersText(constraint.field, constraint.operator, constraint.values)
   }
 }
-/** Without the last digits that reckoning with fractions leaves. */
+/** Drops the last digits, which floating-point arithmetic leaves. */
 const plain = (value: number): number => Number(value.toPrecision(12))
 const numbersText = (field: NumberField, operator: Operator, given: ReadonlyArray<number>): string | undefined => {
   const values = given.map(plain)

@@ -1,6 +1,6 @@
 /**
  * The facts about a collection that the words of a request may refer to: its fields by subject, and the values of its
- * facets by the words that name them, whatever their case, accents and endings. Computed once for many requests. Pure.
+ * facets by the words that name them, ignoring case, accents and endings. Computed once for many requests. Pure.
  * O(values).
  */
 import type { Field } from "@dowser/engine-sdk"
@@ -18,7 +18,7 @@ export interface NumberField {
   readonly isSorted: boolean
   readonly concepts: ReadonlyArray<Concept>
   readonly words: ReadonlyArray<string>
-  /** The unit in its name: `weight_kg`. */ readonly unit: Unit | undefined
+  /** The unit in the field's name: `weight_kg`. */ readonly unit: Unit | undefined
 }
 export interface TextField {
   readonly name: string
@@ -38,17 +38,17 @@ interface Measured extends NamedValue {
 
 const VALUE_WORDS_MAX = 8
 const VALUE_CHARACTERS_MAX = 100
-/** Names that a filter text can hold as they are. */
+/** Names that a filter text can contain unquoted. */
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.-]*$/u
 const NUMBERS = new Set(["int32", "int64", "float", "int32[]", "int64[]", "float[]"])
 const ENTRY_BYTES = 120
-/** Values that are read between two rests. */
+/** Values that are read between two pauses. */
 const SLICE_VALUES = 32
 
-/** The words of a value or a request as they are compared: numbers by what they are, signs but for a few left out. */
+/** The words of a value or a request in comparable form: numbers by their value, most signs omitted. */
 export const comparedTexts = (tokens: ReadonlyArray<Token>): ReadonlyArray<string> =>
   tokens.map(({ text, value }) => (value === undefined ? text : String(value)))
-/** Signs that values have: `72 %`, `27"`, `90°`. */
+/** Signs that are part of values: `72 %`, `27"`, `90°`. */
 const VALUE_SIGNS = new Set(["%", '"', "°", "+"])
 export const isValueToken = ({ kind, text }: Token): boolean => kind !== "sign" || VALUE_SIGNS.has(text)
 
@@ -66,7 +66,7 @@ export class RuleFacts {
   readonly #measured: Array<Measured> = []
   #bytes = 0
 
-  /** `values` of facet fields, those with the most documents first. */
+  /** `values` of facet fields, with the most documents first. */
   constructor(schema: Schema, values: ReadonlyArray<FieldValues> = [], bytes_max = Infinity) {
     const usable = schema.fields.filter(({ index, name }) => index && NAME.test(name) && name !== "id")
     this.numbers = usable
@@ -92,13 +92,13 @@ export class RuleFacts {
       .toSorted((x, y) => Number(x.isList) - Number(y.isList))
     for (const _ of this.#adding(values, bytes_max));
   }
-  /** The same in pieces: yields where it may be interrupted. */
+  /** The same in slices: yields where it may be interrupted. */
   static *build(schema: Schema, values: ReadonlyArray<FieldValues>, bytes_max: number): Generator<void, RuleFacts> {
     const facts = new RuleFacts(schema)
     yield* facts.#adding(values, bytes_max)
     return facts
   }
-  /** If several fields have a value, single-valued fields are preferred: they come first. */
+  /** If several fields have a value, single-valued fields are preferred, so they come first. */
   *#adding(values: ReadonlyArray<FieldValues>, bytes_max: number): Generator<void> {
     const valuesOf = new Map(values.map(({ field, values: own }) => [field, own]))
     let read = 0
@@ -109,7 +109,7 @@ export class RuleFacts {
         if (++read % SLICE_VALUES === 0) yield
       }
   }
-  /** About. */
+  /** Approximate. */
   get bytes(): number {
     return this.#bytes
   }
@@ -128,14 +128,14 @@ export class RuleFacts {
   }
   #name(key: string, named: NamedValue): void {
     const known = this.#values.get(key)
-    // Of values of one field that are spelled alike, the first, which more documents have.
+    // Of values of one field with the same spelling, the first, which more documents have.
     if (known?.some(({ field }) => field === named.field) === true) return
     if (known === undefined) this.#values.set(key, [named])
     else known.push(named)
     this.#bytes += ENTRY_BYTES + 2 * (key.length + named.value.length)
   }
 
-  /** What words name, the most likely field first. */
+  /** The values that words name, the most likely field first. */
   named(keys: Iterable<string>): ReadonlyArray<NamedValue> {
     for (const key of keys) {
       const found = this.#values.get(key)
@@ -143,12 +143,12 @@ export class RuleFacts {
     }
     return []
   }
-  /** Texts with a number of this dimension, of the first field that has some. */
+  /** Texts with a number of this dimension, of the first field that has any. */
   measured(dimension: Unit["dimension"]): ReadonlyArray<Measured> {
     const all = this.#measured.filter(({ unit }) => unit.dimension === dimension)
     return all.filter(({ field }) => field === all[0]!.field)
   }
-  /** The number field about one of these, in their order; of several, the one with the shortest name. */
+  /** The number field about one of these concepts, in their order; of several, the one with the shortest name. */
   about(concepts: ReadonlyArray<Concept>): NumberField | undefined {
     for (const concept of concepts) {
       const own = this.numbers.filter((field) => field.concepts.includes(concept))
@@ -162,7 +162,7 @@ export class RuleFacts {
   }
 }
 
-/** As it is spelled, and without the endings of each language. */
+/** As spelled, and without the endings of each language. */
 export const keysOf = (texts: ReadonlyArray<string>, languages: ReadonlyArray<Language>): ReadonlySet<string> => {
   const keys = new Set([texts.join(" ")])
   keys.add(texts.map(colorOf).join(" "))
@@ -171,7 +171,7 @@ export const keysOf = (texts: ReadonlyArray<string>, languages: ReadonlyArray<La
   return keys
 }
 
-/** A word alone is no unit: `in`, `l`. */
+/** A name that is a single word is not a unit: `in`, `l`. */
 const unitOfName = (name: string): Unit | undefined => {
   const words = nameWords(name)
   return words.length < 2 ? undefined : unitOf(words.at(-1)!)

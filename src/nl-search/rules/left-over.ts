@@ -1,9 +1,9 @@
-/** What of a request is still to be searched for, in the writer's own letters. Pure. */
+/** The part of a request that remains to be searched for, in the original spelling. Pure. */
 import type { Span } from "./reader.ts"
 import type { Token } from "./tokens.ts"
 import { functionWords, orWords, andWords } from "./words.ts"
 
-/** Words beside a constraint that mean nothing by themselves: "*for* under 50", "black *or*". */
+/** Words next to a constraint that have no meaning by themselves: "*for* under 50", "black *or*". */
 const isIdle = ({ isKept, kind, text }: Token): boolean =>
   isKept !== true && (kind === "sign" || functionWords.has(text) || orWords.has(text) || andWords.has(text))
 
@@ -38,6 +38,6 @@ export const leftOver = (
   const left = parts.join(" ").replace(/\s+/g, " ").trim()
   return left === "" ? "*" : left
 }
-/** A quotation mark or a minus before a word that is kept belongs to it. */
+/** A quotation mark or minus before a kept word belongs to it. */
 const openingsBefore = (q: string, start: number): number =>
   /[-"]$/.test(q.slice(Math.max(0, start - 1), start)) ? 1 : 0

@@ -1,11 +1,11 @@
-/** Readings of a request as constraints: "black or white" is one of two values, "not black or white" neither. Pure. */
+/** Merges readings into constraints: "black or white" is one of two values, "not black or white" neither. Pure. */
 import type { Constraint } from "./constraints.ts"
 import type { Reading } from "./reader.ts"
 import type { Token } from "./tokens.ts"
 import { andWords, orWords } from "./words.ts"
 
 type Joint = "none" | "or" | "and" | "apart"
-/** What stands between two readings. */
+/** What connects two readings. */
 const jointOf = (tokens: ReadonlyArray<Token>, from: number, to: number): Joint => {
   let joint: Joint = "none"
   for (let at = from; at < to; at++) {
@@ -36,7 +36,7 @@ export const merged = (tokens: ReadonlyArray<Token>, readings: ReadonlyArray<Rea
       joint !== "apart" &&
       last.field === own.field &&
       last.isNot === isNot &&
-      // A list has both; a field of one value has the one or the other.
+      // In a list field both values can occur; a single-valued field has one or the other.
       (isNot || joint === "or" || !own.field.isList)
     if (isOne) constraints[constraints.length - 1] = { ...last, values: [...new Set([...last.values, ...own.values])] }
     else constraints.push(own)

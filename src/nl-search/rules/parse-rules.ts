@@ -1,8 +1,8 @@
 /**
- * A request in words as a query, a filter and an order: the embedded model `dowser/rules` (English, German, Spanish,
- * French, Russian). Read from the left, the longest reading of each place counts: a comparison with its number, what is
- * not wanted, an order, a yes-or-no field, a value of a facet. Every other word stays in the query. Pure; some ten
- * microseconds a word.
+ * Parses a request in words into a query, a filter and an order: the embedded model `dowser/rules` (English, German,
+ * Spanish, French, Russian). It reads from the left, and the longest reading at each position counts: a comparison with
+ * its number, an exclusion, an order, a boolean field, a value of a facet. Every other word stays in the query. Pure;
+ * some ten microseconds a word.
  */
 import { filterText } from "./constraints.ts"
 import type { RuleFacts } from "./facts.ts"
@@ -14,11 +14,11 @@ import { merged } from "./merged.ts"
 
 interface ParsedRules {
   /** The rest of the query, `*` if nothing is left. */ readonly q: string
-  /** Empty where the request says none. */ readonly filter_by: string
+  /** Empty if the request contains none. */ readonly filter_by: string
   readonly sort_by: string
 }
 
-/** In longer text the rest stays in the query. */
+/** Of a longer text, the rest stays in the query. */
 const CHARACTERS_MAX = 1_000
 const CLAUSES_MAX = 16
 const SORTS_MAX = 3

@@ -1,4 +1,4 @@
-/** Phrases of several words, looked up at a place of a request; a phrase may hold quantities. Pure. */
+/** Phrases of several words, looked up at a position of a request; a phrase may contain quantities. Pure. */
 import { folded, type Token } from "./tokens.ts"
 
 interface Node<A> {
@@ -31,7 +31,7 @@ export const phrasesIn = (text: string): ReadonlyArray<ReadonlyArray<string>> =>
 export class Phrases<A> {
   readonly #root = node<A>()
 
-  /** Earlier additions stay. */
+  /** Earlier additions are kept. */
   add(words: ReadonlyArray<string>, action: A): this {
     let at = this.#root
     for (const word of words) {

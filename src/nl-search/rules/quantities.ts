@@ -1,4 +1,4 @@
-/** Numbers of a request with what says what they are of: "20 euros", "€20", "16 GB of RAM", "100 reviews". Pure. */
+/** Numbers of a request together with their unit or name: "20 euros", "€20", "16 GB of RAM", "100 reviews". Pure. */
 import { type Concept, conceptsOfWord } from "./concepts.ts"
 import type { NumberField, RuleFacts } from "./facts.ts"
 import type { Token } from "./tokens.ts"
@@ -12,7 +12,7 @@ export interface Quantity {
   /** The field that the following words name. */ readonly field: NumberField | undefined
 }
 
-/** Units that are also words of a language: they count in that language alone, or in none. */
+/** Units that are also words of a language: they count as units only in the given language, or in none. */
 const AMBIGUOUS: ReadonlyMap<string, Language | undefined> = new Map([
   ["in", undefined],
   ["to", "fr"],
@@ -24,7 +24,7 @@ const AMBIGUOUS: ReadonlyMap<string, Language | undefined> = new Map([
 ])
 /** Languages that write "1 500" for one thousand five hundred. */
 const SPACED: ReadonlySet<Language | undefined> = new Set<Language | undefined>(["fr", "ru"])
-/** Nouns that people count, after a bare number. */
+/** Nouns that follow a bare number as its unit. */
 const COUNTED = new Set<Concept>(["reviews", "stock", "pages", "persons", "rating", "age"])
 
 /** The number field that a word names, by one of its own words or by its subject. */
@@ -42,7 +42,7 @@ const unitAt = (token: Token | undefined, language: Language | undefined): Unit 
 }
 const isCurrency = (unit: Unit | undefined): boolean => unit?.dimension === "currency"
 
-/** `language` of the request's words, if it is clear. */
+/** `language`: that of the request's words, if it is clear. */
 export const quantityAt = (
   tokens: ReadonlyArray<Token>,
   start: number,
@@ -66,7 +66,7 @@ export const quantityAt = (
 /** No price has three decimals: "1.200 €" is twelve hundred, whatever the language. */
 const moneyOf = ({ text }: Token, value: number): number =>
   /^[1-9]\d{0,2}[.,]\d{3}$/.test(text) && value < 1_000 ? Number(text.replace(/[.,]/, "")) : value
-/** The name of the quantity, if it comes first: "maximum price 250", "minimum rating of 4". */
+/** The name of the quantity, if it precedes: "maximum price 250", "minimum rating of 4". */
 const ledBy = (
   tokens: ReadonlyArray<Token>,
   start: number,
@@ -88,10 +88,10 @@ const numberAt = (
   const number = token.value ?? writtenNumbers.get(token.text)
   if (number === undefined || !Number.isFinite(number)) return undefined
   const next = tokens[at + 1]
-  // After a name the first number belongs to the name: "iphone 15 120 €".
+  // After a product name the first number belongs to the name: "iphone 15 120 €".
   const before = tokens[at - 1]
   const isOfName = before?.kind === "word" && !isLexical(before.text)
-  // "1 500" where the language writes thousands so.
+  // "1 500" in a language that separates thousands so.
   const isSpaced =
     !isOfName &&
     SPACED.has(language) &&
@@ -123,7 +123,7 @@ export const behindAt = (
   }
   return { end, unit: undefined, field: undefined }
 }
-/** The field after a unit: "16 GB of RAM", "8 GB de memoria RAM". */
+/** The field named after a unit: "16 GB of RAM", "8 GB de memoria RAM". */
 const measured = (
   tokens: ReadonlyArray<Token>,
   end: number,

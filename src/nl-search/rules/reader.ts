@@ -1,4 +1,4 @@
-/** Reads the tokens of one request from the left: which of them express a constraint, and which. Pure. */
+/** Reads the tokens of one request from the left: which of them express a constraint, and which one. Pure. */
 import type { Constraint } from "./constraints.ts"
 import { type Concept, conceptsOfWord } from "./concepts.ts"
 import {
@@ -41,11 +41,11 @@ export interface Reading extends Span {
 }
 
 const VALUE_WORDS_MAX = 8
-/** Words that may stand between a field's name and its constraint. */
+/** The most words between a field's name and its constraint. */
 const BETWEEN_MAX = 3
 /** How far before a number to look for words for people. */
 const PEOPLE_BEFORE = 3
-/** People whose age such words give. */
+/** The highest number that counts as an age after such words. */
 const AGE_MAX = 18
 
 const FLIPPED: ReadonlyMap<Operator, Operator> = new Map<Operator, Operator>([
@@ -56,12 +56,12 @@ const FLIPPED: ReadonlyMap<Operator, Operator> = new Map<Operator, Operator>([
 ])
 
 export class Reader {
-  /** Verbatim, for its capitals. */ readonly #text: string
+  /** The original text, for its capitals. */ readonly #text: string
   readonly #tokens: ReadonlyArray<Token>
   readonly #facts: RuleFacts
   readonly #language: Language | undefined
   readonly #stems: ReadonlyArray<Language>
-  /** Where the last reading ended: nothing before it is read again. */ #free = 0
+  /** End of the last reading: nothing before it is read again. */ #free = 0
 
   constructor(text: string, tokens: ReadonlyArray<Token>, facts: RuleFacts, language: Language | undefined) {
     this.#text = text
@@ -141,7 +141,7 @@ export class Reader {
     const unit = last.unit ?? quantities[0]!.unit ?? tail?.unit
     const behind = last.field ?? quantities[0]!.field ?? tail?.field
     const before = behind === undefined ? this.#fieldBefore(at) : undefined
-    // "Preis von 20 bis 50": the preceding words say what the numbers measure.
+    // "Preis von 20 bis 50": the preceding words name what the numbers measure.
     const named =
       before === undefined ? undefined : this.#numbers(before.start, to, before.field, operator, quantities, unit)
     if (named !== undefined) return named
@@ -153,7 +153,7 @@ export class Reader {
     const price = this.#facts.about(["price"])
     return price === undefined ? undefined : this.#numbers(at, to, price, operator, quantities, unit)
   }
-  /** "128 GB at most 500 euros": words behind a number that compare the next one. */
+  /** "128 GB at most 500 euros": words after a number that compare the next one. */
   #belongsBehind(at: number, end: number, quantities: ReadonlyArray<Quantity>): boolean {
     const [first] = quantities
     const isBehind = quantities.length === 1 && first!.end < end && this.#quantityAt(at)?.end === first!.end
@@ -175,7 +175,7 @@ export class Reader {
       constraint: { kind: "number", field, operator, values: values.flatMap((value) => value ?? []) }
     }
   }
-  /** Facet texts that are numbers with a unit: those that satisfy the comparison. */
+  /** Facet texts that are numbers with a unit: selects those that satisfy the comparison. */
   #texts(
     start: number,
     end: number,
@@ -191,7 +191,7 @@ export class Reader {
     const values = fitting.toSorted((a, b) => a.amount - b.amount).map(({ value }) => value)
     return { start, end, constraint: { kind: "values", field: some.field, values, isNot: false } }
   }
-  /** The field that a unit means: by the unit in its name, then by what such a unit measures. */
+  /** The field that a unit implies: by the unit in its name, then by what such a unit measures. */
   #measuredField(unit: Unit | undefined): NumberField | undefined {
     if (unit === undefined) return undefined
     const { dimension } = unit
@@ -215,7 +215,7 @@ export class Reader {
     }
     return undefined
   }
-  /** Whether a bare number is not a price: people, or a noun that it counts. */
+  /** Whether a bare number is not a price: it follows words for people, or a noun that it counts follows. */
   #isOtherwise(start: number, end: number, value: number): boolean {
     for (let i = start - 1; i >= 0 && i >= start - PEOPLE_BEFORE && value <= AGE_MAX; i--)
       if (peopleWords.has(this.#tokens[i]!.text)) return true
@@ -234,7 +234,7 @@ export class Reader {
       polite.at(this.#tokens, at).length > 0
     )
   }
-  /** "16 GB of RAM": a number with the unit of a field that is no price. */
+  /** "16 GB of RAM": a number with the unit of a field that is not a price. */
   #exact(at: number): Reading | undefined {
     const quantity = this.#quantityAt(at)
     if (quantity === undefined || quantity.unit === undefined || quantity.unit.dimension === "stars") return undefined
@@ -336,13 +336,13 @@ export class Reader {
       constraint: { kind: "values", field: chosen.field, values: [chosen.value], isNot }
     }
   }
-  /** A number, a letter or a word that every sentence has names nothing without the name of its field. */
+  /** A number, a letter or a common word names a value only together with the name of its field. */
   #isTelling(at: number, end: number, value: string): boolean {
     const own = this.#tokens.slice(at, end)
     if (!own.some(({ kind, text }) => kind === "word" && !functionWords.has(text))) return false
     const [first] = own
     if (own.length > 1 || first!.text.length > 2) return true
-    // "XL" as it is written in the catalogue, in a request that is not all in capitals.
+    // "XL" as written in the catalogue, in a request that is not entirely in capitals.
     const letters = value.trim()
     const { isCapital, written } = this.#written(first!)
     return letters.length === 2 && written === letters && isCapital
@@ -370,7 +370,7 @@ export class Reader {
     return token?.kind !== "word" || token.isKept === true ? undefined : namedField(token.text, values)
   }
 
-  // ---- what is not wanted
+  // ---- exclusions
 
   /** "not more than", "won't cost me more than". */
   #comparisonNot(at: number, end: number): Reading | undefined {
@@ -397,7 +397,7 @@ export class Reader {
   }
 }
 
-/** Said of the price. */
+/** Whether the word is about the price. */
 const isCost = (word: string): boolean => conceptsOfWord(word).includes("price")
 const TEXT_CONCEPTS: ReadonlySet<Concept> = new Set<Concept>([
   "brand",
@@ -408,7 +408,7 @@ const TEXT_CONCEPTS: ReadonlySet<Concept> = new Set<Concept>([
   "size"
 ])
 const isTextConcept = (word: string): boolean => conceptsOfWord(word).some((concept) => TEXT_CONCEPTS.has(concept))
-/** Of these values' fields, the one that a word names. */
+/** The field of these values that a word names. */
 const namedField = (word: string, values: ReadonlyArray<NamedValue>): TextField | undefined => {
   const concepts = conceptsOfWord(word)
   return values.find(
@@ -416,7 +416,7 @@ const namedField = (word: string, values: ReadonlyArray<NamedValue>): TextField 
   )?.field
 }
 
-/** Undefined where the field is measured otherwise. */
+/** Undefined if the field measures another dimension. */
 const inUnitOf = (field: NumberField, value: number, unit: Unit | undefined): number | undefined => {
   if (unit === undefined || unit.dimension === "currency")
     return unit === undefined || isMoney(field) ? value : undefined

@@ -1,8 +1,8 @@
-/** Words without their endings. Pure; the library of a language is loaded with its first word. */
+/** Removes the endings of words. Pure; the library of a language is loaded at its first word. */
 import { stemmerOf } from "@dowser/engine-sdk/analysis"
 import { folded } from "./tokens.ts"
 
-/** A stem of fewer letters says too little. */
+/** A shorter stem is too ambiguous. */
 const STEM_MIN = 3
 
 /** A word's stem in a language (ISO 639-1), without accents. */

@@ -1,4 +1,4 @@
-/** A request as words, numbers and signs, with their places in the text. Pure. O(text). */
+/** A request as words, numbers and signs, with their positions in the text. Pure. O(text). */
 
 export interface Token {
   readonly kind: "word" | "number" | "sign"
@@ -6,7 +6,7 @@ export interface Token {
   readonly start: number
   readonly end: number
   readonly value?: number
-  /** Between quotation marks, or excluded with a minus: left alone. */ readonly isKept?: boolean
+  /** Between quotation marks, or excluded with a minus: not interpreted. */ readonly isKept?: boolean
 }
 
 const MARKS = /\p{M}+/gu
@@ -31,7 +31,7 @@ const numberOf = (text: string, isComma: boolean): number => {
   const mark = point >= 0 ? "." : comma >= 0 ? "," : undefined
   if (mark === undefined) return Number(digits)
   const parts = digits.split(mark)
-  // Three digits behind each mark are thousands, but where the mark is the language's own before decimals.
+  // Three digits after each separator are thousands, unless the separator is the language's decimal separator.
   const isGrouped = parts.slice(1).every((part) => part.length === 3) && parts[0]!.length <= 3
   if (isGrouped && parts[0] !== "0" && (parts.length > 2 || (mark === ",") !== isComma)) return Number(parts.join(""))
   return Number(parts.join("."))
@@ -57,7 +57,7 @@ export const tokensOf = (text: string, isComma: boolean): ReadonlyArray<Token> =
 }
 const signOf = (sign: string): string =>
   sign === "–" || sign === "—" ? "-" : sign === "“" || sign === "”" ? '"' : sign
-/** A hyphen inside a word says nothing: "non-black". */
+/** A hyphen inside a word is not a minus: "non-black". */
 const isHyphen = (text: string, at: number): boolean =>
   text[at] === "-" &&
   /[\p{L}\p{N}]$/u.test(text.slice(Math.max(0, at - 2), at)) &&

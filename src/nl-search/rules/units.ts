@@ -21,7 +21,7 @@ type Dimension =
   | "pixels"
 export interface Unit {
   readonly dimension: Dimension
-  /** How many of the dimension's base unit it is. */ readonly factor: number
+  /** The number of base units of the dimension. */ readonly factor: number
 }
 
 const units: ReadonlyArray<readonly [Dimension, number, string]> = [

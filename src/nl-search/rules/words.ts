@@ -1,4 +1,4 @@
-/** The lexicons of all languages, prepared once: what a word or a phrase does, and its language. */
+/** The lexicons of all languages, prepared once: the function of a word or a phrase, and its language. */
 import type { Concept } from "./concepts.ts"
 import { de } from "./lexicon/de.ts"
 import { en } from "./lexicon/en.ts"
@@ -22,7 +22,7 @@ const lexicons: ReadonlyArray<readonly [Language, Lexicon]> = [
 export type Operator = "<" | "<=" | ">" | ">=" | "=" | "between" | "around"
 export interface Comparison {
   readonly operator: Operator
-  /** Says something only of a quantity that says what it is of. */ readonly isWeak: boolean
+  /** Counts only with a quantity that has a unit or name. */ readonly isWeak: boolean
 }
 interface Sorting {
   readonly concepts: ReadonlyArray<Concept>
@@ -73,7 +73,7 @@ const SIGNS: ReadonlyArray<readonly [string, Operator, boolean]> = [
 ]
 
 const wordsIn = (text: string): ReadonlyArray<string> => text.split(/[\s|]+/).filter((word) => word !== "")
-/** Made once, when the module is. */
+/** Called once, when the module is loaded. */
 const make = () => {
   const comparisons = new Phrases<Comparison>()
   const negations = new Phrases<true>()
@@ -90,7 +90,7 @@ const make = () => {
   const peopleWords = new Set<string>()
   const magnitudes = new Map<string, number>()
   const writtenNumbers = new Map<string, number>()
-  /** Languages that have a word for one of these things. */
+  /** Languages in which a word has one of these functions. */
   const languagesOf = new Map<string, Set<Language>>()
 
   const learn = (language: Language, text: string): void => {
@@ -167,7 +167,7 @@ export const {
 } = made
 const languagesOf: ReadonlyMap<string, ReadonlySet<Language>> = made.languagesOf
 
-/** Whether a language has it for a constraint, or for a sentence. */
+/** Whether any language uses the word for a constraint, or as a function word. */
 export const isLexical = (word: string): boolean => languagesOf.has(word)
 
 /** By words that express constraints; undefined if there are none. O(words). */

@@ -1,30 +1,30 @@
 /**
- * Sound from outside as numbers: decoded in a thread of its own, by WebAssembly that sees nothing but the bytes. The
- * port promises: an answer or a refusal in time, whatever the bytes are; at most `SECONDS_MAX` of sound, determined
- * before or during decoding; organizations take turns; the queue is bounded.
+ * Decodes audio from outside into samples, in a thread of its own, by WebAssembly that has access to nothing but the
+ * bytes. The port promises an answer or a refusal in time, whatever the bytes are. It decodes at most `SECONDS_MAX` of
+ * audio, which is checked before or during decoding. Organizations take turns, and the queue is bounded.
  */
 import { Context, Data, type Effect, type Scope } from "effect"
 import type { Span } from "./speech.ts"
 
-/** Limits of a file, and of the sound that it holds. */
+/** Limits of a file, and of the audio in it. */
 export const AUDIO_BYTES_MAX = 25_000_000
 export const SECONDS_MAX = 300
-/** Samples a second of the output, one channel. */
+/** Output samples per second; the output has one channel. */
 export const RATE = 16_000
 
 export interface DecodedAudio {
   readonly samples: Float32Array
   readonly seconds: number
-  /** Spans in which somebody may be speaking, in order; none if nobody is. */ readonly speech: ReadonlyArray<Span>
+  /** Spans that may contain speech, in order; empty if there is none. */ readonly speech: ReadonlyArray<Span>
 }
-/** How Opus arrives; `bare` is a packet per message. */
+/** The container of an Opus stream; `bare` means one packet per message, without a container. */
 export type LiveOpusFormat = "ogg" | "webm" | "bare"
-/** A stream that is decoded as it comes. */
+/** Decodes a stream while it arrives. */
 export interface LiveDecoder {
-  /** One piece after the other; one channel, 16,000 samples a second. */
+  /** Takes one chunk after another; returns one channel of 16,000 samples a second. */
   readonly push: (bytes: Uint8Array) => Effect.Effect<Float32Array, AudioFailure>
 }
-/** `refused`: no sound that can be read, or too much. `busy`: too much waits. `failed`: the thread is not to be had. */
+/** `refused`: no readable audio, or too much. `busy`: the queue is full. `failed`: the thread is unavailable. */
 export class AudioFailure extends Data.TaggedError("AudioFailure")<{
   readonly kind: "refused" | "busy" | "failed"
   readonly message: string
@@ -34,7 +34,7 @@ export class AudioDecoder extends Context.Service<
   AudioDecoder,
   {
     readonly decode: (organizationId: string, bytes: Uint8Array) => Effect.Effect<DecodedAudio, AudioFailure>
-    /** It closes with the scope. */
+    /** The decoder closes with the scope. */
     readonly open: (format: LiveOpusFormat) => Effect.Effect<LiveDecoder, AudioFailure, Scope.Scope>
   }
 >()("dowser/ports/AudioDecoder") {}

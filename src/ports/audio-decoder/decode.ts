@@ -1,4 +1,4 @@
-/** Any supported format as one channel of 16,000 samples a second. Runs in the decoding thread. */
+/** Decodes any supported format to one channel of 16,000 samples a second. Runs in the decoding thread. */
 import { FLACDecoder } from "@wasm-audio-decoders/flac"
 import { MPEGDecoder } from "mpg123-decoder"
 import { OpusDecoder } from "opus-decoder"
@@ -17,15 +17,15 @@ interface Piece {
   readonly sampleRate: number
 }
 /**
- * Bytes decoded at once. Silence in FLAC takes a thousandth of its sound, so a file is decoded in small steps, and its
- * length checked in between.
+ * How much is decoded per step. Silence in FLAC compresses a thousandfold, so a file is decoded in small steps, and the
+ * length of the output is checked after each.
  */
 const FLAC_BYTES = 2_048,
   MPEG_BYTES = 16_384
 const OPUS_PACKETS = 500
 const tooLong = () => new AudioRefused(`The sound is longer than ${SECONDS_MAX} seconds.`)
 
-/** Pieces of any rate, as one channel. */
+/** Collects chunks of any sample rate as one channel. */
 class Mixed {
   readonly #pieces: Array<Float32Array> = []
   #length = 0

@@ -1,6 +1,4 @@
-/**
- * The entry of the decoding thread. Exceptions of its libraries are the file's fault; they are created anew each time.
- */
+/** The entry of the decoding thread. Exceptions of its libraries are the file's fault; each file gets new decoders. */
 import { parentPort } from "node:worker_threads"
 import { giveWayHere, HALF_BACKGROUND } from "@dowser/log/process/background"
 import type { FromLine } from "../worker-line.ts"
@@ -8,12 +6,12 @@ import type { DecodedAudio } from "./audio-decoder.ts"
 import { decodedAudio } from "./decode.ts"
 import { AudioRefused, NO_AUDIO } from "./format.ts"
 
-/** `samples`: of `Float32Array`. */
+/** `samples`: the buffer of a `Float32Array`. */
 export interface DecodedPlain extends Omit<DecodedAudio, "samples"> {
   readonly samples: ArrayBuffer
 }
 giveWayHere(HALF_BACKGROUND)
-// Its libraries write a line there for each broken packet, and anybody may send such a file.
+// The libraries log a line to it for each broken packet, and anybody may send such a file.
 Object.assign(console, { error() {} })
 const send = (said: FromLine<DecodedPlain>, transfer: ReadonlyArray<ArrayBuffer> = []) =>
   parentPort!.postMessage(said, transfer)

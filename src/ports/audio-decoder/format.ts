@@ -1,4 +1,4 @@
-/** The format of sound by its first bytes, whatever it is called. Pure. */
+/** Detects an audio format by its first bytes, whatever the file's name or type says. Pure. */
 
 const FORMATS = ["wav", "ogg (Opus)", "webm (Opus)", "mp3", "flac"] as const
 export const NO_AUDIO = `Sound is one of ${FORMATS.join(", ")}.`
@@ -12,7 +12,7 @@ const startsWith = (bytes: Uint8Array, at: number, text: string): boolean => {
   for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text.charCodeAt(i)) return false
   return true
 }
-/** Eleven bits that begin a frame of MPEG audio, of a layer and a rate that there are. */
+/** The eleven bits that begin an MPEG audio frame, with a valid layer and sample rate. */
 const isMpegFrame = (bytes: Uint8Array): boolean =>
   bytes.length > 3 &&
   bytes[0] === 0xff &&

@@ -1,4 +1,4 @@
-/** Packets of Opus out of Ogg (RFC 3533, RFC 7845): the first logical stream that is Opus, others passed over. Pure. */
+/** Extracts the packets of the first Opus stream in Ogg (RFC 3533, RFC 7845); others are skipped. Pure. */
 import { AudioRefused } from "./format.ts"
 import { type OpusPackets, opusHead } from "./opus.ts"
 

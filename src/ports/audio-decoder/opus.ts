@@ -1,13 +1,13 @@
-/** What is known of Opus before decoding (RFC 6716, RFC 7845): channels, what to skip, and its length. Pure. */
+/** What is known of Opus audio before decoding (RFC 6716, RFC 7845): channels, samples to skip, length. Pure. */
 
 export interface OpusPackets {
   readonly channels: number
-  /** Of 48,000 a second, before the sound begins. */ readonly preSkip: number
+  /** Samples to skip before the audio begins, at 48,000 a second. */ readonly preSkip: number
   readonly packets: ReadonlyArray<Uint8Array>
 }
 const MAGIC = "OpusHead"
 
-/** undefined where it is no head of one or two channels. */
+/** Returns undefined if the bytes are not an Opus header of one or two channels. */
 export const opusHead = (bytes: Uint8Array): { readonly channels: number; readonly preSkip: number } | undefined => {
   if (bytes.length < 19 || new TextDecoder("latin1").decode(bytes.subarray(0, 8)) !== MAGIC) return undefined
   const channels = bytes[9]!
@@ -15,13 +15,13 @@ export const opusHead = (bytes: Uint8Array): { readonly channels: number; readon
   return { channels, preSkip: bytes[10]! + 256 * bytes[11]! }
 }
 
-/** Samples of one frame, by the configuration at the start of a packet. */
+/** Duration of one frame, by the configuration at the start of a packet. */
 const frame_ms = (config: number): number => {
   if (config < 12) return [10, 20, 40, 60][config & 3]!
   if (config < 16) return [10, 20][config & 1]!
   return [2.5, 5, 10, 20][config & 3]!
 }
-/** As a packet's first bytes say. */
+/** A packet's duration according to its first bytes. */
 export const packet_ms = (packet: Uint8Array): number => {
   const [toc, second] = packet
   if (toc === undefined) return 0

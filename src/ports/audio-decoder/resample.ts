@@ -1,10 +1,10 @@
-/** Resamples one channel, by a windowed sinc whose cut-off is below half of the lower rate. Pure, O(samples). */
+/** Resamples one channel with a windowed sinc filter, whose cut-off is below half of the lower rate. O(samples). */
 const ZEROS = 12
 const STEPS = 256
-/** The share of the band that is kept. */
+/** The share of the frequency band that is kept. */
 const BAND = 0.92
 
-/** Half of the filter, by distance from its middle in `1 / STEPS` of a zero crossing. */
+/** One half of the symmetric filter, by distance from its centre in steps of `1 / STEPS` of a zero crossing. */
 const half = (() => {
   const values = new Float32Array(ZEROS * STEPS + 2)
   for (let i = 0; i < values.length; i++) {
@@ -19,15 +19,15 @@ const half = (() => {
 /** Converts one rate to another. */
 class Filter {
   readonly ratio: number
-  /** Zero crossings a sample of the source. */ readonly #scale: number
-  /** Samples of the source on each side of a value. */ readonly reach: number
+  /** Zero crossings per sample of the source. */ readonly #scale: number
+  /** How many source samples on each side contribute to a value. */ readonly reach: number
 
   constructor(from: number, to: number) {
     this.ratio = from / to
     this.#scale = BAND * Math.min(1, to / from)
     this.reach = Math.ceil(ZEROS / this.#scale)
   }
-  /** Between samples; there is silence before the first and after the last. */
+  /** The value at a position between samples; before the first and after the last there is silence. */
   valueAt(samples: Float32Array, middle: number): number {
     const first = Math.max(0, Math.ceil(middle - this.reach))
     const last = Math.min(samples.length - 1, Math.floor(middle + this.reach))
@@ -51,11 +51,11 @@ export const resampled = (samples: Float32Array, from: number, to: number): Floa
   return made
 }
 
-/** The same of sound that arrives; some milliseconds behind it, since a value needs what follows. */
+/** Resamples audio that arrives in chunks; lags by some milliseconds, since a value needs the samples after it. */
 export class Resampler {
   readonly #filter: Filter | undefined
   #kept: Float32Array = new Float32Array(0)
-  /** Of the first that is kept, and of the next value, from the beginning. */
+  /** Positions, from the start of the audio, of the first kept sample and of the next value. */
   #from = 0
   #next = 0
 

@@ -1,7 +1,7 @@
 /**
- * Where somebody may be speaking: frames of 20 ms louder than the recording's floor, with a hangover over the pauses
- * between words. The floor is the level of the quietest tenth of the frames, so steady noise of any loudness is not
- * speech, and a recording without pauses gets its floor from the gaps inside words. Pure, O(samples).
+ * Finds where somebody may be speaking: frames of 20 ms louder than the recording's noise floor, with a hangover that
+ * bridges the pauses between words. The floor is the level of the quietest tenth of the frames, so steady noise of any
+ * loudness is not speech, and a recording without pauses gets its floor from the gaps inside words. Pure, O(samples).
  */
 
 /** In seconds. */
@@ -11,21 +11,21 @@ export interface Span {
 }
 
 const FRAME_S = 0.02
-/** Above the floor; frames of steady noise are within a fifth of it. */
+/** Speech is this many times the floor; frames of steady noise stay within a fifth of it. */
 const LOUDER = 3
 /** Mean square of inaudible sound: -75 dB of full scale. */
 const SILENCE = 3e-8
 const ONSET_FRAMES = 3
 const PAUSE_FRAMES = 30
-/** Speech of less is a click. */
+/** Fewer frames are a click, not speech. */
 const SPEECH_FRAMES_MIN = 5
 const FLOOR_SHARE = 0.1
-/** A hum, or a microphone's offset, is below it. */
+/** Hum and the DC offset of a microphone are below this frequency. */
 const HIGH_PASS_HZ = 80
-/** Of one span, cut at its quietest frame in the second half. */
+/** The longest span; a longer one is cut at the quietest frame of its second half. */
 const SPAN_S_MAX = 15
 
-/** Mean square of each frame, without what is too low to be a voice. */
+/** The mean square of each frame, without frequencies too low for a voice. */
 const powersOf = (samples: Float32Array, rate: number): Float32Array => {
   const size = Math.round(rate * FRAME_S)
   const powers = new Float32Array(Math.floor(samples.length / size))
@@ -45,7 +45,7 @@ const powersOf = (samples: Float32Array, rate: number): Float32Array => {
   return powers
 }
 
-/** First frames and those behind the last. */
+/** Spans of speech as pairs: the first frame, and the frame after the last. */
 const runsOf = (powers: Float32Array, threshold: number): ReadonlyArray<readonly [number, number]> => {
   const runs: Array<[number, number]> = []
   let loud = 0,
@@ -73,7 +73,7 @@ const runsOf = (powers: Float32Array, threshold: number): ReadonlyArray<readonly
   return runs
 }
 
-/** Runs of at most `SPAN_S_MAX`. */
+/** Cuts a span into spans of at most `SPAN_S_MAX`. */
 function* pieces([from, to]: readonly [number, number], powers: Float32Array): Generator<readonly [number, number]> {
   const most = Math.floor(SPAN_S_MAX / FRAME_S)
   let start = from

@@ -1,4 +1,4 @@
-/** The decoder in its thread (`decoder-worker.ts`). */
+/** Runs the decoder in its thread (`decoder-worker.ts`). */
 import { Worker } from "node:worker_threads"
 import { Effect, Layer } from "effect"
 import { type LineOutcome, WorkerLine } from "../worker-line.ts"
@@ -8,11 +8,11 @@ import { audioFormatOf, NO_AUDIO } from "./format.ts"
 import { LiveThread, openLive } from "./live/live-thread.ts"
 
 const HEAP_MB = 256
-/** Five minutes of MP3 take a second. */
+/** Five minutes of MP3 take a second to decode. */
 const WITHIN_MS = 20_000
 const READY_MS = 30_000
 const IDLE_MS = 60_000
-/** Waiting bytes; two of the largest files per organization. */
+/** Bytes in the queue; one organization may have two of the largest files in it. */
 const WAITING_BYTES_MAX = 100_000_000,
   WAITING_BYTES_MAX_EACH = 50_000_000
 
@@ -29,7 +29,7 @@ const failureOf = (outcome: Exclude<LineOutcome<DecodedPlain>, { kind: "done" }>
   }
 }
 
-/** `within_ms`: of one file, for tests. */
+/** `within_ms`: the time limit for one file, for tests. */
 export const layerDecoderThread = (within_ms = WITHIN_MS): Layer.Layer<AudioDecoder> =>
   Layer.effect(
     AudioDecoder,

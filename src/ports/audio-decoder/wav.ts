@@ -1,4 +1,4 @@
-/** WAV by hand: PCM of 8 to 32 bits, floating point, A-law and mu-law, any number of channels mixed to one. Pure. */
+/** WAV without a library: PCM of 8 to 32 bits, floating point, A-law, mu-law; channels are mixed to one. Pure. */
 import { AudioRefused } from "./format.ts"
 
 const PCM = 1,
@@ -59,7 +59,7 @@ const headAt = (view: DataView, at: number, size: number): Head => {
 }
 const clean = (value: number): number => (Number.isFinite(value) ? Math.max(-1, Math.min(1, value)) : 0)
 
-/** A length still unknown when a stream is written (0 or all ones) means the rest. */
+/** A length that was unknown when the stream was written (0 or all ones) means the rest of the file. */
 export const readWav = (bytes: Uint8Array, secondsMax: number): Sound => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let head: Head | undefined
@@ -95,7 +95,7 @@ const samplesOf = (view: DataView, head: Head, from: number, size: number, secon
   return { samples, rate }
 }
 
-/** As servers of models take it: 16 bits, one channel. */
+/** In the format that model servers accept: 16 bits, one channel. */
 export const writeWav = (samples: Float32Array, rate: number): Uint8Array => {
   const bytes = new Uint8Array(44 + 2 * samples.length)
   const view = new DataView(bytes.buffer)

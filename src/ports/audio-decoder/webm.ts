@@ -1,6 +1,6 @@
 /**
- * Packets of Opus out of WebM, as browsers record it: the part of EBML (RFC 8794) and Matroska (RFC 9559) that has to
- * do with one track of sound. Sizes that are not known yet run to the end, as a recorder writes them. Pure.
+ * Extracts Opus packets from WebM as browsers record it: the parts of EBML (RFC 8794) and Matroska (RFC 9559) that
+ * concern one audio track. An element of unknown size runs to the end, as recorders write it. Pure.
  */
 import { AudioRefused } from "./format.ts"
 import { type OpusPackets, opusHead } from "./opus.ts"
@@ -16,7 +16,7 @@ const SEGMENT = 0x18_53_80_67,
   GROUP = 0xa0,
   BLOCK = 0xa1,
   SIMPLE_BLOCK = 0xa3
-/** What holds others; anything else that is not read is stepped over. */
+/** Elements that contain the elements we read; all others are skipped. */
 export const INSIDE: ReadonlySet<number> = new Set([SEGMENT, CLUSTER, TRACKS, GROUP])
 const ELEMENTS_MAX = 2_000_000
 
@@ -25,7 +25,7 @@ interface Variable {
   readonly next: number
   /** All ones: the size is not known. */ readonly isOpen: boolean
 }
-/** undefined where it is cut off or none. `withMark`: as ids are written. */
+/** Returns undefined if the number is incomplete or invalid. `withMark`: ids keep their length marker. */
 const variableAt = (bytes: Uint8Array, at: number, lengthMax: number, withMark: boolean): Variable | undefined => {
   const first = bytes[at]
   if (first === undefined || first === 0) return undefined
@@ -42,7 +42,7 @@ const variableAt = (bytes: Uint8Array, at: number, lengthMax: number, withMark: 
 }
 interface Element {
   readonly id: number
-  /** It has sound in it. */ readonly isBlock: boolean
+  /** Whether the element contains audio. */ readonly isBlock: boolean
   readonly from: number
   readonly to: number
 }
@@ -87,7 +87,7 @@ export const readWebm = (bytes: Uint8Array): OpusPackets => {
     const element = elementAt(bytes, at, bytes.length)
     if (element === undefined) break
     const { from, id, isBlock, to } = element
-    // One after the other, whatever holds it: a cluster of unknown size ends where the next begins.
+    // Elements are read one after another at any depth: a cluster of unknown size ends where the next begins.
     at = INSIDE.has(id) ? from : to
     if (id === TRACK) {
       track ??= trackIn(bytes, element)
@@ -100,7 +100,7 @@ export const readWebm = (bytes: Uint8Array): OpusPackets => {
   if (track === undefined) throw new AudioRefused("The WebM file has no sound in Opus.")
   return { ...track.head, packets }
 }
-/** Of a block without lacing, which recorders of sound do not use. */
+/** The packet of a block without lacing, which audio recorders do not use. */
 export const packetIn = (block: Uint8Array, wanted: number): Uint8Array | undefined => {
   const number = variableAt(block, 0, 8, false)
   if (number?.value !== wanted || number.next + 3 > block.length) return undefined

@@ -1,14 +1,14 @@
 /**
- * Bytes that stay until they are deleted: media of organizations. A blob exists whole or not at all, and never changes.
- * Rows of the room that keeps it say whose it is and what it is; the store knows an organization and an id, and lists
- * its contents, so that what no row names can be removed.
+ * Bytes that stay until they are deleted: media of organizations. A blob exists completely or not at all, and never
+ * changes. Rows of the room that keeps a blob record its owner and its kind. The store knows only an organization and
+ * an id, and lists its contents so that blobs without a row can be removed.
  */
 import type { Readable } from "node:stream"
 import { Context, Data, type Effect } from "effect"
 
 /**
- * `source`: the input broke off. `length`: it has more or fewer bytes than stated; `missing`: there is no such blob.
- * `store`: the disk, or the server.
+ * `source`: the input ended early. `length`: the input has more or fewer bytes than stated. `missing`: no such blob.
+ * `store`: the disk or the server failed.
  */
 export class BlobFailure extends Data.TaggedError("BlobFailure")<{
   readonly kind: "source" | "length" | "missing" | "store"
@@ -20,10 +20,10 @@ export interface BlobKey {
   readonly id: string
 }
 export interface NewBlob {
-  /** Exactly this many bytes follow. */ readonly length: number
-  /** Read no faster than it is stored. */ readonly pieces: AsyncIterable<Uint8Array>
+  /** The exact number of bytes that follow. */ readonly length: number
+  /** Read no faster than they are stored. */ readonly pieces: AsyncIterable<Uint8Array>
 }
-/** Of a blob: both are within it, and `end` is included. */
+/** A range within a blob; `end` is inclusive. */
 export interface BlobRange {
   readonly start: number
   readonly end: number
@@ -32,20 +32,20 @@ export interface BlobRange {
 export class BlobStore extends Context.Service<
   BlobStore,
   {
-    /** Replaces what exists. Durable when it returns; a failure stores nothing new. */
+    /** Replaces an existing blob. Durable when it returns; a failure stores nothing new. */
     readonly put: (key: BlobKey, blob: NewBlob) => Effect.Effect<{ readonly sha256: string }, BlobFailure>
-    /** An open stream: a reader that does not read it to its end must destroy it. */
+    /** Returns an open stream: a reader that does not read it to the end must destroy it. */
     readonly get: (key: BlobKey, range?: BlobRange) => Effect.Effect<Readable, BlobFailure>
-    /** Nothing if there is none; leftovers of a killed process are removed too. */
+    /** Does nothing if there is no such blob; also removes what a killed process left behind. */
     readonly remove: (key: BlobKey) => Effect.Effect<void, BlobFailure>
-    /** Organizations with blobs here, in order after `after`: at most a thousand. */
+    /** Lists the organizations that have blobs here, in order after `after`: at most a thousand. */
     readonly organizations: (after: string) => Effect.Effect<ReadonlyArray<string>, BlobFailure>
-    /** Blobs of one, in order after `after`, unfinished ones included: at most a thousand. */
+    /** Lists the blobs of one organization, in order after `after`, unfinished ones included: at most a thousand. */
     readonly ids: (organizationId: string, after: string) => Effect.Effect<ReadonlyArray<string>, BlobFailure>
   }
 >()("dowser/ports/BlobStore") {}
 
-/** Of one answer of a list. */
+/** The most entries that one list call returns. */
 export const LISTED_MAX = 1_000
 export const blobFailure = (error: unknown): BlobFailure =>
   error instanceof BlobFailure
@@ -56,7 +56,7 @@ export const shortBlob = (length: number, came: number): BlobFailure =>
   new BlobFailure({ kind: "length", message: `It has ${came} bytes instead of ${length}.` })
 
 const ID = /^[A-Za-z0-9_]{1,64}$/
-/** Both are the program's own; names that could lead elsewhere are refused. */
+/** The program generates both; names that could leave the folder are refused. */
 export const pathOf = ({ id, organizationId }: BlobKey): string => {
   if (!ID.test(organizationId) || !ID.test(id))
     throw new BlobFailure({ kind: "store", message: "This is no id of a blob." })

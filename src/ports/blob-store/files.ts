@@ -1,6 +1,6 @@
 /**
- * Blobs as files in a folder of this process, one folder for each organization. A file gets its name when all of it is
- * on disk; until then it is `.new`, which a killed process leaves behind.
+ * Blobs as files in a folder of this process, with a subfolder for each organization. A file gets its name when all of
+ * it is on disk; until then it ends in `.new`, and a killed process leaves it behind.
  */
 import { createHash } from "node:crypto"
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir } from "node:fs/promises"
@@ -24,7 +24,7 @@ import {
 const UNFINISHED = ".new"
 const PIECE_BYTES = 262_144
 
-/** A name is on disk when its folder is. */
+/** A file name is durable only after its folder has been synced. */
 const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, "r")
   try {
@@ -33,7 +33,7 @@ const syncFolder = async (folder: string): Promise<void> => {
     await handle.close()
   }
 }
-/** Creates a missing folder, even if the last blob in it is being deleted at this moment. */
+/** Opens the file for writing, and creates its folder even if the last blob in it is being deleted at this moment. */
 const opened = async (path: string): Promise<FileHandle> => {
   for (let attempt = 1; ; attempt++) {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
@@ -57,7 +57,7 @@ const written = async (path: string, { length, pieces }: NewBlob): Promise<strin
   }
   return hash.digest("hex")
 }
-/** Files being written: of two writers of one the second is refused. */
+/** Files being written: if two writers want the same file, the second is refused. */
 const underWay = new Set<string>()
 const put = async (root: string, key: BlobKey, blob: NewBlob): Promise<{ readonly sha256: string }> => {
   const path = join(root, pathOf(key))
@@ -76,7 +76,7 @@ const put = async (root: string, key: BlobKey, blob: NewBlob): Promise<{ readonl
     underWay.delete(path)
   }
 }
-/** The file is opened before the stream is returned: deleting it meanwhile does not break the stream. */
+/** The file is opened before the stream is returned, so deleting it meanwhile does not break the stream. */
 const get = async (root: string, key: BlobKey, range: BlobRange | undefined) => {
   try {
     const file = await open(join(root, pathOf(key)), "r")
@@ -89,12 +89,12 @@ const remove = async (root: string, key: BlobKey): Promise<void> => {
   const path = join(root, pathOf(key))
   await rm(path, { force: true })
   await rm(path + UNFINISHED, { force: true })
-  // The last one of an organization takes the folder with it; somebody may be about to write the next.
+  // Deleting an organization's last blob removes the folder too, unless somebody is about to write the next one.
   await rmdir(dirname(path)).catch((error: unknown) => {
     if (!["ENOENT", "ENOTEMPTY", "EEXIST"].includes(String((error as { readonly code?: unknown }).code))) throw error
   })
 }
-/** Names in a folder that are ids, in their order. */
+/** The file names in a folder that are ids, in order. */
 const named = async (folder: string, after: string): Promise<ReadonlyArray<string>> => {
   try {
     const names = (await readdir(folder)).map((name) =>

@@ -1,9 +1,9 @@
-/** Strict parsing of an S3 server's answer to `ListObjectsV2`. */
+/** Strictly parses an S3 server's answer to `ListObjectsV2`. */
 import { SaxesParser } from "saxes"
 
 interface Listing {
   readonly keys: ReadonlyArray<string>
-  /** The part before the delimiter, including it. */ readonly prefixes: ReadonlyArray<string>
+  /** The part of a key before the delimiter, including the delimiter. */ readonly prefixes: ReadonlyArray<string>
 }
 export const listingOf = (xml: string): Listing => {
   const keys: Array<string> = [],

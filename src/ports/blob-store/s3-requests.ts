@@ -1,8 +1,8 @@
 /**
- * Signed requests to a server of the S3 API, in path style. The operator names the server, so this is not the port for
- * addresses that tenants choose. Bodies are streamed with their length and are not part of the signature
- * (`UNSIGNED-PAYLOAD`), because their digest is not known beforehand: the line is as safe as the operator's choice of
- * https.
+ * Signed requests to a server of the S3 API, in path style. The operator names the server, so this does not use the
+ * port for addresses that tenants choose. Bodies are streamed with their length and are not signed
+ * (`UNSIGNED-PAYLOAD`), because their digest is not known beforehand; the connection is only as safe as the operator's
+ * choice of https.
  */
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http"
 import { Agent as HttpsAgent, request as requestHttps } from "node:https"
@@ -17,12 +17,12 @@ export interface S3Options {
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly sessionToken?: string | undefined
-  /** Before every key: empty, or with a slash at its end. */ readonly prefix: string
-  /** Idle time of a connection. */ readonly silence_ms?: number
+  /** Prepended to every key: empty, or ending in a slash. */ readonly prefix: string
+  /** Idle time after which a request is aborted. */ readonly silence_ms?: number
 }
 interface Asked {
   readonly method: "GET" | "PUT" | "DELETE"
-  /** After the bucket; empty for the bucket itself. */ readonly key: string
+  /** The path after the bucket; empty for the bucket itself. */ readonly key: string
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: NewBlob
@@ -30,7 +30,7 @@ interface Asked {
 
 const SILENCE_MS = 30_000
 const CONNECTIONS_MAX = 32
-/** Of an answer that is read as text: a list of a thousand keys, or an error. */
+/** The most bytes of an answer that is read as text: a list of a thousand keys, or an error. */
 const TEXT_BYTES_MAX = 2_000_000
 
 export const textOfAnswer = async (answer: IncomingMessage): Promise<string> => {
@@ -43,15 +43,15 @@ export const textOfAnswer = async (answer: IncomingMessage): Promise<string> => 
   return Buffer.concat(pieces).toString("utf8")
 }
 
-/** Errors of a connection that the server has closed. */
+/** Error codes of a connection that the server has closed. */
 const CLOSED = new Set(["ECONNRESET", "EPIPE"])
 class StaleConnection extends Error {}
 
-/** Requests to one bucket. */
+/** Sends requests to one bucket. */
 export class S3Requests {
   readonly #options: S3Options
   readonly #agent: HttpAgent
-  /** For bodies, which are sent once: a kept connection that the server has closed would swallow part of one. */
+  /** For requests with a body: a kept connection that the server has closed would swallow part of it. */
   readonly #fresh: HttpAgent
   readonly #isSecure: boolean
 
@@ -86,12 +86,12 @@ export class S3Requests {
     return signer.sign()
   }
 
-  /** Status line and headers are there; the caller reads the body. */
+  /** Resolves once the status line and headers have arrived; the caller reads the body. */
   async send(asked: Asked): Promise<IncomingMessage> {
     try {
       return await this.#once(asked)
     } catch (error) {
-      // A request without a body is repeated once if the kept connection was closed by then.
+      // A request without a body is repeated once if the kept connection had already been closed.
       if (asked.body === undefined && error instanceof StaleConnection) return this.#once(asked)
       throw error
     }
@@ -113,7 +113,7 @@ export class S3Requests {
     let isReused = false
     request.on("socket", () => {
       isReused = request.reusedSocket
-      // Deno would send such a request once more by itself, Node would not: here it is decided for both.
+      // Deno would repeat such a request by itself and Node would not, so this class decides for both.
       request.reusedSocket = false
     })
     return new Promise((resolve, reject) => {
@@ -123,7 +123,7 @@ export class S3Requests {
       )
       if (body === undefined) return void request.end()
       this.#write(request, body).catch((error: unknown) => {
-        // The server's answer to half a body is of no interest.
+        // The server's answer to an incomplete body does not matter.
         reject(error instanceof Error ? error : new Error(String(error)))
         request.destroy()
       })
@@ -132,7 +132,7 @@ export class S3Requests {
 
   async #write(request: ReturnType<typeof requestHttp>, { length, pieces }: NewBlob): Promise<void> {
     const iterator = pieces[Symbol.asyncIterator]()
-    /** A server may refuse before everything has arrived; then nobody needs the rest. */
+    /** A server may refuse before it has received everything; then the rest is not sent. */
     let isOver = false
     const over = new Promise<void>((resolve) => {
       for (const event of ["response", "close"])

@@ -1,6 +1,6 @@
 /**
- * Blobs as objects of a bucket shared by every process of an installation: `prefix/organization/id`. One request stores
- * an object, so a process that dies in the middle leaves nothing.
+ * Blobs as objects of a bucket that all processes of an installation share: `prefix/organization/id`. One request
+ * stores an object, so a process that dies halfway leaves nothing behind.
  */
 import { createHash } from "node:crypto"
 import type { IncomingMessage } from "node:http"
@@ -21,7 +21,7 @@ import {
 import { listingOf } from "./s3-listing.ts"
 import { type S3Options, S3Requests, textOfAnswer } from "./s3-requests.ts"
 
-/** How often a request without a body is repeated if the server failed or the line broke. */
+/** How often a request without a body is repeated after an error of the server or the connection. */
 const AGAIN = 2
 const PAUSE_MS = 200
 
@@ -34,7 +34,7 @@ const refused = async (answer: IncomingMessage): Promise<BlobFailure> => {
     message: `The S3 server answered ${answer.statusCode}${code === undefined ? "" : ` (${code})`}.`
   })
 }
-/** Its body is read to the end, so that the connection can be used again. */
+/** Reads the body to its end, so that the connection can be reused. */
 const drained = async (answer: IncomingMessage): Promise<void> => void (await textOfAnswer(answer))
 
 const put = async (requests: S3Requests, prefix: string, key: BlobKey, { length, pieces }: NewBlob) => {

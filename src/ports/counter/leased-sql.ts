@@ -1,16 +1,16 @@
 /**
  * Budgets in Postgres, used from blocks in memory. A block grows with demand up to `HELD_MAX` and shrinks with the
- * remainder (an eighth, then single units), and is fetched before the previous one is used up, so that a busy budget
- * waits only for its first block. A process that finds nothing left while others hold units recalls them: the others
- * return what they have not used, so the last unit passes wherever it is needed, and not one more.
+ * remainder (an eighth, then single units). The next block is fetched before the previous one is used up, so that a
+ * busy budget waits only for its first. A process that finds nothing left while others hold units recalls them: the
+ * others return what they have not used, so the last unit can be used wherever it is needed, and not one more.
  *
- * Everything a process says about one kind goes through one fiber, one numbered statement at a time: its report is
- * never older than the previous one. After a statement without an answer, its number is checked before the next one is
- * sent, so nothing is counted twice and nothing is lost.
+ * All reports of a process about one kind go through one fiber, one numbered statement at a time, so a report is never
+ * older than the previous one. If a statement gets no answer, its number is checked before the next one is sent, so
+ * nothing is counted twice and nothing is lost.
  *
- * Bounds: `entriesMax` budgets in memory; 500 of them in one statement; a statement takes a second, a recall a quarter,
- * or up to a second where statements are slow. While Postgres is away a budget passes `creditMax` units, reported
- * afterwards; then `CounterUnavailable`.
+ * Bounds: `entriesMax` budgets in memory; 500 budgets per statement; a statement takes at most a second; a recall a
+ * quarter of a second, or up to a second where statements are slow. While Postgres is unavailable a budget grants
+ * `creditMax` units, reported afterwards; then it fails with `CounterUnavailable`.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Cause, Clock, Effect, Layer, Queue } from "effect"
@@ -20,22 +20,22 @@ import { makeLeased, type Shared } from "./leased/counter.ts"
 import { makeMemoryCounter } from "./memory.ts"
 import { Identifiers } from "@dowser/log/identifiers"
 
-/** Numbers of processes that are long gone. */
+/** How long the statement numbers of dead processes are kept. */
 const EXCHANGES_KEPT_MS = 7 * 86_400_000
 const LISTEN_AGAIN_MS = 200
 const channel = "dowser_counters"
 
 interface LeasedOptions {
   /**
-   * No other process uses this database: there is nobody to recall from, and every lease found at the start belongs to
-   * a dead process.
+   * No other process uses this database: there are no units to recall, and every lease found at the start belongs to a
+   * dead process.
    */
   readonly isAlone: boolean
 }
 
 /**
- * Passes other processes' messages to the budgets they mean. Holds one connection; a lost message costs a recall its
- * wait.
+ * Passes other processes' messages to the budgets they name. Holds one connection; a lost message makes a recall wait
+ * until its time-out.
  */
 const listening = (process: string, { recalls }: Shared) =>
   Effect.flatMap(PgClient.PgClient, (pg) =>
@@ -64,7 +64,7 @@ const listening = (process: string, { recalls }: Shared) =>
     )
   )
 
-/** Volatile budgets of a process that is alone stay in memory. */
+/** The volatile budgets of a sole process stay in memory. */
 export const layerLeased = ({
   isAlone
 }: LeasedOptions): Layer.Layer<Counters, never, Identifiers | PgClient.PgClient | SqlClient.SqlClient> =>
@@ -85,7 +85,7 @@ export const layerLeased = ({
     })
   )
 
-/** Removes windows that nobody needs any more; returns how many. */
+/** Removes windows that are no longer needed; returns how many. */
 export const expireCounters = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* Clock.currentTimeMillis

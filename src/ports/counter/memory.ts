@@ -1,16 +1,16 @@
-/** Budgets of a process that shares them with nobody and may forget them when it stops. */
+/** Budgets that only this process uses and that may be lost when it stops. */
 import { Effect } from "effect"
 import type { Budget, Counter, CounterOptions, Taken } from "./counter.ts"
 
 /**
- * Windows of one kind turn together: then all counters are dropped, so memory is bounded by the budgets active in one
- * window.
+ * All windows of one kind end together. All counters are dropped then, so memory is bounded by the budgets active in
+ * one window.
  */
 export const makeMemoryCounter = ({ entriesMax }: Pick<CounterOptions, "entriesMax">): Counter => {
   let startedAt = -Infinity
   let used = new Map<string, number>()
   const usedOf = ({ name, started_at }: Budget): number => {
-    // A request that read the clock just before another turned the window counts in the new one.
+    // A request that read the clock just before another began the new window is counted in the new window.
     if (started_at > startedAt) {
       startedAt = started_at
       used = new Map()

@@ -1,25 +1,25 @@
-/** The input and output of `admit`, and one call of it split into fingerprints. Shared by every adapter. */
+/** The input and output of `admit`, and the fingerprints of one call. Shared by all adapters. */
 import type { Effect } from "effect"
 import { FINGERPRINT_WORDS, fingerprintInto, type FingerprintKey, narrowKey } from "@dowser/log/fingerprint"
 import { beginSection, organizationTag } from "./block.ts"
 
-/** The ids of one request of one organization, in order; repetitions inside the list count as seen. */
+/** The ids of one request of one organization, in order; repetitions within the list count as seen. */
 export interface AdmitRequest {
   readonly organizationId: string
   readonly eventIds: ReadonlyArray<string>
 }
 
 export interface Admission {
-  /** Per request, per id: 1 when the window (or an earlier id of this call) already had it. */
+  /** Per request and id: 1 if the window (or an earlier id of this call) already contained it. */
   readonly seen: ReadonlyArray<Uint8Array>
-  /** Fingerprints of the new ids (`block.ts`), for the log and for `forget`. Empty when nothing was new. */
+  /** Fingerprints of the new ids (`block.ts`), for the log and for `forget`. Empty if no id is new. */
   readonly block: Uint8Array
 }
 
 export interface DedupeWindowShape {
-  /** Looks all ids up and remembers the new ones. One call for everything that will be appended together. */
+  /** Looks up all ids and remembers the new ones. One call covers everything that will be appended together. */
   readonly admit: (requests: ReadonlyArray<AdmitRequest>) => Effect.Effect<Admission>
-  /** Takes an admission back, because what it admitted was not stored. */
+  /** Undoes an admission whose events were not stored. */
   readonly forget: (admission: Admission) => Effect.Effect<void>
   readonly bytes: Effect.Effect<number>
 }
@@ -48,7 +48,7 @@ export const fingerprintsOf = (key: FingerprintKey, requests: ReadonlyArray<Admi
   return { requests, tags, words, total }
 }
 
-/** Calls `isNew` for every id, in order, and writes the block of new ones. `isNew` remembers what it says yes to. */
+/** Calls `isNew` for every id, in order, and writes the block of new ids. `isNew` remembers what it accepts. */
 export const answerOf = (
   { requests, tags, total, words }: Asked,
   isNew: (words: Uint32Array, at: number, id: number) => boolean
@@ -56,12 +56,12 @@ export const answerOf = (
   const block = new Uint32Array((total + requests.length) * FINGERPRINT_WORDS)
   let end = 0
   let section = 0
-  /** For the section at the end of the block. */
+  /** The section at the end of the block belongs to this organization. */
   let sectionTag: number | undefined
   let id = 0
   const seen = requests.map(({ eventIds }, i) => {
     const flags = new Uint8Array(eventIds.length)
-    // Requests of one organization that follow each other share a section.
+    // Consecutive requests of one organization share a section.
     const begun = tags[i] === sectionTag ? section : end
     if (begun === end) end += FINGERPRINT_WORDS
     const before = end

@@ -1,22 +1,22 @@
 /**
  * A block is what one admission leaves in the log: rows of 16 bytes, the fingerprints of the new ids, in sections by
- * organization. A section begins with a row that no fingerprint is taken for (64 fixed bits), names the organization by
- * a tag and counts its rows. Rows before any section belong to no organization known (blocks of earlier versions).
+ * organization. A section begins with a row that no fingerprint can equal (64 fixed bits); it names the organization by
+ * a tag and counts its rows. Rows before any section are of no known organization (blocks of earlier versions).
  */
 import { FINGERPRINT_WORDS, type FingerprintKey } from "@dowser/log/fingerprint"
 
 const MARK_0 = 0xd0e5b10c
 const MARK_1 = 0x5ec7104d
-/** Organization of rows that name none, and of what a run's table has no room for. */
+/** Tag of rows that name no organization, and of organizations for which a run's table has no room. */
 const TAG_UNKNOWN = 0
 
-/** 32 bits that identify an organization. Two that share a tag share one bound, nothing else. */
+/** 32 bits that identify an organization. Two organizations with the same tag share one bound, and nothing else. */
 export const organizationTag = ([a, b, c, d]: FingerprintKey): number => {
   const mixed = Math.imul(a ^ Math.imul(b ^ (b >>> 15), 0x9e3779b1), 0x85ebca6b) ^ Math.imul(c ^ (d >>> 13), 0xc2b2ae35)
   return (mixed ^ (mixed >>> 16)) >>> 0
 }
 
-/** Writes the row that begins a section at `at`. */
+/** Writes the row that begins a section, at `at`. */
 export const beginSection = (words: Uint32Array, at: number, tag: number, rows: number): void => {
   words[at] = MARK_0
   words[at + 1] = MARK_1
@@ -25,18 +25,18 @@ export const beginSection = (words: Uint32Array, at: number, tag: number, rows: 
 }
 
 /**
- * The words of a block; copied only when the bytes are not aligned to words. Bytes behind the last whole row are
+ * The words of a block; copied only if the bytes are not aligned to words. Bytes after the last complete row are
  * ignored.
  */
 export const wordsOf = (block: Uint8Array): Uint32Array => {
   const rows = Math.floor(block.byteLength / (4 * FINGERPRINT_WORDS))
   return block.byteOffset % 4 === 0
     ? new Uint32Array(block.buffer, block.byteOffset, rows * FINGERPRINT_WORDS)
-    : // Not `slice`: a Buffer's is a view of the same bytes.
+    : // Not `slice`, which returns a view of the same bytes for a Buffer.
       new Uint32Array(Uint8Array.from(block.subarray(0, rows * 4 * FINGERPRINT_WORDS)).buffer)
 }
 
-/** Calls `visit` for each fingerprint row of `words[from..to]`, in order; answers how many there were. */
+/** Calls `visit` for each fingerprint row of `words[from..to]`, in order; returns the number of rows. */
 export const eachRow = (
   words: Uint32Array,
   from: number,

@@ -1,4 +1,4 @@
-/** Which sealed runs to merge, and what to forget when there are too many ids. Pure: counts in, decisions out. */
+/** Decides which sealed runs to merge, and what to forget when there are too many ids. Pure, on counts. */
 export interface RunSize {
   readonly from: number
   readonly to: number
@@ -6,20 +6,20 @@ export interface RunSize {
 }
 
 export interface CompactionLimits {
-  /** Neighbours of about one size that become one run: an id is written log_fanout(run / seal) times more. */
+  /** How many neighbours of similar size become one run; an id is rewritten log_fanout(run / seal) times. */
   readonly fanout: number
-  /** A run that a merge would make larger is left alone: bounds the memory of a merge and how long one takes. */
+  /** The most ids of a merged run: bounds the memory and the duration of a merge. */
   readonly runIdsMax: number
-  /** More runs than this are merged whatever their size: a look-up asks every run's filter. */
+  /** More runs than this are merged whatever their size, because a look-up queries every run's filter. */
   readonly runsMax: number
 }
 
-/** How much larger than their mean the largest neighbour may be: three of one size do not absorb a small one. */
+/** How much the largest neighbour may exceed their mean, so that three runs of one size do not absorb a small one. */
 const LIKE_SIZED = 1.2
 
 /**
- * First and number of the runs to merge next; `runs` oldest first. Only neighbours without a gap: a run covers all of
- * its range.
+ * The first and the number of the runs to merge next; `runs` is sorted oldest first. Only neighbours without a gap are
+ * merged, because a run must cover its entire range.
  */
 export const chooseMerge = (
   runs: ReadonlyArray<RunSize>,
@@ -56,7 +56,7 @@ export const chooseMerge = (
   return best
 }
 
-/** The most each organization may keep so that all together keep `total`: those with less lose nothing. */
+/** The most ids each organization may keep so that all together keep `total`: those with fewer lose nothing. */
 export const fairLevel = (held: ReadonlyArray<number>, total: number): number => {
   const ascending = [...held].sort((a, b) => a - b)
   let left = total
@@ -68,13 +68,13 @@ export const fairLevel = (held: ReadonlyArray<number>, total: number): number =>
   return Infinity
 }
 
-/** Below the bound, so that the next seal does not have the oldest run written again. */
+/** Pruning goes below the bound, so that the next seal does not rewrite the oldest run again. */
 const KEPT_SHARE = 15 / 16
 
 /**
- * By run (oldest first), the share of an organization's ids to drop so that at most `idsMax` stay; empty below that.
- * The organizations with the most lose, down to one level, their oldest runs first; within the last affected run an
- * even share.
+ * By run (oldest first), the share of each organization's ids to drop so that at most `idsMax` remain; empty if there
+ * are no more than that. The organizations with the most ids lose, down to a common level, from their oldest runs
+ * first; within the last affected run, ids are dropped evenly.
  */
 export const choosePrune = (
   runs: ReadonlyArray<ReadonlyMap<number, number>>,
@@ -121,8 +121,8 @@ export const gapsOf = (
 }
 
 /**
- * Runs that another of the same or a wider range replaces: left by a crash between a merge and the removal of its
- * inputs.
+ * Runs that are replaced by another of the same or a wider range: left behind by a crash between a merge and the
+ * removal of its inputs.
  */
 export const replacedRuns = <Run extends { readonly from: number; readonly to: number; readonly generation: number }>(
   runs: ReadonlyArray<Run>

@@ -1,7 +1,7 @@
 /**
- * Which event ids the front door has accepted in the last 30 days. It yields the `deduplicated` count of an answer and
- * keeps most repetitions out of the log; exactness does not rest on it, because each partition's processor checks
- * event_id again. Derived data, built from blocks of fingerprints that travel in the log beside the events (`dedupe/`).
+ * Which event ids the front door has accepted in the last 30 days. The window provides the `deduplicated` count of an
+ * answer and keeps most repetitions out of the log. Exactness does not depend on it, because each partition's processor
+ * checks event_id again. It is derived from blocks of fingerprints in the log, next to the events (`dedupe/`).
  */
 import { DEDUPE_WINDOW_HOURS } from "@dowser/log/event-schema"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -16,14 +16,14 @@ export type { Admission }
 
 interface DedupeWindowOptions {
   readonly key: FingerprintKey
-  /** Memory of the table. Past it the oldest ids of a full segment are forgotten and would be accepted again here. */
+  /** Memory of the table. Beyond it the oldest ids of a full segment are forgotten and would be accepted again here. */
   readonly bytesMax?: number
 }
 
 /** About 8 million ids at 32 bytes each. */
 const BYTES_MAX = 256 * 1024 * 1024
 
-/** All in one table of this process: nothing outlives it. */
+/** Keeps everything in one table of this process; nothing survives a restart. */
 const makeMemory = (options: DedupeWindowOptions, clock: Clock.Clock): DedupeWindowShape => {
   const table = new FingerprintTable({ windowHours: DEDUPE_WINDOW_HOURS, bytesMax: options.bytesMax ?? BYTES_MAX })
   return {
@@ -49,23 +49,23 @@ export class DedupeWindow extends Context.Service<DedupeWindow, DedupeWindowShap
     )
 
   /**
-   * The newest ids in memory, older ones in sealed runs of `folder`: sorted files with an in-memory filter each, 1.8
-   * bytes an id in memory and 22 on disk. Runs are derived from the blocks in `topic` of the log; at start they are
-   * opened and only later blocks are read. A folder that is lost, damaged or of another log is rebuilt from the log in
-   * the background, the newest million ids first; until then the processors alone recognize older ones.
+   * Keeps the newest ids in memory and older ones in sealed runs in `folder`: sorted files, each with an in-memory
+   * filter, 1.8 bytes an id in memory and 22 on disk. Runs are derived from the blocks in `topic` of the log; at start
+   * they are opened and only later blocks are read. A folder that is lost, damaged or belongs to another log is rebuilt
+   * from the log in the background, the newest million ids first; until then only the processors recognize older ones.
    *
-   * Cost: a new id about 0.5 µs (its fingerprint, one line of each run's filter, one place in the table), a repetition
-   * of an older id one page of a file more. Sealing and merging are another thread's.
+   * Cost: about 0.5 µs for a new id (its fingerprint, one cache line of each run's filter, one slot of the table); a
+   * repetition of an older id also reads one page of a file. Sealing and merging run in another thread.
    *
-   * Several processes over one log: each reads what the others append as soon as the log hints at it (embedded within
-   * 0.05 s, Kafka within about 0.15 s). A batch that reaches two processes within that time is accepted by both and
+   * Several processes over one log: each reads what the others append as soon as the log signals it (embedded within
+   * 0.05 s, Kafka within about 0.15 s). An event that reaches two processes within that time is accepted by both and
    * counted once.
    *
    * Bound: `idsMax` ids over all organizations. Beyond it the organizations with the most ids lose their oldest, all
-   * down to one level, so that one below an equal share keeps all of its 30 days. Lost ids are accepted again here, and
-   * recognized by the processors as long as they remember them.
+   * down to a common level, so that an organization below an equal share keeps all of its 30 days. Forgotten ids are
+   * accepted again here, and recognized by the processors as long as they remember them.
    *
-   * Fails when the log cannot be read at start. Waits at most 2.5 s for the runs.
+   * Fails if the log cannot be read at start. Waits at most 2.5 s for the runs.
    */
   static readonly layerSealed = (
     options: SealedWindowOptions

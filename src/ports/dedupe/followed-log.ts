@@ -1,6 +1,7 @@
 /**
- * The log that a window follows, with its tables and how far they reach into it: what outlives each life of the thread.
- * A life begins by asking it two things: which runs belong to another log, and what was appended last.
+ * The log that a window follows, with its tables and how far they have read it: the state that survives each life of
+ * the thread. A life begins with two questions to the log: which runs belong to another log, and what was appended
+ * last.
  */
 import { Effect } from "effect"
 import type { EventLog } from "@dowser/log/event-log/event-log"
@@ -23,15 +24,13 @@ export interface FollowedLog {
   readonly reach: Reach
 }
 interface Reach {
-  /**
-   * Rows at offsets from `hotFrom` up to `knownTo` are in the tables; those below are known only once they are in runs.
-   */
+  /** Rows at offsets from `hotFrom` up to `knownTo` are in the tables; earlier ones are known once they are in runs. */
   hotFrom: number
   knownTo: number
-  /** Rows that the thread holds and has not sealed. */ unsealedRows: number
+  /** Rows that the thread holds but has not sealed. */ unsealedRows: number
 }
 
-/** The newest first, because most repetitions come within moments; as much as a table holds and start has time for. */
+/** Restores the newest ids first, as repetitions mostly arrive within moments; stops when time or room is used up. */
 export const restoreNewest = Effect.fnUntraced(function* (
   { layers, log, reach, readBytesMax, sealIds, topic }: FollowedLog,
   first: number
@@ -53,7 +52,7 @@ export const restoreNewest = Effect.fnUntraced(function* (
   }
 })
 
-/** Names of runs whose last record is not the log's: the log was wiped, restored or continues elsewhere. */
+/** Names of runs whose last record differs from the log's: the log was wiped, restored or replaced. */
 export const foreignRuns = Effect.fnUntraced(function* (
   { log, topic }: Pick<FollowedLog, "log" | "topic">,
   runs: ReadonlyArray<OpenedRun>,

@@ -1,6 +1,6 @@
 /**
- * The window in layers, newest first: the table that ids are admitted to (hot), the one whose rows are on their way
- * into a run (sealing), and the sealed runs behind their filters. No effects but reading pages of runs.
+ * The window in layers, newest first: the table that ids are admitted to (hot), the one whose rows are being written to
+ * a run (sealing), and the sealed runs behind their filters. Its only effects are reads of run pages.
  */
 import { FINGERPRINT_WORDS, type FingerprintKey } from "@dowser/log/fingerprint"
 import { FingerprintTable, hourOf } from "@dowser/log/fingerprint-table"
@@ -15,45 +15,45 @@ interface LayersOptions {
   readonly folder: string
   readonly windowHours: number
   readonly hotBytesMax: number
-  /** Ids from which the table in memory becomes a run. */
+  /** Number of ids at which the table in memory becomes a run. */
   readonly sealIds: number
-  /** A run could not be read: its ids are taken for new until it is made again. */
+  /** Called when a run could not be read: its ids count as new until it is rebuilt. */
   readonly onDamaged: (run: string, error: Error) => void
 }
 
-/** An admission that the log has not shown yet: in the table of its generation, in no run. */
+/** An admission that has not been read back from the log yet: in the table of its generation, and in no run. */
 interface Outstanding {
   block: Uint8Array
   readonly now: number
   generation: number
 }
 
-/** One call in progress: between its filter look-ups and its answer no run is added or removed. */
+/** One call in progress; no run is added or removed between its filter look-ups and its answer. */
 interface Look {
   readonly asked: Asked
   readonly now: number
-  /** Filter hits to verify: pairs of id and index of run. */
+  /** Filter hits to verify: pairs of an id and the index of a run. */
   readonly maybes: Array<number>
   next: number
-  /** By id: 1 when a run has it. */
+  /** By id: 1 if a run contains it. */
   readonly found: Uint8Array
 }
 
 /**
- * Blocks kept for the tail to recognise; the log takes no more that are not yet stored. Past it the oldest are
- * forgotten, and taken for another process's.
+ * The most bytes of blocks kept so that the tail recognizes our own: as many as the log accepts before they are stored.
+ * Beyond it the oldest are forgotten, and taken for another process's.
  */
 const OUTSTANDING_BYTES_MAX = 64 * 1024 * 1024
 const NO_BLOCK = new Uint8Array(0)
 /**
- * Ids of a filling table for each segment of the next one: twice as fast as needed, because half of them exist when it
- * begins.
+ * Ids added to the current table for each segment prepared in the next: twice as fast as needed, because preparation
+ * begins when the table is half full.
  */
 const IDS_A_SEGMENT = 512
-/** Reads between two looks at the clock. */
+/** Reads between two readings of the clock. */
 const READS_A_CLOCK = 16
 
-/** The first fingerprint of a block (behind its section's row) as a number: own blocks are found again by it. */
+/** The first fingerprint of a block (after its section row) as a number, by which our own blocks are recognized. */
 const identityOf = (words: Uint32Array): number =>
   words[FINGERPRINT_WORDS]! * 2 ** 21 + (words[FINGERPRINT_WORDS + 1]! >>> 11)
 
@@ -62,14 +62,14 @@ export class Layers {
   #hot: FingerprintTable
   #sealing: FingerprintTable | undefined
   /**
-   * Two tables take turns, so that neither grows from nothing each time: the one that is next, empty, unless it is
-   * being sealed.
+   * Two tables alternate, so that neither grows from nothing each time. This is the next one: empty, or undefined while
+   * it is being sealed.
    */
   #next: FingerprintTable | undefined
-  /** Ids in the hot table, about. */
+  /** Approximate number of ids in the hot table. */
   #hotIds = 0
   #generation = 0
-  /** Newest first, because most repetitions come within moments. */
+  /** Newest first, because most repetitions arrive within moments. */
   #runs: ReadonlyArray<SealedRun> = []
   readonly #outstanding = new Map<number, Outstanding>()
   #outstandingBytes = 0
@@ -106,8 +106,8 @@ export class Layers {
   }
 
   /**
-   * Fingerprints, and which runs may have them: run after run, so that the misses of many ids overlap. About 35 ns an
-   * id and run of 16 million.
+   * Computes fingerprints and finds which runs may contain them, one run after another, so that the cache misses of
+   * many ids overlap. About 35 ns an id and run of 16 million.
    */
   begin(requests: ReadonlyArray<AdmitRequest>, now: number): Look {
     const asked = fingerprintsOf(this.#options.key, requests)
@@ -123,7 +123,7 @@ export class Layers {
     return { asked, now, maybes, next: 0, found: new Uint8Array(maybes.length > 0 ? total : 0) }
   }
 
-  /** Looks into files until it is done (true) or `until` (of `performance.now()`) has passed. */
+  /** Reads files until everything is checked (true) or `until` (of `performance.now()`) has passed. */
   confirm(look: Look, until: number): boolean {
     const {
       asked: { words },
@@ -135,13 +135,13 @@ export class Layers {
     for (let reads = 0; look.next < maybes.length; look.next += 2) {
       const id = maybes[look.next]!
       const at = id * FINGERPRINT_WORDS
-      // A page is read only for what memory does not know.
+      // A page is read only for ids that are not found in memory.
       if (found[id] === 1 || this.#hot.has(words, at, now) || this.#sealing?.has(words, at, now) === true) continue
       const run = this.#runs[maybes[look.next + 1]!]!
       try {
         if (run.hourOf(words, at) >= oldest) found[id] = 1
       } catch (error) {
-        // Its ids count as new until it has been rebuilt; it is not queried again.
+        // The ids of the run count as new until it has been rebuilt; it is not queried again.
         this.whenIdle(() => this.changed([run.name], undefined))
         this.#options.onDamaged(run.name, error as Error)
       }
@@ -153,7 +153,7 @@ export class Layers {
     return true
   }
 
-  /** Admits what no layer has. */
+  /** Admits ids that no layer contains. */
   answer({ asked, found, now }: Look): Admission {
     const hot = this.#hot,
       sealing = this.#sealing
@@ -168,17 +168,17 @@ export class Layers {
     this.#grew(admission.block.byteLength / (4 * FINGERPRINT_WORDS))
     return admission
   }
-  /** After every `begin`, whatever its result. */
+  /** Must follow every `begin`, whatever its result. */
   end(): void {
     if (--this.#active === 0) for (const change of this.#waiting.splice(0)) change()
   }
-  /** Now, or when no call is between its look-up and its answer; in order. */
+  /** Runs `change` now, or once no call is between its look-up and its answer; in order. */
   whenIdle(change: () => void): void {
     if (this.#active === 0) change()
     else this.#waiting.push(change)
   }
 
-  /** Memory of the table that is next is made ready bit by bit, by when this one is full. */
+  /** Prepares the memory of the next table step by step, until the current one is full. */
   #grew(ids: number): void {
     this.#hotIds += ids
     if (2 * this.#hotIds > this.#options.sealIds) this.#next?.prepare(Math.ceil(ids / IDS_A_SEGMENT))
@@ -192,7 +192,7 @@ export class Layers {
       this.#release(identity, oldest)
     }
   }
-  /** The own admission that this block of the log is, taken off the list. */
+  /** Finds our own admission that matches this block of the log, and removes it from the list. */
   #recognise(words: Uint32Array): Outstanding | undefined {
     if (words.length < 2 * FINGERPRINT_WORDS) return undefined
     const identity = identityOf(words)
@@ -208,7 +208,7 @@ export class Layers {
     own.block = NO_BLOCK
   }
 
-  /** Takes an admission back. What is already in a run came from the log, and stays. */
+  /** Undoes an admission. What is already in a run came from the log, and stays. */
   forget(block: Uint8Array): void {
     const words = wordsOf(block)
     this.#recognise(words)
@@ -218,7 +218,7 @@ export class Layers {
     })
   }
 
-  /** A block in the log: our own ids are known already, others' are admitted. */
+  /** A block read from the log: our own ids are known already, those of other processes are admitted. */
   tailed(words: Uint32Array, appendedAt: number): void {
     if (this.#recognise(words)?.generation === this.#generation) return
     this.restored(words, appendedAt)
@@ -229,7 +229,7 @@ export class Layers {
     return rows
   }
 
-  /** From now on a new table takes ids; the old one is queried until its rows are in a run. */
+  /** From now on a new table admits ids; the old one is queried until its rows are in a run. */
   swap(): void {
     this.#sealing = this.#hot
     this.#hot = this.#next ?? this.#newTable()
@@ -248,14 +248,14 @@ export class Layers {
     return [...runs].sort((a, b) => b.header.from - a.header.from)
   }
 
-  /** A run was sealed. `isCovering`: every row of the sealing table that the log has is in runs now. */
+  /** A run was sealed. `isCovering`: every row of the sealing table that has been read from the log is now in a run. */
   sealed(run: OpenedRun, isCovering: boolean): void {
     this.#runs = this.#ordered([...this.#runs, new SealedRun(this.#options.folder, run)])
     if (!isCovering || this.#sealing === undefined) return
     this.#sealing.clear()
     this.#next = this.#sealing
     this.#sealing = undefined
-    // What the log has not shown yet is in no run: it moves to the remaining table.
+    // Admissions that have not been read back from the log are in no run: they move to the remaining table.
     for (const own of this.#outstanding.values()) {
       if (own.generation === this.#generation) continue
       own.generation = this.#generation
@@ -269,7 +269,7 @@ export class Layers {
     this.#runs = this.#ordered([...this.#runs.filter(({ name }) => !removed.includes(name)), ...fresh])
   }
 
-  /** The first hour that is in the window. */
+  /** The oldest hour in the window. */
   oldestHour(now: number): number {
     return hourOf(now) - this.#options.windowHours
   }

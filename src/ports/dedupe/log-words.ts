@@ -1,4 +1,4 @@
-/** Blocks of fingerprints as the log has them, and how the window waits for what is not an effect. */
+/** Blocks of fingerprints as the log stores them, and how the window awaits promises. */
 import { Effect } from "effect"
 import { EventLogUnavailable, type LogRecord } from "@dowser/log/event-log/event-log"
 import { FINGERPRINT_WORDS } from "@dowser/log/fingerprint"
@@ -10,10 +10,10 @@ export const failed = (cause: unknown) =>
   new EventLogUnavailable({ message: cause instanceof Error ? cause.message : String(cause) })
 export const waitFor = <A>(promise: () => Promise<A>): Effect.Effect<A, EventLogUnavailable> =>
   Effect.tryPromise({ try: promise, catch: failed })
-/** A turn of the event loop, which sockets and timers have their part of. */
+/** One turn of the event loop, in which sockets and timers are served. */
 export const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
 
-/** Records as one buffer of words for the thread, and what it needs to take it apart. */
+/** Records as one buffer of words for the thread, with what it needs to split them again. */
 export const packRecords = (
   records: ReadonlyArray<LogRecord>
 ): { readonly buffer: Uint32Array; readonly parts: Array<number> } => {

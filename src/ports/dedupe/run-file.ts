@@ -1,5 +1,5 @@
 /**
- * Reads runs: all that is not rows at once (`openRun`), rows one after the other for a merge (`RunCursor`), one
+ * Reads runs: everything but the rows in one go (`openRun`), rows one after another for a merge (`RunCursor`), a single
  * fingerprint (`SealedRun`).
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs"
@@ -29,7 +29,7 @@ const readAll = (fd: number, bytes: Uint8Array, position: number, run: string): 
 }
 
 /**
- * Header, fences, filter and organizations, checked; rows are checked page by page when they are read. Throws
+ * Reads and checks the header, fences, filter and organizations; pages of rows are checked when they are read. Throws
  * `RunCorrupt`.
  */
 export const openRun = (
@@ -69,7 +69,7 @@ const organizationsOf = (words: Uint32Array): ReadonlyMap<number, number> => {
   return counts
 }
 
-/** Tags by index, as rows name them. */
+/** Tags by the index that rows use for them. */
 const tagsOf = (fd: number, header: RunHeader, run: string): Uint32Array => {
   const words = new Uint32Array(2 * header.organizations)
   readAll(fd, new Uint8Array(words.buffer), sectionsOf(header).organizations, run)
@@ -78,7 +78,7 @@ const tagsOf = (fd: number, header: RunHeader, run: string): Uint32Array => {
 
 const CHUNK_PAGES = 256
 
-/** The rows of a run in order, a megabyte of them in memory. */
+/** Iterates over the rows of a run in order, with a megabyte of them in memory. */
 export class RunCursor {
   readonly #fd: number
   readonly #name: string
@@ -112,7 +112,7 @@ export class RunCursor {
   get tag(): number {
     return this.#tags[this.#chunk[this.at + FINGERPRINT_WORDS]! & 0xffff] ?? 0
   }
-  /** To the next row. Throws `RunCorrupt`. */
+  /** Advances to the next row. Throws `RunCorrupt`. */
   next(): void {
     if (++this.#row >= this.#rows) this.#nextPageOrEnd()
   }
@@ -143,11 +143,11 @@ export class RunCursor {
   }
 }
 
-/** One page for all look-ups, which run one after the other. */
+/** One page is enough for all look-ups, because they run one after another. */
 const page = new Uint32Array(PAGE_WORDS)
 const pageBytes = new Uint8Array(page.buffer)
 
-/** A run as it is asked: the filter and the fences in memory (2 bytes an id), the rows in the file. */
+/** A run that can be queried: the filter and the fences are in memory (2 bytes an id), the rows in the file. */
 export class SealedRun {
   readonly name: string
   readonly header: RunHeader
@@ -172,8 +172,8 @@ export class SealedRun {
   }
 
   /**
-   * The hour the fingerprint was admitted in, or -1. Reads one page (rarely two): some µs while the system has it in
-   * memory. Throws `RunCorrupt`.
+   * The hour in which the fingerprint was admitted, or -1. Reads one page (rarely two): some µs if the page is in the
+   * system's cache. Throws `RunCorrupt`.
    */
   hourOf(words: Uint32Array, at: number): number {
     const first = words[at]!
@@ -183,7 +183,7 @@ export class SealedRun {
       if (this.#fences[middle]! <= first) low = middle + 1
       else high = middle
     }
-    // `low` pages begin at or before it. Rows with the same first word may begin on the page before.
+    // The first `low` pages begin at or before it. Rows with the same first word may begin on the previous page.
     for (let index = low - 1; index >= 0; index--) {
       const hour = this.#hourIn(index, words, at)
       if (hour >= 0 || this.#fences[index]! < first) return hour

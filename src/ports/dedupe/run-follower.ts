@@ -1,6 +1,6 @@
 /**
  * Passes the records of the log to the thread that seals them into runs: first the gaps that no run covers, then new
- * records, for as long as the thread runs. Rows of other processes go into the tables as well.
+ * records, for as long as the thread runs. Rows of other processes are also added to the tables.
  */
 import { Effect, Queue } from "effect"
 import type { AppendedHint, LogRecord } from "@dowser/log/event-log/event-log"
@@ -12,25 +12,25 @@ import { digestOf } from "./run-format.ts"
 import type { RunThread } from "./run-thread.ts"
 import type { OpenedRun } from "./run-writer.ts"
 
-/** Looks at the log while nothing hints at anything new. */
+/** How often the log is read without a hint. */
 const IDLE_MS = 1_000
 /**
- * Interval between two reads while little arrives: one read for several appends. Our own blocks are only moved into
- * runs by it, and reading every 10 ms took a twentieth of the accepting thread; other processes' ids become known here
- * that much later.
+ * Interval between two reads while little arrives, so that one read serves several appends. Our own blocks need the
+ * read only to be moved into runs, and reading every 10 ms took a twentieth of the accepting thread. Ids of other
+ * processes become known here this much later.
  */
 const TAIL_EVERY_MS = 50
 
 export class RunFollower {
   readonly #followed: FollowedLog
   readonly #thread: RunThread
-  /** Changes the tables when nobody is reading them; a change that throws ends this life. */
+  /** Changes the tables when nobody is reading them; an exception in `change` ends this thread's life. */
   readonly #guarded: (change: () => void) => void
-  /** Where the next run to seal begins. */
+  /** First offset of the next run to seal. */
   #from = 0
-  /** The first offset that was not read. */
+  /** The first offset that has not been read. */
   #position = 0
-  /** The newest record that was read: it identifies the log of a run. */
+  /** The newest record that was read: it identifies the log that a run belongs to. */
   #last: LogRecord | undefined
   #sealing: Promise<void> = Promise.resolve()
 
@@ -40,7 +40,7 @@ export class RunFollower {
     this.#guarded = guarded
   }
 
-  /** Reads what no run covers between `first` and `stop`. */
+  /** Reads the records between `first` and `stop` that no run covers. */
   readonly fillGaps = Effect.fnUntraced(
     { self: this },
     function* (runs: ReadonlyArray<OpenedRun>, first: number, stop: number) {
@@ -59,7 +59,7 @@ export class RunFollower {
     }
   )
 
-  /** Reads the log from an offset on without end. */
+  /** Reads the log from an offset on, forever. */
   readonly followFrom = Effect.fnUntraced(
     { self: this },
     function* (start: number, hints: Queue.Dequeue<AppendedHint>) {
@@ -69,7 +69,7 @@ export class RunFollower {
         const isBehind = this.#position < reach.knownTo
         const bytes = yield* this.#take(isBehind ? reach.knownTo : Infinity)
         if (isBehind) {
-          // Nothing to read despite the hint: what is known ends here.
+          // Nothing to read despite the hint: everything up to `knownTo` has been read.
           if (bytes < 0) this.#position = reach.knownTo
           if (this.#position >= reach.knownTo && this.#from < reach.hotFrom) yield* this.#seal()
           yield* turn
@@ -84,7 +84,7 @@ export class RunFollower {
     }
   )
 
-  /** Takes the records of one read; answers their bytes, or -1 when there was none. */
+  /** Takes the records of one read; returns their bytes, or -1 if there were none. */
   readonly #take = Effect.fnUntraced({ self: this }, function* (stop: number) {
     const { layers, log, reach, readBytesMax, sealIds, topic } = this.#followed
     const answer = yield* log.read({
@@ -114,7 +114,7 @@ export class RunFollower {
     return isMoved ? bytes : -1
   })
 
-  /** Has what was read since the last seal made a run; waits only for the one before it. */
+  /** Has everything read since the last seal sealed into a run; waits only for the previous seal. */
   readonly #seal = Effect.fnUntraced({ self: this }, function* () {
     const { layers, now, reach } = this.#followed
     yield* waitFor(() => this.#sealing)

@@ -5,7 +5,7 @@
  *
  * A row is five words: the fingerprint, then hour (high half) and index into the run's organizations (low half). A page
  * holds 204 rows and ends with their number and its checksum. Fences are the first word of each page's first row: with
- * them a look-up reads one page. The header is JSON with a checksum and carries those of the sections after the pages.
+ * them a look-up reads one page. The header is JSON with its checksum and those of the sections after the pages.
  */
 export const ROW_WORDS = 5
 export const PAGE_BYTES = 4_096
@@ -13,7 +13,7 @@ export const PAGE_WORDS = PAGE_BYTES / 4
 export const PAGE_ROWS = Math.floor((PAGE_WORDS - 2) / ROW_WORDS)
 const ROWS_AT = PAGE_WORDS - 2
 const CHECKSUM_AT = PAGE_WORDS - 1
-/** Organizations that a run distinguishes; further ones share index 0. */
+/** The most organizations that a run distinguishes; further ones share index 0. */
 export const ORGANIZATIONS_MAX = 65_535
 export const RUN_SUFFIX = ".run"
 
@@ -22,7 +22,7 @@ export interface LogRange {
   readonly from: number
   /** One past the last offset covered. */
   readonly to: number
-  /** Offset and digest of the last record in the range: another log has another record there. */
+  /** Offset and digest of the last record in the range: they differ in any other log. */
   readonly lastOffset: number
   readonly digest: number
 }
@@ -31,7 +31,7 @@ export interface RunHeader extends LogRange {
   readonly version: 1
   /** Derived from the installation's key and the topic. */
   readonly mark: string
-  /** Rises when a run of the same range is written again. */
+  /** Increases when a run of the same range is rewritten. */
   readonly generation: number
   readonly count: number
   readonly hourFirst: number
@@ -51,7 +51,7 @@ export class RunCorrupt extends Error {
   }
 }
 
-/** Over words; not cryptographic. About 1 ns a word. */
+/** Checksum over words; not cryptographic. About 1 ns a word. */
 export const checksumOf = (words: Uint32Array, from = 0, to = words.length, seed = 0): number => {
   let a = 0x243f6a88 ^ seed
   for (let i = from; i < to; i++) {
@@ -61,7 +61,7 @@ export const checksumOf = (words: Uint32Array, from = 0, to = words.length, seed
   return a >>> 0
 }
 
-/** Of a record of the log, for `LogRange.digest`. */
+/** Digest of a record of the log, for `LogRange.digest`. */
 export const digestOf = (appendedAt: number, value: Uint8Array): number => {
   let a = Math.imul(appendedAt % 0x7fffffff, 0x85ebca6b)
   for (let i = 0; i < value.length; i++) a = Math.imul(a ^ value[i]!, 0x01000193)
@@ -69,7 +69,7 @@ export const digestOf = (appendedAt: number, value: Uint8Array): number => {
 }
 
 /**
- * Part of a page's checksum, so that a whole page from elsewhere is not mistaken for the requested one. `index` is
+ * Part of a page's checksum, so that an intact page from elsewhere is not mistaken for the requested one. `index` is
  * among the run's pages.
  */
 export const pageSeed = (
@@ -78,12 +78,12 @@ export const pageSeed = (
 ): number =>
   Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(to | 0, 0x85ebca6b) ^ Math.imul(from | 0, 0xc2b2ae35) ^ generation
 
-/** `words` is the page's own, or a larger chunk with the page at `at`. */
+/** `words` contains only the page, or a larger chunk with the page at `at`. */
 export const finishPage = (words: Uint32Array, at: number, rows: number, seed: number): void => {
   words[at + ROWS_AT] = rows
   words[at + CHECKSUM_AT] = checksumOf(words, at, at + CHECKSUM_AT, seed)
 }
-/** Rows of the page at `at`; throws `RunCorrupt`. */
+/** Number of rows of the page at `at`; throws `RunCorrupt`. */
 export const checkedRows = (words: Uint32Array, at: number, run: string, seed: number): number => {
   const rows = words[at + ROWS_AT]!
   if (rows > PAGE_ROWS || words[at + CHECKSUM_AT] !== checksumOf(words, at, at + CHECKSUM_AT, seed))
@@ -91,7 +91,7 @@ export const checkedRows = (words: Uint32Array, at: number, run: string, seed: n
   return rows
 }
 
-/** Sorts files by what they cover; the name is all that is needed to find out which of two replaces the other. */
+/** Names sort by the range that files cover, and suffice to find out which of two files replaces the other. */
 export const runName = ({ from, generation, to }: Pick<RunHeader, "from" | "to" | "generation">): string =>
   `${from}-${to}.${generation}${RUN_SUFFIX}`
 

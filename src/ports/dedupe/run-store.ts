@@ -1,10 +1,10 @@
 /**
- * The folder of sealed runs from its only writer's side: rows come in, become a run on request, and runs are merged.
- * Lives in a thread of its own (`run-worker.ts`); every step is synchronous, and a merge can be abandoned between its
+ * The folder of sealed runs, for its only writer: it collects rows, seals them into a run on request, and merges runs.
+ * It lives in a thread of its own (`run-worker.ts`); every step is synchronous, and a merge can be abandoned between
  * steps.
  *
- * Whenever the program dies: a file with a run's name is complete, because it was synced before it was renamed. A merge
- * whose inputs still exist covers their range and replaces them. Incomplete files are discarded.
+ * After a crash at any point: a file with a run's name is complete, because it was synced before it was renamed. The
+ * result of a merge whose inputs still exist covers their range and replaces them. Incomplete files are discarded.
  */
 import { mkdirSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -17,9 +17,9 @@ import { compareRows, sortRows } from "./sort-rows.ts"
 
 export interface RunStoreOptions extends CompactionLimits {
   readonly folder: string
-  /** Derived from the installation's key and the topic: runs of another are discarded. */
+  /** Derived from the installation's key and the topic: runs with another mark are discarded. */
   readonly mark: string
-  /** Ids of all runs together; past it the organizations with the most lose their oldest. */
+  /** The most ids of all runs together; beyond it the organizations with the most lose their oldest. */
   readonly idsMax: number
 }
 
@@ -43,7 +43,7 @@ export class RunStore {
   #runs: Array<KnownRun> = []
   #rows = new Uint32Array(1_024 * ROW_WORDS)
   #count = 0
-  /** Organizations of the rows that wait, by the index that rows name them with. */
+  /** Organizations of the waiting rows, by the index that rows use for them. */
   #indexes = new Map<number, number>([[0, 0]])
 
   constructor(options: RunStoreOptions) {
@@ -62,7 +62,7 @@ export class RunStore {
         if (run.header.mark !== mark) throw new Error(`${name} belongs to another installation`)
         return [{ ...run, from: run.header.from, to: run.header.to, generation: run.header.generation }]
       } catch (error) {
-        // Any stop in the middle of a seal leaves an unfinished file; no need to report it.
+        // A crash during a seal leaves an unfinished file; that need not be reported.
         if (name.endsWith(RUN_SUFFIX)) discarded.push((error as Error).message)
         rmSync(join(folder, name), { force: true, recursive: true })
         return []
@@ -75,12 +75,12 @@ export class RunStore {
     return { runs: kept.map(({ fences, filter, header, name }) => ({ name, header, fences, filter })), discarded }
   }
 
-  /** Removes runs that are not to be trusted. */
+  /** Removes runs that must not be used. */
   discard(names: ReadonlyArray<string>): void {
     this.#runs = this.#runs.filter(({ name }) => !names.includes(name))
     this.release(names)
   }
-  /** Removes files that nobody reads any more. */
+  /** Removes files that nobody reads any longer. */
   release(names: ReadonlyArray<string>): void {
     for (const name of names) rmSync(join(this.#options.folder, name), { force: true })
     if (names.length > 0) syncFolder(this.#options.folder)
@@ -91,7 +91,7 @@ export class RunStore {
     return this.#count
   }
 
-  /** Takes blocks (`block.ts`), one after the other in `words`: pairs of hour and number of words in `parts`. */
+  /** Takes consecutive blocks (`block.ts`) in `words`; `parts` has pairs of an hour and a number of words. */
   add(words: Uint32Array, parts: ReadonlyArray<number>): void {
     let from = 0
     for (let part = 0; part < parts.length; part += 2) {
@@ -119,7 +119,7 @@ export class RunStore {
     return index
   }
 
-  /** Makes a run of the waiting rows. About half a second a million, most of it sorting and the disk. */
+  /** Seals the waiting rows into a run. Takes about half a second per million rows, mostly for sorting and the disk. */
   seal(range: LogRange): OpenedRun {
     const sorted = sortRows(this.#rows, this.#count)
     const tags = [...this.#indexes.keys()]
@@ -140,11 +140,11 @@ export class RunStore {
   }
 
   /**
-   * Brings the runs to where nothing is left to merge, expire or prune. Yields between slices of work (undefined), and
-   * each change once it is on disk; files that a change removed stay until `release`. Throws `RunCorrupt`.
+   * Merges, expires and prunes runs until nothing is left to do. Yields undefined between slices of work, and each
+   * change once it is on disk; files that a change removed stay until `release`. Throws `RunCorrupt`.
    */
   *compact(oldestHour: () => number): Generator<Change | undefined, void> {
-    // Once per call: what chance left above the bound goes with the next seal.
+    // Prunes once per call: what chance left above the bound is dropped with the next seal.
     for (let isPruned = false; ;) {
       const expired = this.#runs.filter(({ header }) => header.hourLast < oldestHour())
       if (expired.length > 0) {
@@ -172,7 +172,7 @@ export class RunStore {
     }
   }
 
-  /** One run from several neighbours, without expired rows and without the shares that organizations lose. */
+  /** Merges several neighbours into one run, without expired rows and without the shares that organizations lose. */
   *#merge(
     inputs: ReadonlyArray<KnownRun>,
     oldestHour: number,
@@ -217,13 +217,13 @@ export class RunStore {
         }
         if (least === undefined) break
         const { at, words } = least
-        // Mixed with the generation: when a run is pruned again, other rows must go than the first time.
+        // Mixed with the generation, so that pruning a run again drops other rows than the first time.
         const lot = Math.imul(words[at + 3]! ^ Math.imul(identity.generation, 0x9e3779b1), 0x85ebca6b)
         if (words[at + 4]! >>> 16 >= oldestHour && !((lot ^ (lot >>> 15)) >>> 0 < (lost.get(least.tag) ?? 0) * 2 ** 32))
           writer.add(words, at, least.tag)
         least.next()
       }
-      // Something was discarded meanwhile: this run would hide the gap.
+      // A run was discarded meanwhile: the merged run would hide the gap.
       if (!inputs.every((run) => this.#runs.includes(run))) return
       const organizations = writer.organizations
       const run = writer.finish()

@@ -1,4 +1,4 @@
-/** The front's side of the thread that keeps the runs: one life of it, as promises. Waiters are told when it ends. */
+/** The front's side of the thread that keeps the runs: one life, as promises, which reject when it ends. */
 import { Worker } from "node:worker_threads"
 import type { FromRuns, RunThreadSettings, ToRuns } from "./messages.ts"
 import type { LogRange } from "./run-format.ts"
@@ -6,7 +6,7 @@ import type { Change } from "./run-store.ts"
 import type { OpenedRun } from "./run-writer.ts"
 
 const HEAP_MB = 512
-/** Bytes on their way to the thread before `add` waits. */
+/** Bytes in flight to the thread before `add` waits. */
 const IN_FLIGHT_BYTES_MAX = 16 * 1024 * 1024
 const STOP_WITHIN_MS = 2_000
 
@@ -23,9 +23,9 @@ export class RunThread {
   readonly #room: Array<Waiter<void>> = []
   readonly #sealing: Array<Waiter<OpenedRun>> = []
   readonly #discarding: Array<Waiter<void>> = []
-  /** Its runs when it began, once they are opened. */
+  /** The runs found at start, once they are opened. */
   readonly opened: Promise<{ readonly runs: ReadonlyArray<OpenedRun>; readonly discarded: ReadonlyArray<string> }>
-  /** Rejects when the thread ends by itself. */
+  /** Rejects if the thread ends by itself. */
   readonly failed: Promise<never>
 
   constructor(settings: RunThreadSettings, onChange: (change: Change) => void) {
@@ -59,7 +59,7 @@ export class RunThread {
       )
     })
     this.#ended = new Promise((resolve) => this.#worker.on("exit", () => resolve()))
-    // Each is also reported to its waiter; nobody needs to wait for all of them.
+    // Each failure is also reported to its waiter; not every promise has to be awaited.
     this.opened.catch(() => {})
     this.failed.catch(() => {})
   }
@@ -74,22 +74,22 @@ export class RunThread {
   #answered<A>(waiting: Array<Waiter<A>>): Promise<A> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
     const promise = new Promise<A>((resolve, reject) => waiting.push({ resolve, reject }))
-    // Looked at only later, when it may have failed long ago.
+    // The promise is awaited only later, when it may have failed long before.
     promise.catch(() => {})
     return promise
   }
 
-  /** Call this once the opened runs are in use. */
+  /** Must be called once the opened runs are in use. */
   begin(): void {
     this.#send({ kind: "begin" })
   }
-  /** Resolves when more may be sent. Takes the buffer. */
+  /** Resolves when more may be sent. Transfers the buffer. */
   add(buffer: ArrayBuffer, parts: ReadonlyArray<number>): Promise<void> | undefined {
     this.#inFlight += buffer.byteLength
     this.#send({ kind: "add", buffer, parts }, [buffer])
     return this.#inFlight <= IN_FLIGHT_BYTES_MAX ? undefined : this.#answered(this.#room)
   }
-  /** All that was added since the last seal becomes a run, on disk when this resolves. */
+  /** Seals everything added since the last seal into a run, which is on disk when this resolves. */
   seal(range: LogRange, oldestHour: number): Promise<OpenedRun> {
     this.#send({ kind: "seal", range, oldestHour })
     return this.#answered(this.#sealing)
@@ -101,7 +101,7 @@ export class RunThread {
     this.#send({ kind: "discard", names })
     return this.#answered(this.#discarding)
   }
-  /** Ends the thread; the next one finds its work unfinished and repeats it. */
+  /** Ends the thread; the next one finds the work unfinished and repeats it. */
   async close(): Promise<void> {
     this.#failure ??= new Error("the dedupe window is closed")
     this.#send({ kind: "stop" })

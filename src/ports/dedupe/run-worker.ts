@@ -1,4 +1,4 @@
-/** The entry of the thread that seals and merges runs, so that neither ever holds up the thread that accepts. */
+/** The entry of the thread that seals and merges runs, so that neither blocks the thread that accepts events. */
 import { parentPort, workerData } from "node:worker_threads"
 import { giveWayHere } from "@dowser/log/process/background"
 import type { FromRuns, RunThreadSettings, ToRuns } from "./messages.ts"
@@ -19,7 +19,7 @@ const fail = (error: unknown) => {
   const run = error instanceof RunCorrupt ? error.run : undefined
   if (run !== undefined) store.discard([run])
   send({ kind: "failed", message: error instanceof Error ? error.message : String(error), run })
-  // The message leaves with the turn; exiting at once would lose it.
+  // The message is delivered at the end of the turn; exiting immediately would lose it.
   setTimeout(() => process.exit(1), 20)
 }
 process.on("uncaughtException", fail)
@@ -28,10 +28,10 @@ process.on("unhandledRejection", fail)
 const store = new RunStore(settings)
 let oldestHour = settings.oldestHour
 let isCompacting = false
-/** A seal came while it was compacting. */
+/** A seal arrived during compaction. */
 let isAsked = false
 
-/** One slice per turn, so that new messages get in between. */
+/** One slice per turn, so that new messages are handled in between. */
 const compact = () => {
   isAsked = isCompacting
   if (isCompacting) return

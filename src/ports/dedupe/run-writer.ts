@@ -20,10 +20,10 @@ import { filterAdd, filterScale, filterWords } from "./split-block-filter.ts"
 import { compareRows } from "./sort-rows.ts"
 
 const CHUNK_PAGES = 256
-/** The name of a file while it is written; such files are removed at start. */
+/** The suffix of a file while it is being written; such files are removed at start. */
 const UNFINISHED_SUFFIX = ".new"
 
-/** A finished run for the front: how to find it, and what a look-up asks before the file. */
+/** A finished run for the front: how to find it, and what a look-up checks before the file. */
 export interface OpenedRun {
   readonly name: string
   readonly header: RunHeader
@@ -34,9 +34,9 @@ export interface OpenedRun {
 const writeAll = (fd: number, bytes: Uint8Array): void => {
   for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at, bytes.length - at)
 }
-/** A name is on disk when its folder is. */
+/** A file name is durable only after its folder has been synced. */
 export const syncFolder = (folder: string): void => {
-  // Windows opens no folders; its rename is in the journal of the volume.
+  // Windows cannot open folders; its renames are in the journal of the volume.
   if (process.platform === "win32") return
   const fd = openSync(folder, "r")
   try {
@@ -68,8 +68,8 @@ export class RunWriter {
   #isOpen = true
 
   /**
-   * `idsMax` is the most rows, for which the filter is sized. `hourLast` belongs to what the run covers, even if no row
-   * is left of it.
+   * `idsMax` is the most rows that the run can have; it determines the filter's size. `hourLast` belongs to what the
+   * run covers, even if none of its rows is left.
    */
   constructor(
     folder: string,
@@ -91,7 +91,7 @@ export class RunWriter {
     return join(this.#folder, this.#name + UNFINISHED_SUFFIX)
   }
 
-  /** Rows by organization so far. */
+  /** Number of rows by organization so far. */
   get organizations(): ReadonlyMap<number, number> {
     return new Map(
       [...this.#indexes].map(([tag, index]) => [tag, this.#counts[index]!] as const).filter(([, count]) => count > 0)
@@ -99,8 +99,8 @@ export class RunWriter {
   }
 
   /**
-   * The row at `rows[at]`, of this organization; not smaller than the last one. An equal fingerprint only updates the
-   * hour.
+   * Adds the row at `rows[at]`, of this organization; it must not be smaller than the last one. An equal fingerprint
+   * only updates the hour.
    */
   add(rows: Uint32Array, at: number, tag: number): void {
     const hour = rows[at + FINGERPRINT_WORDS]! >>> 16
@@ -131,7 +131,7 @@ export class RunWriter {
     return index
   }
 
-  /** The last row waits for an equal one; only then it goes to its page. */
+  /** The last row is held back in case an equal one follows; only then is it written to its page. */
   #flushLast(): void {
     if (this.#count === 0) return
     if (this.#inPage === 0) this.#fences[this.#pages] = this.#last[0]!
@@ -153,7 +153,7 @@ export class RunWriter {
     this.#inChunk = 0
   }
 
-  /** Brings everything to disk under the run's name. */
+  /** Writes everything to disk under the run's name. */
   finish(): OpenedRun {
     this.#flushLast()
     if (this.#inPage > 0) this.#finishPage()
@@ -184,7 +184,7 @@ export class RunWriter {
     return { name: this.#name, header, fences: fences.buffer, filter: this.#filter.buffer as ArrayBuffer }
   }
 
-  /** Ends without a file. */
+  /** Ends without leaving a file. */
   abandon(): void {
     if (this.#isOpen) closeSync(this.#fd)
     rmSync(this.#unfinished, { force: true })

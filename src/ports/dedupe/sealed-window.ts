@@ -1,7 +1,7 @@
 /**
- * The window over a log that outlives it: rows from the log go to the thread that seals them into runs, and, if another
- * process admitted them, into memory. Runs say which part of the log they cover; the rest is read from the log again,
- * so that a lost, damaged or foreign folder costs only time in the background.
+ * The window over a log that outlives it: rows from the log are sent to the thread that seals them into runs, and, if
+ * another process admitted them, are added to memory. Runs record which part of the log they cover; the rest is read
+ * from the log again, so that a lost, damaged or foreign folder costs only time in the background.
  */
 import { Clock, Deferred, Effect, Exit, Option } from "effect"
 import type { Admission, AdmitRequest, DedupeWindowShape } from "./admission.ts"
@@ -15,19 +15,21 @@ import { threadLife } from "./thread-life.ts"
 
 export interface SealedWindowOptions {
   readonly key: FingerprintKey
-  /** Topic of the log, one partition, that the blocks are appended to. */
+  /** Topic of the log that the blocks are appended to; it has one partition. */
   readonly topic: string
-  /** Folder of the runs, this process's own; created where missing. */
+  /** Folder of the runs, exclusive to this process; created if missing. */
   readonly folder: string
-  /** Ids all organizations may have in runs together. Default: 128 million (2 bytes of memory, 22 of disk each). */
+  /**
+   * The most ids that all organizations may have in runs. Default: 128 million (2 bytes of memory, 22 of disk each).
+   */
   readonly idsMax?: number
   /**
-   * Ids from which the table in memory becomes a run. Default: 2^20: a table of 40 MB, and a second one that takes its
-   * turn while a run is made.
+   * Number of ids at which the table in memory becomes a run. Default: 2^20: a table of 40 MB, and a second one that
+   * replaces it while a run is written.
    */
   readonly sealIds?: number
   /**
-   * Memory of one table, reached only when the disk or the log stalls. Beyond it the oldest ids of full segments are
+   * Memory of one table, reached only if the disk or the log stalls. Beyond it the oldest ids of full segments are
    * dropped.
    */
   readonly hotBytesMax?: number
@@ -39,12 +41,12 @@ const IDS_MAX = 128 * 2 ** 20
 const SEAL_IDS = 2 ** 20
 const HOT_BYTES_MAX = 192 * 2 ** 20
 const FANOUT = 4
-/** Room for 16 seals, which end with a group of some thousand ids more than they should. */
+/** Room for 16 seals, each of which may exceed its size by a group of some thousand ids. */
 const RUN_IDS_SEALS_MAX = 20
 const RUNS_MAX = 24
-/** How long a call reads files before others get their turn. */
+/** How long a call reads files before other calls get their turn. */
 const LOOK_MS = 2
-/** About 16,000 ids in one go: a millisecond or two when they go into the table as well. */
+/** About 16,000 ids per read: a millisecond or two if they are added to the table as well. */
 const READ_BYTES_MAX = 256 * 1024
 const START_WITHIN_MS = 2_500
 const RETRY_AFTER_MS = 200
@@ -57,7 +59,7 @@ export const markOf = (key: FingerprintKey, topic: string): string => {
   return [...words].map((word) => word.toString(16).padStart(8, "0")).join("")
 }
 
-/** Look-ups in the tables, and in the runs where those are not sure. */
+/** Looks ids up in the tables, and in the runs where the tables do not decide. */
 const shapeOf = ({ layers, now, reach }: FollowedLog): DedupeWindowShape => ({
   admit: (requests: ReadonlyArray<AdmitRequest>) =>
     Effect.suspend(() => {
@@ -80,17 +82,17 @@ const shapeOf = ({ layers, now, reach }: FollowedLog): DedupeWindowShape => ({
       )
     }),
   forget: ({ block }) => Effect.sync(() => layers.forget(block)),
-  // The thread's rows are in a buffer that doubles.
+  // The thread keeps its rows in a buffer that doubles.
   bytes: Effect.sync(() => layers.bytes + 2 * reach.unsealedRows * ROW_WORDS * 4)
 })
 
-/** Lives one after the other; between two that fail the wait doubles. */
+/** Restarts the thread whenever it ends; after each failure the delay doubles. */
 const supervised = <E>(life: Effect.Effect<unknown, E>) =>
   Effect.gen(function* () {
     for (let delay_ms = RETRY_AFTER_MS; ;) {
       const bornAt = performance.now()
       const ended = yield* Effect.exit(life)
-      // A damaged run was reported when it was found; anything else is reported here.
+      // A damaged run was reported when it was found; any other failure is reported here.
       if (Exit.isFailure(ended))
         yield* Effect.logError(
           "The dedupe window cannot store its runs and tries again; meanwhile processors recognize repetitions",
@@ -104,9 +106,7 @@ const supervised = <E>(life: Effect.Effect<unknown, E>) =>
     }
   })
 
-/**
- * Runs until its scope ends. Fails when the log cannot be read at start; afterwards trouble is logged and tried again.
- */
+/** Runs until its scope ends. Fails if the log cannot be read at start; later failures are logged and retried. */
 export const makeSealedWindow = Effect.fnUntraced(function* (
   options: SealedWindowOptions & { readonly windowHours: number }
 ) {
@@ -116,7 +116,7 @@ export const makeSealedWindow = Effect.fnUntraced(function* (
   const { folder, key, topic, windowHours } = options
   const now = () => clock.currentTimeMillisUnsafe()
   const sealIds = options.sealIds ?? SEAL_IDS
-  /** Ends the present life of the thread: a run cannot be read. */
+  /** Ends the thread's current life because a run cannot be read. */
   let damaged = yield* Deferred.make<string>()
   const layers = new Layers({
     key,

@@ -1,11 +1,11 @@
 /**
- * Sorts rows of a run by fingerprint, whose first word is uniformly distributed: one pass spreads them by its first
- * byte; then each part, which fits the processor's cache, is spread by the following bits into buckets of about two
- * rows.
+ * Sorts the rows of a run by fingerprint, whose first word is uniformly distributed: one pass distributes them by its
+ * first byte; then each part, which fits the processor's cache, is distributed by the following bits into buckets of
+ * about two rows.
  */
 import { ROW_WORDS } from "./run-format.ts"
 
-/** Order of two rows by their fingerprints. */
+/** Compares two rows by their fingerprints. */
 export const compareRows = (a: Uint32Array, at: number, b: Uint32Array, bt: number): number => {
   for (let i = 0; i < 4; i++) if (a[at + i] !== b[bt + i]) return a[at + i]! < b[bt + i]! ? -1 : 1
   return 0
@@ -13,7 +13,7 @@ export const compareRows = (a: Uint32Array, at: number, b: Uint32Array, bt: numb
 
 const PARTS = 256
 
-/** Not `copyWithin` and `set`: for twenty bytes the call costs more than the copy. */
+/** Not `copyWithin` or `set`: for twenty bytes the call costs more than the copy. */
 const copyRow = (from: Uint32Array, at: number, to: Uint32Array, bt: number): void => {
   to[bt] = from[at]!
   to[bt + 1] = from[at + 1]!
@@ -23,8 +23,8 @@ const copyRow = (from: Uint32Array, at: number, to: Uint32Array, bt: number): vo
 }
 
 /**
- * A sorted copy of the first `count` rows; equal ones stay in their order. O(count) for fingerprints, about 0.1 µs a
- * row.
+ * Returns a sorted copy of the first `count` rows; equal ones keep their order. O(count) for fingerprints, about 0.1 µs
+ * a row.
  */
 export const sortRows = (rows: Uint32Array, count: number): Uint32Array => {
   const parts = new Uint32Array(PARTS + 1)
@@ -40,7 +40,7 @@ export const sortRows = (rows: Uint32Array, count: number): Uint32Array => {
   for (let part = 0; part < PARTS; part++) largest = Math.max(largest, parts[part + 1]! - parts[part]!)
   const bits = Math.min(20, Math.max(0, Math.ceil(Math.log2(Math.max(1, largest / 2)))))
   const buckets = 2 ** bits
-  /** Where a bucket begins, and where its next row goes, in rows of the whole. */
+  /** Where each bucket begins and where its next row is written, in rows of the entire array. */
   const begins = new Uint32Array(buckets + 1),
     ends = new Uint32Array(buckets + 1)
   // Without bits there is one bucket: a shift by 32 would be a shift by 0.

@@ -1,10 +1,10 @@
 /**
  * Split block Bloom filter (Putze et al. 2007; the layout of Apache Parquet): 256-bit blocks, one bit in each of a
- * block's eight words. A look-up touches one block, which is in one cache line. Blocks follow the order of a
- * fingerprint's first word, so that a filter over sorted fingerprints is written front to back.
+ * block's eight words. A look-up touches one block, which is in one cache line. Blocks are ordered like the first words
+ * of fingerprints, so that a filter over sorted fingerprints is written front to back.
  */
 const BLOCK_WORDS = 8
-/** Bits an id: about 1 look in 770 for an id that is not there says maybe, and costs the reading of a page. */
+/** Bits per id: about 1 in 770 look-ups of an absent id is a false positive, which costs reading a page. */
 const FILTER_BITS = 16
 const S0 = 0x47b6137b,
   S1 = 0x44974d91,
@@ -15,7 +15,7 @@ const S0 = 0x47b6137b,
   S6 = 0x9efc4947 | 0,
   S7 = 0x5c6bfb31
 
-/** Words of a filter for that many ids. */
+/** Number of words of a filter for that many ids. */
 export const filterWords = (ids: number): number =>
   BLOCK_WORDS * Math.max(1, Math.ceil((ids * FILTER_BITS) / (32 * BLOCK_WORDS)))
 /** The factor that maps a fingerprint's first word to its block. */
@@ -33,7 +33,7 @@ export const filterAdd = (filter: Uint32Array, scale: number, first: number, sec
   filter[at + 7]! |= 1 << (Math.imul(second, S7) >>> 27)
 }
 
-/** False when the fingerprint was certainly not added. Absent ones mostly end at the first or second word. */
+/** False if the fingerprint was certainly not added. Absent ones mostly fail at the first or second word. */
 export const filterMayHave = (filter: Uint32Array, scale: number, first: number, second: number): boolean => {
   const at = (((first >>> 0) * scale) | 0) * BLOCK_WORDS
   return (

@@ -1,5 +1,5 @@
 /**
- * One life of the thread that keeps the runs: they are opened, foreign ones discarded, and the log is followed until
+ * One life of the thread that keeps the runs: runs are opened, foreign ones discarded, and the log is followed until
  * the thread ends or a run turns out to be damaged.
  */
 import { Deferred, Effect, type Scope } from "effect"
@@ -10,7 +10,7 @@ import type { RunThreadSettings } from "./messages.ts"
 import { RunFollower } from "./run-follower.ts"
 import { RunThread } from "./run-thread.ts"
 
-/** Changes the tables when nobody is reading them; a change that throws ends this life. */
+/** Changes the tables when nobody is reading them; an exception in `change` ends this thread's life. */
 type Guarded = (change: () => void) => void
 
 /** Opens the thread until the scope closes. */
@@ -32,7 +32,7 @@ const openThread = (
     (thread) => Effect.promise(() => thread.close())
   )
 
-/** The runs that belong to this log, in use from now on. */
+/** Selects the runs that belong to this log; they are in use from now on. */
 const installRuns = Effect.fnUntraced(function* (
   followed: FollowedLog,
   thread: RunThread,
@@ -85,8 +85,8 @@ const follow = Effect.fnUntraced(function* (
 })
 
 /**
- * Fails when the thread or the log does. Succeeds with the name of a run that was found damaged (`damaged`), and was
- * thrown away: the next life reads the log again for it.
+ * Fails if the thread or the log does. Succeeds with the name of a run that was found damaged (`damaged`) and removed:
+ * the next life reads that part of the log again.
  */
 export const threadLife = (
   followed: FollowedLog,

@@ -1,6 +1,6 @@
 /**
- * Everything that makes vectors, for the engine package: this program's own models and those of servers, by name. It
- * sits in front of the engine of every process (`src/runtime`), whichever that is.
+ * Computes vectors for the engine package with this program's own models and those of servers, by name. It sits in
+ * front of the engine in every process (`src/runtime`), whichever engine that is.
  */
 import { Context, Effect, Option } from "effect"
 import type { EmbeddedInput, Embedder, EmbedOrder, ModelConfig } from "@dowser/engine-sdk/embedding"
@@ -17,7 +17,7 @@ import { type Pictures, PictureVectors } from "./pictures.ts"
 import { storedNumbers } from "./stored-numbers.ts"
 import { identityOf, modelIn, type Sealing, withSealed } from "./model-config.ts"
 
-/** For callers that want vectors and their cost, without a field of a collection. */
+/** For callers that want vectors and their cost outside a collection's field. */
 export interface Embeddings extends Embedder {
   readonly vectors: (
     organizationId: string,
@@ -25,26 +25,26 @@ export interface Embeddings extends Embedder {
     texts: ReadonlyArray<string>
   ) => Effect.Effect<Embedded, EmbeddingUnavailable | RemoteEmbeddingFailed>
   readonly isKnown: (model: ModelConfig) => boolean
-  /** Whether it runs in this program. */ readonly isEmbedded: (model: ModelConfig) => boolean
-  /** Of this program's models. */ readonly state: TextEmbedder["Service"]["state"]
+  /** Whether the model runs in this program. */ readonly isEmbedded: (model: ModelConfig) => boolean
+  /** The state of this program's models. */ readonly state: TextEmbedder["Service"]["state"]
   readonly models: TextEmbedder["Service"]["models"]
-  /** The model for pictures. */ readonly imageModel: () => PictureVectors["model"] | undefined
+  /** The model for images. */ readonly imageModel: () => PictureVectors["model"] | undefined
 }
 
-/** What embeds in this process; undefined in one without an engine to write to, and in tests that need none. */
+/** The embedder of this process; undefined in a process without an engine to write to, and in tests that need none. */
 export const CurrentEmbedder = Context.Reference<Embeddings | undefined>("dowser/ports/CurrentEmbedder", {
   defaultValue: () => undefined
 })
 
-/** If none is named. */
+/** The model if none is named. */
 export const DEFAULT_MODEL = "dowser/minilm-l6-v2"
-/** Of remote models, learned by one request. */
+/** How many dimensions of remote models are remembered; each is learned by one request. */
 const DIMENSIONS_KEPT = 10_000
 const NOWHERE = Effect.succeed(false)
 const LEARNING = { texts: ["How many dimensions?"], timeout_ms: 10_000, tries: 2 } as const
 const DOCUMENT = { timeout_ms: 60_000, tries: 5 } as const
 const QUERY = { timeout_ms: 30_000, tries: 2 } as const
-/** A batch that its server refuses is asked again in halves, to find the text that it refuses. */
+/** A batch that its server refuses is sent again in halves, to find the text that is refused. */
 const HALVINGS_MAX = 32
 
 const remoteError = ({ isFinal, message }: RemoteEmbeddingFailed): EngineError =>
@@ -57,7 +57,7 @@ const localError = ({ message, reason, retry_after_s }: EmbeddingUnavailable): E
       : { kind: "Unavailable", message, isThere: true }
 
 type Local = TextEmbedder["Service"]
-/** Models that were trained on collections of an organization, by their hash. */
+/** Models trained on an organization's collections, by their hash. */
 export interface TrainedModels {
   readonly isThere: (organizationId: string, hash: string) => Effect.Effect<boolean>
   readonly embed: (
@@ -129,7 +129,7 @@ class Embedding implements Embeddings {
       : this.#local.embed({ model: named.name, texts, priority: "query", organizationId })
   }
 
-  /** A model on a server is asked for one vector, which shows its dimensions and that it answers. */
+  /** Requests one vector from a model on a server, which shows its dimensions and that it answers. */
   readonly learn = async (namespace: string, config: ModelConfig): Promise<EngineError | undefined> => {
     const named = modelIn(this.#seal, config)
     if (config.model_name === LSA_NAME) return this.#learnTrained(namespace, named)
@@ -165,7 +165,7 @@ class Embedding implements Embeddings {
     )
   }
 
-  /** Of either kind. */
+  /** For text and image models. */
   #facts(name: string): { readonly dimensions: number; readonly hash: string } | undefined {
     const image = this.#pictures?.model
     return name === image?.name ? { dimensions: image.dimensions, hash: image.version } : this.#known(name)
@@ -176,7 +176,7 @@ class Embedding implements Embeddings {
   #none(inputs: ReadonlyArray<string>, name: string): ReadonlyArray<EmbeddedInput> {
     return inputs.map(() => fail({ kind: "Invalid", message: `There is no model \`${name}\`.` }))
   }
-  /** Only a semantic search names one: it is built from the existing documents. */
+  /** Only a semantic search names a trained model, because it is trained on existing documents. */
   async #learnTrained(organizationId: string, named: ReturnType<typeof modelIn>): Promise<EngineError | undefined> {
     const isThere =
       named?.kind === "trained" && (await this.#run(this.#trained?.isThere(organizationId, named.hash) ?? NOWHERE))
@@ -234,14 +234,14 @@ class Embedding implements Embeddings {
   }
 }
 
-/** Of a list of pictures the first; their names contain no space. */
+/** The first of a list of images; their names contain no spaces. */
 const firstOf = (source: string): string => {
   const trimmed = source.trim()
   const space = trimmed.indexOf(" ")
   return space < 0 ? trimmed : trimmed.slice(0, space)
 }
 
-/** Over this program's own models, where it has any, and the servers that fields and organizations name. */
+/** Combines this program's own models, if it has any, with the servers that fields and organizations name. */
 export const makeEmbeddings = Effect.fnUntraced(function* (
   seal: Sealing,
   pictures?: Pictures,

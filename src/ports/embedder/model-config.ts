@@ -1,7 +1,7 @@
 /**
  * What a field's `embed.model_config` names: a model of this program (`dowser/…`) or of a server, `kind/model`. Its
- * credentials are stored sealed: a copy of the engine's data grants no access. The first five characters stay readable,
- * because answers show them.
+ * credentials are stored sealed, so that a copy of the engine's data grants no access. The first five characters stay
+ * readable, because answers show them.
  */
 import type { ModelConfig } from "@dowser/engine-sdk/embedding"
 import { LSA_NAME } from "../text-embedder/lsa/model.ts"
@@ -10,16 +10,16 @@ import { isRemoteKind, type RemoteModel } from "../text-embedder/remote/provider
 
 type NamedModel =
   | { readonly kind: "local"; readonly name: string }
-  /** For a collection, by its hash. */
+  /** Trained on a collection, identified by its hash. */
   | { readonly kind: "trained"; readonly hash: string }
   | { readonly kind: "remote"; readonly model: RemoteModel }
 
 const SECRETS = ["api_key", "access_token", "refresh_token", "client_secret"] as const
 const SHOWN = 5
-/** No credential has a space in it. */
+/** No credential contains a space. */
 const MARK = " sealed:"
 
-/** With the operator's key (`src/access/seal.ts`). */
+/** Encrypts with the operator's key (`src/access/seal.ts`). */
 export interface Sealing {
   readonly seal: (plain: Uint8Array) => string
   readonly open: (sealed: string) => Buffer
@@ -34,7 +34,7 @@ export const withSealed = (seal: Sealing, config: ModelConfig): ModelConfig => {
   }
   return sealed
 }
-/** undefined where it was sealed with another key, or made up. */
+/** Returns undefined if the text was sealed with another key, or is forged. */
 const opened = (seal: Sealing, text: unknown): string | undefined => {
   if (typeof text !== "string") return undefined
   const at = text.indexOf(MARK)
@@ -46,7 +46,7 @@ const opened = (seal: Sealing, text: unknown): string | undefined => {
   }
 }
 
-/** undefined: the name is no model's. */
+/** Returns undefined if the name is not that of a model. */
 export const modelIn = (seal: Sealing, config: ModelConfig): NamedModel | undefined => {
   const name = config.model_name
   const [, kind, model] = typeof name === "string" ? (/^([a-z]+)\/(.+)$/.exec(name) ?? []) : []

@@ -1,6 +1,6 @@
 /**
- * Vectors of pictures for fields: a document's reference becomes bytes, and those a vector. A picture that many
- * documents share is processed once; each that cannot be obtained or read fails alone.
+ * Vectors of images for fields: a document's reference is resolved to bytes, which are embedded. An image that many
+ * documents share is processed once; an image that cannot be obtained or read fails alone.
  */
 import { createHash } from "node:crypto"
 import { Context, Effect } from "effect"
@@ -11,9 +11,9 @@ import { storedNumbers } from "./stored-numbers.ts"
 import type { ImageEmbedder } from "../image-embedder/image-embedder.ts"
 import type { ImageFailure } from "../image-process/image-process.ts"
 
-/** Bytes of the picture that a text is, or names, of this organization; or why there are none. */
+/** The bytes of the image that `source` contains or names, of this organization; or why there are none. */
 export type PictureBytes = (organizationId: string, source: string) => Effect.Effect<Uint8Array, EngineError>
-/** The reader of pictures in this process; without media there is none. */
+/** The image reader of this process; without media there is none. */
 export const CurrentPictureBytes = Context.Reference<PictureBytes>("dowser/ports/CurrentPictureBytes", {
   defaultValue: () => () => Effect.fail({ kind: "Invalid", message: "This installation has no media." })
 })
@@ -22,10 +22,10 @@ export interface Pictures {
   readonly bytesOf: PictureBytes
 }
 
-/** Per write: pictures are fetched concurrently, and take turns behind the port. */
+/** Images fetched concurrently per write; they take turns behind the port. */
 const AT_ONCE_MAX = 4
 const RETRY_AFTER_S = 5
-/** Vectors of 5,000 pictures or so. */
+/** Room for the vectors of about 5,000 images. */
 const CACHE_BYTES = 10_000_000
 
 const failureOf = ({ kind, message }: ImageFailure): EngineError =>
@@ -37,7 +37,7 @@ const failureOf = ({ kind, message }: ImageFailure): EngineError =>
 
 export class PictureVectors {
   readonly #pictures: Pictures
-  /** By organization and hash of the bytes: response times reveal nothing about others' pictures. */
+  /** By organization and hash of the bytes, so that response times reveal nothing about the images of others. */
   readonly #known = new BoundedMap<string, ReadonlyArray<number>>({
     bytes_max: CACHE_BYTES,
     bytesOf: (key, vector) => 2 * key.length + 8 * vector.length
@@ -49,7 +49,7 @@ export class PictureVectors {
     return this.#pictures.model.model
   }
 
-  /** As many as there are sources, in order. */
+  /** One result per source, in order. */
   readonly embed = Effect.fnUntraced(
     function* (this: PictureVectors, organizationId: string, sources: ReadonlyArray<string>) {
       const made = new Map<string, EmbeddedInput>()

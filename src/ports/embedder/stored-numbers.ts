@@ -1,5 +1,5 @@
 /**
- * A vector as documents store it and queries name it: five decimals. For unit vectors one more is noise, and takes
+ * A vector as documents store it and queries contain it: five decimals. For unit vectors a sixth is noise, and takes
  * twice the room.
  */
 export const storedNumbers = (vector: Float32Array): ReadonlyArray<number> => Array.from(vector, rounded)

@@ -4,33 +4,33 @@
  *   closed ──(`failuresMax` failures in a row within `window_ms`)──> open ──(after `wait_ms`)──> half open
  *   half open lets one call through: its success closes, its failure opens again
  *
- * A call gets a ticket when it is let through; its report counts only while the circuit is in the state that issued the
- * ticket, so that calls hanging since before the circuit opened neither close nor prolong it. O(1) in time and memory.
+ * A call gets a ticket when it is let through. Its outcome counts only in the state that issued the ticket, so calls
+ * that have been hanging since before the circuit opened neither close nor prolong it. O(1) in time and memory.
  */
 export interface CircuitOptions {
-  /** Failures in a row that open. */ readonly failuresMax: number
-  /** The longest time between the first and the last of them. */ readonly window_ms: number
-  /** How long everything is refused before one call may try. */ readonly wait_ms: number
+  /** Number of consecutive failures that opens the circuit. */ readonly failuresMax: number
+  /** The longest time between the first and the last of these failures. */ readonly window_ms: number
+  /** How long all calls are refused before one may try. */ readonly wait_ms: number
 }
 export type CircuitState = "closed" | "open" | "half_open"
 export interface Circuit {
   readonly state: CircuitState
-  /** Grows with every change of state, and with every probe. */ readonly epoch: number
+  /** Increases with every change of state, and with every probe. */ readonly epoch: number
   /** Times of the current failures, oldest first; at most `failuresMax`. Only while closed. */
   readonly failures: ReadonlyArray<number>
-  /** While open: when one call may try. */ readonly opensUntil_ms: number
-  /** Half open: the one call is under way. */ readonly isProbing: boolean
+  /** While open: the time at which one call may try. */ readonly opensUntil_ms: number
+  /** While half open: whether the probe is in progress. */ readonly isProbing: boolean
 }
 
 export const closedCircuit: Circuit = { state: "closed", epoch: 0, failures: [], opensUntil_ms: 0, isProbing: false }
 
-/** The changes that time alone makes. */
+/** Applies the changes that are due to time alone. */
 export const circuitAt = (circuit: Circuit, now_ms: number): Circuit =>
   circuit.state === "open" && now_ms >= circuit.opensUntil_ms
     ? { ...circuit, state: "half_open", epoch: circuit.epoch + 1, isProbing: false }
     : circuit
 
-/** A call asks to go through: `ticket` is undefined where it may not. */
+/** Requests permission for a call; `ticket` is undefined if it is refused. */
 export const admit = (
   given: Circuit,
   now_ms: number
@@ -42,7 +42,7 @@ export const admit = (
   return { circuit: probing, ticket: probing.epoch }
 }
 
-/** How a call ended: `abandoned` says nothing about the other side. */
+/** How a call ended; `abandoned` reveals nothing about the other side. */
 export type CallOutcome = "answered" | "unavailable" | "abandoned"
 export const settle = (
   circuit: Circuit,

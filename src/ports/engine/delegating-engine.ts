@@ -9,7 +9,7 @@ const cannotSay: Result<never> = fail({
   message: "The current engine cannot look words up."
 })
 
-/** `setDictionary` and `words` exist if the current engine has them. */
+/** `setDictionary` and `words` exist only if the current engine has them. */
 export const delegatingEngine = (engine: () => SearchEngine): SearchEngine => ({
   capabilities: () => engine().capabilities(),
   createCollection: (...given) => engine().createCollection(...given),

@@ -1,9 +1,9 @@
 /**
  * Any engine behind a time limit on every call and two circuit breakers: one for reads and one for writes, because they
  * fail independently (a lost writer leaves the searches of the in-process engine running). Only an engine that cannot
- * be reached or does not answer in time opens a circuit; any answer, even a refusal, shows that it is there.
+ * be reached or does not answer in time opens a circuit; any answer, even a refusal, shows that it is available.
  *
- * A call that is answered at once stays without a promise and costs one clock reading more.
+ * A call that is answered synchronously stays without a promise and costs one additional clock reading.
  */
 import { type Awaitable, type EngineError, fail, ok, type Result, type SearchEngine } from "@dowser/engine-sdk"
 import {
@@ -22,17 +22,17 @@ import type { EngineCalls, EngineCircuits } from "./engine.ts"
 export interface GuardOptions {
   readonly reads?: Partial<CircuitOptions>
   readonly writes?: Partial<CircuitOptions>
-  /** Searches, scans, documents. Longer than the 30 s after which an engine cuts a search off by itself. */
+  /** Searches, scans, documents. Longer than the 30 s after which an engine cuts off a search by itself. */
   readonly read_ms?: number
-  /** One batch of documents, or a dictionary, behind others in the queue. */ readonly write_ms?: number
-  /** Collections: a change of a schema indexes every document again. */ readonly change_ms?: number
+  /** Limit for one batch of documents, or a dictionary, including its wait in the queue. */ readonly write_ms?: number
+  /** Limit for collections: a change of a schema indexes every document again. */ readonly change_ms?: number
   readonly onChange?: (circuit: keyof EngineCircuits, state: CircuitState) => void
   /** Monotonic milliseconds. */ readonly now_ms?: () => number
 }
 
 /** `Retry-After` while the circuit is open. */
 const RETRY_AFTER_S = 10
-/** In a quiet installation failures are far apart: five in a row within five minutes, without an answer in between. */
+/** Failures are far apart in a quiet installation: five in a row within five minutes open the circuit. */
 const optionsDefault: CircuitOptions = { failuresMax: 5, window_ms: 300_000, wait_ms: RETRY_AFTER_S * 1_000 }
 
 type Guarded = Result<unknown> | ReadonlyArray<Result<unknown>>
@@ -40,7 +40,7 @@ const isUnavailable = (result: Result<unknown>): boolean =>
   !result.ok &&
   (result.error.kind === "Unavailable" || result.error.kind === "TimedOut") &&
   result.error.isThere !== true
-/** One answered plan shows that the engine is there. */
+/** One answered plan shows that the engine is available. */
 const outcomeOf = (answer: Guarded): CallOutcome =>
   ("ok" in answer ? isUnavailable(answer) : answer.length > 0 && answer.every(isUnavailable))
     ? "unavailable"
@@ -58,7 +58,7 @@ interface GuardedEngine extends SearchEngine {
   /** Calls that changed documents or collections of a namespace, whatever their outcome. */ readonly changes: (
     namespace: string
   ) => number
-  /** Calls that removed something from a namespace, whatever their outcome. */ readonly removals: (
+  /** Number of calls that removed something from a namespace, whatever their outcome. */ readonly removals: (
     namespace: string
   ) => number
 }
@@ -68,7 +68,7 @@ interface Call {
   readonly ticket: number
   readonly began: number
 }
-/** The circuit of one kind of calls. */
+/** The circuit of one kind of call. */
 class Guard {
   readonly #settings: CircuitOptions
   readonly #now_ms: () => number
@@ -92,7 +92,7 @@ class Guard {
     return circuitAt(this.#circuit, this.#now_ms()).state
   }
 
-  /** `failed` puts a failure into the shape of the call's answer. */
+  /** `failed` converts a failure into the type of the call's answer. */
   call<A extends Guarded>(
     name: string,
     limit_ms: number,
@@ -118,7 +118,7 @@ class Guard {
     return within(limit_ms, answer, failed).then(
       (late) => this.#told(call, late),
       (error: unknown) => {
-        // A defect says nothing about the way to the engine.
+        // A defect reveals nothing about the connection to the engine.
         this.#report(call, "abandoned")
         throw error
       }
@@ -142,13 +142,13 @@ class Guard {
   }
 }
 
-/** Calls by namespace; counted when they are over. */
+/** Counts calls by namespace when they end. */
 class CountedCalls {
   readonly #counts = new Map<string, number>()
   of(namespace: string): number {
     return this.#counts.get(namespace) ?? 0
   }
-  /** Counted even if it failed: a part of it may have happened. */
+  /** A failed call is counted too: part of it may have been carried out. */
   counted<A>(namespace: string, run: () => Promise<A>): Promise<A> {
     return run().finally(() => {
       this.#counts.set(namespace, this.of(namespace) + 1)
@@ -165,7 +165,7 @@ const optionalsOf = (engine: SearchEngine, write_ms: number): Pick<SearchEngine,
     ...(setDictionary === undefined
       ? {}
       : {
-          // Cannot answer with a failure: exceeding a limit here is a configuration error that could not be reported.
+          // Cannot return a failure: exceeding a limit here is a configuration error that could not be reported.
           setDictionary: async (...given) => {
             const told = await within(
               write_ms,
@@ -196,7 +196,7 @@ export const guardEngine = (
   const reads = guardOf("reads")
   const writes = guardOf("writes")
   const read = <A>(name: string, run: () => Awaitable<Result<A>>) => reads.call<Result<A>>(name, read_ms, failing, run)
-  /** Changes are answered late in any case. */
+  /** Writes are always asynchronous. */
   const write = async <A>(name: string, limit_ms: number, run: () => Promise<Result<A>>) =>
     writes.call<Result<A>>(name, limit_ms, failing, run)
   const removals = new CountedCalls()
@@ -231,7 +231,7 @@ export const guardEngine = (
     usage: (...given) => engine.usage(...given),
     ...(engine.words === undefined ? {} : { words: (...given) => read("words", () => engine.words!(...given)) }),
     ...optionalsOf(engine, write_ms),
-    // Not blocked by a circuit: it shows whether it is worth trying.
+    // Not blocked by a circuit: the health check shows whether trying makes sense.
     health: () => {
       const health = engine.health()
       return health instanceof Promise ? within<Result<{ readonly ok: true }>>(read_ms, health, failing) : health
@@ -244,7 +244,7 @@ export const guardEngine = (
   }
 }
 
-/** A call that continues beyond its limit is left alone; nobody learns of its outcome. */
+/** A call that exceeds its limit is left running; its outcome is ignored. */
 const within = <A>(limit_ms: number, answer: Promise<A>, failed: (error: EngineError) => A): Promise<A> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const limit = new Promise<A>((give) => {

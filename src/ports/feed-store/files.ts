@@ -1,4 +1,4 @@
-/** Feeds as files in a folder of this process, for an installation of one. */
+/** Feeds as files in a folder of this process, for an installation with a single process. */
 import { createReadStream } from "node:fs"
 import { mkdir, open, readdir, rm, stat, truncate } from "node:fs/promises"
 import { join } from "node:path"
@@ -8,7 +8,7 @@ import { type Append, FEED_PIECE_BYTES, FeedStore, FeedStoreFailure, storeFailur
 
 const IDS_MAX = 100_000
 const SUFFIX = ".feed"
-/** Ids are the program's own; one that could lead elsewhere is refused. */
+/** The program generates the ids; one that could leave the folder is refused. */
 const fileOf = (folder: string, id: string): string => {
   if (!/^[A-Za-z0-9_]{1,64}$/.test(id))
     throw new FeedStoreFailure({ kind: "store", message: "This is no id of a feed." })

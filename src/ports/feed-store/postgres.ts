@@ -1,4 +1,4 @@
-/** Feeds as rows of a megabyte in Postgres, which every process of an installation has. */
+/** Feeds as rows of up to a megabyte in Postgres, which every process of an installation can reach. */
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import {
@@ -11,7 +11,7 @@ import {
 } from "./feed-store.ts"
 
 const IDS_MAX = 100_000
-/** The client writes texts: bytes travel as base64. */
+/** The client sends texts, so bytes are encoded as base64. */
 const base64Of = (pieces: ReadonlyArray<Uint8Array>): string => Buffer.concat(pieces).toString("base64")
 
 interface Rows {

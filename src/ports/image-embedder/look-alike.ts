@@ -1,4 +1,4 @@
-/** The embedded model: classical descriptors (`descriptors/look-alike.ts`), made in the process that decodes. */
+/** The embedded model: classical descriptors (`descriptors/look-alike.ts`), computed in the process that decodes. */
 import { Effect, Layer } from "effect"
 import { ImageProcess } from "../image-process/image-process.ts"
 import { LOOK_ALIKE_DIMENSIONS, LOOK_ALIKE_VERSION } from "./descriptors/look-alike.ts"

@@ -1,7 +1,7 @@
 /**
- * One life of the process that decodes pictures, one at a time. It has no secrets (a clean environment), no network and
- * no file to write to (on Deno, by its permissions), and limited memory: a picture that takes more, or takes too long,
- * ends it, and the next one gets a new process.
+ * One life of the process that decodes images, one at a time. It has no secrets (a clean environment), no network, no
+ * file to write to (on Deno, by its permissions), and limited memory. An image that takes too much memory or time ends
+ * the process, and the next one gets a new process.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
@@ -10,13 +10,13 @@ import { type Frame, frameOf, FrameReader } from "./frames.ts"
 const PROGRAM = fileURLToPath(new URL("./image-worker.ts", import.meta.url))
 const HEAP_MB = 128
 /**
- * Writable memory, including the runtime's own reservations of 560 MB: some 600 MB are left for a picture, whose 40
- * million pixels take 160 MB if a format is decoded whole.
+ * Writable memory, including the runtime's own reservations of 560 MB: some 600 MB are left for an image, whose 40
+ * million pixels take 160 MB if a format is decoded in full.
  */
 const DATA_KB = 1_200_000
 const START_WITHIN_MS = 30_000
 const ANSWER_WITHIN_MS = 15_000
-/** What the runtime and the library loader need; nothing of ours. */
+/** What the runtime and the library loader need; nothing of our own. */
 const PASSED_ON = ["PATH", "HOME", "DENO_DIR", "XDG_CACHE_HOME", "LD_LIBRARY_PATH", "TMPDIR"]
 
 const runtimeFlags =
@@ -52,7 +52,7 @@ const launched = (): ChildProcess =>
 export type Outcome =
   | { readonly kind: "done"; readonly frame: Frame }
   | { readonly kind: "refused"; readonly message: string }
-  /** The process is gone, or was never there. */
+  /** The process has ended, or never started. */
   | { readonly kind: "lost"; readonly hasStarted: boolean }
 
 export class ImageChild {
@@ -76,7 +76,7 @@ export class ImageChild {
     }
     this.#process.on("error", over)
     this.#process.on("exit", over)
-    // The process may end while it is written to; its end is reported above.
+    // The process may end while it is being written to; its end is reported above.
     this.#process.stdin!.on("error", () => {})
     this.#process.stdout!.on("data", (piece: Uint8Array) => {
       try {
@@ -100,7 +100,7 @@ export class ImageChild {
     this.#settle = undefined
     settle?.(outcome)
   }
-  /** One at a time. Never rejects. */
+  /** One request at a time. Never rejects. */
   async ask(
     head: Readonly<Record<string, unknown>>,
     bytes: Uint8Array,

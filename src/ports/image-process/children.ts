@@ -1,7 +1,7 @@
 /**
- * Pictures take turns at a few processes: the organization that used the least time is next, and each has at most one
- * picture in progress, so that one with slow pictures leaves a process to the others. Processes start with the first
- * picture and end when idle.
+ * Images take turns at a few processes: the organization that used the least time is next, and each has at most one
+ * image in progress, so that an organization with slow images leaves a process to the others. Processes start with the
+ * first image and end when idle.
  */
 import { Effect, Layer } from "effect"
 import { type Frame } from "./frames.ts"
@@ -38,7 +38,7 @@ class Children {
   get waiting(): number {
     return this.#turns.size
   }
-  /** If nobody needs it any more, its end is its answer. */
+  /** Returns a function that abandons the task: it is dropped if it has not started. */
   ask(organizationId: string, task: Work["task"], bytes: Uint8Array, settle: Work["settle"]): () => void {
     const work: Work = { task, bytes, settle, isGivenUp: false }
     if (this.#isClosed || this.#turns.size >= WAITING_MAX) settle("busy")
@@ -99,7 +99,7 @@ const failureOf = (outcome: Exclude<Outcome, { kind: "done" }> | "busy"): ImageF
     : new ImageFailure({ kind: "failed", message: "The process that decodes images could not be started." })
 }
 
-/** `within_ms`: of one picture, for tests. */
+/** `within_ms`: the time limit for one image, for tests. */
 export const layerChildren = (within_ms?: number): Layer.Layer<ImageProcess> =>
   Layer.effect(
     ImageProcess,

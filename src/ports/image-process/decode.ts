@@ -1,6 +1,6 @@
 /**
- * Decoding by libvips, with the loaders of the formats that we take and no other. Runs in the process that has nothing
- * to lose (`image-worker.ts`), and in tests and benches.
+ * Decodes with libvips, using only the loaders of the formats that we accept. Runs in the isolated process
+ * (`image-worker.ts`), and in tests and benches.
  */
 import sharp, { type Sharp } from "sharp"
 import type { Pixels } from "../image-embedder/descriptors/pixels.ts"
@@ -20,12 +20,12 @@ sharp.unblock({
 sharp.concurrency(1)
 sharp.cache(false)
 
-/** Its message is for the sender of the picture. */
+/** Its message is for the sender of the image. */
 export class PictureRefused extends Error {}
 
 const JPEG_QUALITY = 92
 const WEBP_QUALITY = 92
-/** Of the picture from which descriptors are computed, before its border is looked for. */
+/** Side of the image from which descriptors are computed, before its border is detected. */
 const DESCRIBED_SIDE = 160
 
 const opened = async (bytes: Uint8Array, format: ImageFormat): Promise<Sharp> => {
@@ -39,7 +39,7 @@ const opened = async (bytes: Uint8Array, format: ImageFormat): Promise<Sharp> =>
     )
   return picture
 }
-/** A decoder's message is not for people, and may contain anything. */
+/** A decoder's message is not meant for users, and may contain anything. */
 const refusal = (error: unknown): PictureRefused =>
   error instanceof PictureRefused
     ? error
@@ -51,7 +51,7 @@ const refusal = (error: unknown): PictureRefused =>
             : "The image is broken, or ends early."
       )
 
-/** Animations are not kept: a picture of one frame needs no format for many. */
+/** Animations are not kept: an image of one frame needs no animated format. */
 const encodedAs = (picture: Sharp, format: ImageFormat): readonly [Sharp, string] => {
   if (format === "jpeg") return [picture.jpeg({ quality: JPEG_QUALITY }), "image/jpeg"]
   if (format === "png" || format === "gif") return [picture.png({ compressionLevel: 6 }), "image/png"]
@@ -74,7 +74,7 @@ export const keptImage = async (bytes: Uint8Array, format: ImageFormat): Promise
   }
 }
 
-/** Upright, at most 160 on a side. */
+/** Rotated upright, at most 160 pixels on a side. */
 export const pixelsOf = async (bytes: Uint8Array, format: ImageFormat): Promise<Pixels> => {
   try {
     const picture = await opened(bytes, format)

@@ -1,4 +1,4 @@
-/** The format by the first bytes, whatever they are called. Pure. */
+/** Detects the image format by the first bytes, whatever the file's name or type says. Pure. */
 
 const FORMATS = ["jpeg", "png", "webp", "avif", "gif"] as const
 export const NO_IMAGE = `An image is one of ${FORMATS.join(", ")}.`

@@ -1,13 +1,13 @@
 /**
- * Messages between the program and the process that decodes: a head as JSON and bytes, with the lengths of both before
- * them. A stream of bytes and nothing more, so that it works on every runtime.
+ * Messages between the program and the process that decodes: a header as JSON and bytes, preceded by the lengths of
+ * both. It is a plain byte stream, so that it works on every runtime.
  */
 export interface Frame {
   readonly head: Readonly<Record<string, unknown>>
   readonly bytes: Uint8Array
 }
 
-/** Of one message: the most that a picture of 4,096 by 4,096 takes as PNG. */
+/** The most bytes of one message: the most that an image of 4,096 by 4,096 takes as PNG. */
 const FRAME_BYTES_MAX = 100_000_000
 const LENGTHS = 8
 const encoder = new TextEncoder(),
@@ -21,12 +21,12 @@ export const frameOf = ({ bytes, head }: Frame): ReadonlyArray<Uint8Array> => {
   return [new Uint8Array(lengths.buffer), text, bytes]
 }
 
-/** Pieces in, whole messages out. */
+/** Takes chunks and returns complete messages. */
 export class FrameReader {
   #pieces: Array<Uint8Array> = []
   #length = 0
 
-  /** Throws if the input is not a message: nothing after it can be read. */
+  /** Throws if the input is not a message, because nothing after it can be read. */
   push(piece: Uint8Array): ReadonlyArray<Frame> {
     this.#pieces.push(piece)
     this.#length += piece.length

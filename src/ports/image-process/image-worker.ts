@@ -1,6 +1,6 @@
 /**
- * The program of the process that decodes pictures: one after the other, from its standard input to its standard
- * output. It ends when its input does, which is when its starter is gone.
+ * The program of the process that decodes images, one after another, from its standard input to its standard output. It
+ * ends when its input does, which means that its parent has ended.
  */
 import { lookAlikeOf } from "../image-embedder/descriptors/look-alike.ts"
 import { keptImage, PictureRefused, pixelsOf } from "./decode.ts"

@@ -1,16 +1,16 @@
 /**
- * Turns of organizations at a few workers, one piece of work at a time each: next is the organization whose work took
- * the least time since others began to wait. O(waiting organizations) a turn; an organization is remembered while it
- * waits, works, or is ahead of one that does.
+ * Schedules organizations at a few workers, each organization with one task at a time: the next is the one whose work
+ * took the least time since others began to wait. O(waiting organizations) per turn; an organization is remembered
+ * while it waits, works, or is ahead of one that does.
  */
 interface Member<A> {
   readonly waiting: Array<A>
   isAtWork: boolean
-  /** Time that its work took, counted from where those were that waited when it came. */ used_ms: number
+  /** Time that its work took, from the level of those that were waiting when it arrived. */ used_ms: number
 }
 export class Turns<A> {
   readonly #members = new Map<string, Member<A>>()
-  /** Where an organization that begins to wait is placed: unused time is not saved up. */ #floor_ms = 0
+  /** The level at which an organization starts to wait: unused time is not saved up. */ #floor_ms = 0
   size = 0
 
   put(organizationId: string, entry: A): void {

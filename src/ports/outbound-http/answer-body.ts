@@ -1,4 +1,4 @@
-/** The body of an answer: whole up to a bound, or in pieces as its reader asks for them. */
+/** The body of an answer: complete up to a bound, or in chunks on demand. */
 import type { IncomingMessage } from "node:http"
 import type { OpenResponse } from "./exchange.ts"
 import { OutboundFailure, type OutboundOpening, type OutboundResponse } from "./outbound-http.ts"
@@ -11,7 +11,7 @@ export const headersOf = (received: IncomingMessage): Readonly<Record<string, st
     ])
   )
 
-/** Never rejects: the status is there, and a body that breaks off or is late does not change it. */
+/** Never rejects: the status has arrived, and a body that ends early or is late does not change it. */
 export const wholeBody = (
   { client, received }: OpenResponse,
   bytesMax: number,
@@ -48,7 +48,7 @@ export const wholeBody = (
 
 type Bounds = Pick<OutboundOpening, "responseBytesMax" | "total_ms" | "silence_ms">
 
-/** The next piece, or the failure of the bound that came first. The clock of silence runs while somebody waits. */
+/** The next chunk, or the failure of the bound reached first. The idle timer runs only while somebody waits. */
 const nextPiece = async (
   reader: AsyncIterator<Buffer>,
   { silence_ms, total_ms }: Bounds,
@@ -75,7 +75,7 @@ const nextPiece = async (
   }
 }
 
-/** Pieces of the body on demand: the rest stays with the sender. `began` is the start of the call. */
+/** Yields chunks of the body on demand: the rest stays with the sender. `began` is the start of the call. */
 export async function* pieces(
   { client, received }: OpenResponse,
   bounds: Bounds,

@@ -1,6 +1,6 @@
 /**
- * Decodes an answer's body (`content-encoding`, or gzip in the file itself), piece by piece. A few bytes can stand for
- * gigabytes: the output is bounded in bytes, and in its ratio to the input.
+ * Decodes an answer's body (`content-encoding`, or a gzip file), chunk by chunk. A few bytes can expand to gigabytes,
+ * so the output is bounded in bytes, and in its ratio to the input.
  */
 import { Stream } from "effect"
 import { Readable, type Transform } from "node:stream"
@@ -8,16 +8,16 @@ import * as zlib from "node:zlib"
 import { OutboundFailure } from "./outbound-http.ts"
 
 const RATIO_MAX = 100
-/** A short text of one letter has any ratio; up to here it does no harm. */
+/** A short text of one repeated letter can have any ratio; up to this size that does no harm. */
 const RATIO_FROM_BYTES = 1_000_000
 
 /** Bytes by which a format is recognized. */
 const MARK_BYTES = 2
 
-/** What `accept-encoding` may ask for. */
+/** Value of `accept-encoding`. */
 export const ACCEPTED_ENCODINGS = "gzip, deflate, br"
 
-/** Some senders mean the bare format by `deflate`, some the one with a header (RFC 9110, 8.4.1.2). */
+/** Some senders use `deflate` for the raw format, others for the one with a header (RFC 9110, 8.4.1.2). */
 const inflaterOf = (first: Uint8Array): Transform =>
   first.length > 1 && (first[0]! & 0x0f) === 8 && ((first[0]! << 8) | first[1]!) % 31 === 0
     ? zlib.createInflate()
@@ -38,11 +38,11 @@ const isGzip = (first: Uint8Array): boolean => first[0] === 0x1f && first[1] ===
 interface DecodeOptions {
   /** The answer's `content-encoding`. */ readonly encoding: string | undefined
   /** The most bytes of the output. */ readonly bytesMax: number
-  /** Unpacks a body that is a gzip file by its first two bytes, too (`sitemap.xml.gz`). */
+  /** Also decompresses a body whose first two bytes mark a gzip file (`sitemap.xml.gz`). */
   readonly unpacksFiles?: boolean | undefined
 }
 
-/** At least this many bytes, if they exist (a sender may split anywhere), and everything from the beginning. */
+/** Reads at least this many bytes if they exist (a sender may split anywhere); returns all from the beginning. */
 export const started = async (pieces: AsyncIterable<Uint8Array>, bytes: number) => {
   const reader = pieces[Symbol.asyncIterator]()
   const kept: Array<Uint8Array> = []
@@ -64,7 +64,7 @@ export const started = async (pieces: AsyncIterable<Uint8Array>, bytes: number) 
   return { first: Buffer.concat(kept), all }
 }
 
-/** Pieces that come out, with both bounds. */
+/** Yields the decompressed chunks, within both bounds. */
 async function* unpacked(
   pieces: AsyncIterable<Uint8Array>,
   makeDecoder: (first: Uint8Array) => Transform,
@@ -108,12 +108,12 @@ async function* unpacked(
   }
 }
 
-/** Unpacks what its first two bytes call a gzip file. */
+/** Decompresses a body whose first two bytes mark a gzip file. */
 async function* unpackedFile(pieces: AsyncIterable<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array> {
   const { all, first } = await started(pieces, MARK_BYTES)
   yield* isGzip(first) ? unpacked(all(), () => zlib.createGunzip(), bytesMax) : all()
 }
-/** Bytes that were not packed have the same bound. */
+/** Bytes that were not compressed have the same bound. */
 async function* bounded(pieces: AsyncIterable<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array> {
   let size = 0
   for await (const piece of pieces) {

@@ -13,7 +13,7 @@ interface Call {
   readonly isAllowed: (address: string) => boolean
   readonly request: Pick<OutboundRequest, "method" | "headers" | "body">
 }
-/** Status line and headers are there, the body waits for its reader. */
+/** The status line and headers have arrived; the body waits for its reader. */
 export interface OpenResponse {
   readonly client: ClientRequest
   readonly received: IncomingMessage
@@ -34,7 +34,7 @@ class Exchange {
   readonly #settle: (answer: OpenResponse) => void
   readonly #reject: (error: Error) => void
   #isDone = false
-  /** Whether the connection had been kept from a request before. */ #isReused = false
+  /** Whether the connection was kept from an earlier request. */ #isReused = false
 
   constructor(call: Call, settle: (answer: OpenResponse) => void, reject: (error: Error) => void) {
     this.#call = call
@@ -45,7 +45,7 @@ class Exchange {
     this.#client.on("socket", (socket) => {
       this.#isReused = this.#client.reusedSocket
       // Deno itself repeats a request whose kept connection closes before an answer, even if it was closed here on
-      // time-out: a message would be received twice. The caller decides that.
+      // time-out: a message would be received twice. The caller decides whether to repeat.
       this.#client.reusedSocket = false
       this.#check(socket)
     })
@@ -62,7 +62,7 @@ class Exchange {
     }
   }
 
-  /** The address that the socket says it is connected to. */
+  /** Checks the address that the socket reports it is connected to. */
   #check(socket: Socket): void {
     const { host, isAllowed } = this.#call
     const check = () => {
@@ -74,7 +74,7 @@ class Exchange {
   }
 
   #receive(received: IncomingMessage): void {
-    // The reader of the body gets the error; one that comes earlier must not crash.
+    // The reader of the body gets the error; an error before that must not crash the process.
     received.on("error", () => {})
     if (!this.#end()) return
     this.#settle({ client: this.#client, received })
@@ -95,7 +95,7 @@ class Exchange {
   }
 }
 
-/** The request, not sent yet: to the address itself, with the name in `Host` and in TLS. */
+/** Opens the request without sending it: to the address itself, with the name in `Host` and in TLS. */
 const open = ({ address, agent, host, request, url }: Call, body: Buffer | undefined): ClientRequest => {
   const isSecure = url.protocol === "https:"
   return (isSecure ? requestHttps : requestHttp)({
@@ -114,6 +114,6 @@ const open = ({ address, agent, host, request, url }: Call, body: Buffer | undef
   })
 }
 
-/** Rejects with what went wrong before the status line. */
+/** Rejects with whatever failed before the status line. */
 export const call = (to: Call): Promise<OpenResponse> =>
   new Promise((settle, reject) => void new Exchange(to, settle, reject))

@@ -1,22 +1,22 @@
 /**
- * Redirects, followed by hand on top of the port, which checks the address of every hop again. Only for reading: a hop
- * is a GET without a body. Pure but for the calls.
+ * Follows redirects on top of the port, which checks the address of every hop. Only for reading: a hop is a GET without
+ * a body. Pure but for the calls.
  */
 import { Effect, Exit, Scope } from "effect"
 import { OutboundFailure, type OutboundHttp, type OutboundOpening, type OutboundStream } from "./outbound-http.ts"
 
 const REDIRECTS_MAX = 5
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-/** Headers that reveal nothing about the sender; all others stay with the origin they were meant for. */
+/** Headers that reveal nothing about the sender; all others are sent only to the origin they were meant for. */
 const OPEN_HEADERS: ReadonlySet<string> = new Set(["accept", "accept-encoding", "accept-language", "user-agent"])
 
 export interface FollowedStream extends OutboundStream {
-  /** The address of the answer. */ readonly url: string
+  /** The final address, after redirects. */ readonly url: string
 }
 
 const refused = (message: string) => new OutboundFailure({ kind: "refused_redirect", message })
 
-/** An address that may be called, or why not. */
+/** A URL that may be called, or the reason why not. */
 const checked = (text: string, base?: URL): URL | OutboundFailure => {
   const url = URL.parse(text, base?.href)
   if (url === null) return refused("The redirect leads to no address")
@@ -29,14 +29,14 @@ const checked = (text: string, base?: URL): URL | OutboundFailure => {
   return url
 }
 
-/** Where an answer redirects to, checked; undefined if it does not. */
+/** The checked target of a redirect; undefined if the answer is not a redirect. */
 export const redirectOf = (
   { headers, status }: Pick<OutboundStream, "headers" | "status">,
   from: URL
 ): URL | OutboundFailure | undefined =>
   REDIRECTS.has(status) && headers.location !== undefined ? checked(headers.location, from) : undefined
 
-/** Headers for the next hop: nothing of ours across origins, and no condition, which concerned another address. */
+/** Headers for the next hop: none of ours across origins, and no conditional headers, which concerned another URL. */
 const nextHeaders = (headers: Readonly<Record<string, string>>, from: URL, to: URL): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(headers).filter(
@@ -44,7 +44,7 @@ const nextHeaders = (headers: Readonly<Record<string, string>>, from: URL, to: U
     )
   )
 
-/** `open` behind at most `REDIRECTS_MAX` redirects, within `timeout_ms` a hop and `total_ms` in all. */
+/** `open` that follows at most `REDIRECTS_MAX` redirects, within `timeout_ms` a hop and `total_ms` in all. */
 export const openFollowing = (
   http: OutboundHttp["Service"],
   request: Omit<OutboundOpening, "method" | "body">

@@ -1,7 +1,7 @@
 /**
- * `OutboundHttp` on `node:http`. We look a name up and check its addresses; the connection goes to the address itself
- * with the name in `Host` and in TLS, so that a name server that changes its answer between check and connect changes
- * nothing. The socket's remote address is checked once more.
+ * `OutboundHttp` on `node:http`. A name is resolved and its addresses are checked; the connection is made to the
+ * address itself with the name in `Host` and in TLS, so that a name server that changes its answer between check and
+ * connect changes nothing. The socket's remote address is checked once more.
  */
 import { type Agent, Agent as HttpAgent } from "node:http"
 import { Agent as HttpsAgent } from "node:https"
@@ -26,14 +26,14 @@ interface OutboundHttpOptions {
   readonly allowPrivateAddresses: boolean
 }
 
-/** Connections kept open to one address, and for how long unused. */
+/** Connections kept open to one address, and how long an unused one is kept. */
 const FREE_SOCKETS_MAX = 64
 const FREE_SOCKET_MS = 4_000
-/** One look-up serves everybody for this long: a thousand deliveries to one name need one query. */
+/** A DNS look-up is cached for this long: a thousand deliveries to one name need one query. */
 const NAME_KEPT_MS = 5_000
 const NAMES_BYTES_MAX = 8_000_000,
   ADDRESSES_BYTES = 500
-/** Addresses of one name that are tried in turn. */
+/** The most addresses of one name that are tried in turn. */
 const ADDRESSES_MAX = 3
 
 const certificateCodes = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_|ERR_SSL_|EPROTO)|certificate/i
@@ -58,7 +58,7 @@ const makeNames = () => {
     if (found !== undefined && found.until > now) return found.addresses
     const addresses = lookup(host, { all: true }).then((all) => all.map(({ address }) => address))
     known.set(host, { until: now + NAME_KEPT_MS, addresses })
-    // A failure is not kept: the next attempt asks again.
+    // A failure is not cached: the next attempt queries again.
     addresses.catch(() => known.delete(host))
     return addresses
   }
@@ -67,7 +67,7 @@ const makeNames = () => {
 const neverConnected = (error: { readonly code?: string }): boolean =>
   error.code !== undefined && /^(ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|ETIMEDOUT)$/.test(error.code)
 
-/** The addresses of a name that calls may go to, those that are tried. */
+/** The addresses of a name to try, limited to those that calls may reach. */
 const addressesOf = async (
   namesOf: ReturnType<typeof makeNames>,
   isAllowed: (address: string) => boolean,
@@ -96,7 +96,7 @@ interface Parts {
   readonly isAllowed: (address: string) => boolean
 }
 type Asked = Pick<OutboundRequest, "method" | "url" | "headers" | "body">
-/** Tries the addresses of the request's host in turn, until one can be connected to; resolves at the status line. */
+/** Tries the addresses of the request's host in turn, until a connection succeeds; resolves at the status line. */
 const answered = async (
   { agents, isAllowed, namesOf }: Parts,
   request: Asked,
@@ -117,8 +117,8 @@ const answered = async (
       return await call(to)
     } catch (error) {
       const { code, isReused } = error as { readonly code?: string; readonly isReused?: boolean }
-      // A kept connection that the receiver had just closed says nothing about the receiver: once more on a new
-      // one.
+      // A kept connection that the receiver had just closed reveals nothing about the receiver, so try once more on a
+      // new one.
       if (isReused === true && (code === "ECONNRESET" || code === "EPIPE") && !deadline.aborted)
         return await call({ ...to, agent: false })
       last = error as Error
@@ -128,11 +128,11 @@ const answered = async (
   throw last
 }
 
-/** From the call to the result of its status line, within `timeout_ms`; interrupting it closes the connection. */
+/** Runs a call up to the result of its status line, within `timeout_ms`; interrupting it closes the connection. */
 const within = <A>(
   timeout_ms: number,
   run: (ending: AbortSignal) => Promise<A>,
-  /** For what arrives when nobody is waiting any more. */ discard: (value: A) => void = () => {}
+  /** Handles a result that arrives when nobody is waiting any longer. */ discard: (value: A) => void = () => {}
 ): Effect.Effect<A, OutboundFailure> =>
   Effect.callback<A, OutboundFailure>((resume) => {
     const ending = new AbortController()
@@ -222,7 +222,7 @@ export const layer = ({ allowPrivateAddresses }: OutboundHttpOptions): Layer.Lay
                   (ending) => answered(parts, request, ending),
                   ({ client }) => client.destroy()
                 ),
-                // A body read to its end has returned to the agent, and this closes nothing.
+                // The socket of a body read to its end has returned to the agent; this does not close it.
                 ({ client, received }) => Effect.sync(() => void (received.complete || client.destroy())),
                 { interruptible: true }
               ).pipe(

@@ -1,7 +1,7 @@
 /**
- * Which addresses an outbound connection may reach. Pure. An address typed into a webhook must not reach what only this
- * machine or its network can: only globally routable unicast passes (IANA special-purpose registries, RFC 6890), and an
- * IPv6 address that embeds an IPv4 one (mapped, 6to4, NAT64) is judged by that.
+ * Which addresses an outbound connection may reach. Pure. An address typed into a webhook must not reach anything that
+ * only this machine or its network can reach. Only globally routable unicast passes (IANA special-purpose registries,
+ * RFC 6890), and an IPv6 address that embeds an IPv4 one (mapped, 6to4, NAT64) is judged by the latter.
  */
 import { addressBits, type AddressRange, isInRange, parseCidr } from "../../net/network-address.ts"
 
@@ -22,7 +22,7 @@ const specialIpv4 = [
   "224.0.0.0/4",
   "240.0.0.0/4"
 ]
-/** Inside 2000::/3, which is all of IPv6 that is globally routed. */
+/** Ranges inside 2000::/3, which contains all globally routed IPv6 addresses. */
 const specialIpv6 = ["2001::/23", "2001:db8::/32", "3fff::/20"]
 
 const rangeOf = (text: string): AddressRange => {
@@ -46,7 +46,7 @@ const isPublicBits = (address: bigint): boolean => {
 }
 
 /**
- * False also for text that is not an address. A zone (`%eth0`) is ignored: only link-local addresses have one.
+ * Also false for text that is not an address. A zone (`%eth0`) is ignored: only link-local addresses have one.
  * O(ranges).
  */
 export const isPublicAddress = (text: string): boolean => {

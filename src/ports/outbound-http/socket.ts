@@ -1,4 +1,4 @@
-/** One WebSocket to one address, from its handshake to its end: to the address itself, as `exchange.ts` asks. */
+/** One WebSocket to one address, from its handshake to its end. Connects to the address like `exchange.ts`. */
 import { isIP } from "node:net"
 import { WebSocket } from "ws"
 import { OutboundFailure, type OutboundSocket, type OutboundSocketRequest } from "./outbound-http.ts"
@@ -10,7 +10,7 @@ export const socketAddress = (text: string): { readonly url: URL; readonly host:
   return { url, host: url.hostname.replace(/^\[|\]$/g, "") }
 }
 
-/** Rejects with what went wrong before the upgrade. */
+/** Rejects with whatever failed before the upgrade. */
 export const openSocket = (
   { headers, messageBytesMax, onClose, onText }: OutboundSocketRequest,
   url: URL,
@@ -38,7 +38,7 @@ export const openSocket = (
       reject(new OutboundFailure({ kind: "refused_upgrade", message }))
       socket.terminate()
     })
-    // Behind the handshake the end says it.
+    // After the handshake, errors are reported by the close event.
     socket.on("error", reject)
     socket.on("message", (data, isBinary) => {
       if (!isBinary) onText((data as Buffer).toString("utf8"))

@@ -1,10 +1,10 @@
 /**
- * How similar two words sound, from 0 to 1, judged by their letters: an edit distance in which sounds made at the same
- * place in the mouth are close, and vowels closer still. It is designed for English spelling; for other languages it
+ * How similar two words sound, from 0 to 1, judged by their letters: an edit distance in which sounds with the same
+ * place of articulation are close, and vowels closer still. It is designed for English spelling; for other languages it
  * compares spellings. Pure, O(product of the lengths).
  */
 
-/** Letters that are written for one sound, or for none. */
+/** Spellings of a sound, or of none. */
 const SPELLINGS: ReadonlyArray<readonly [RegExp, string]> = [
   [/[^\p{L}\p{N}]+/gu, ""],
   [/tch/g, "c"],
@@ -38,7 +38,7 @@ export const soundOfWord = (word: string): string => {
   return heard === "" ? plain : heard
 }
 
-/** By the place of the mouth: 1 are vowels, 0 what is no Latin letter. */
+/** By place of articulation: class 1 is vowels, class 0 everything but Latin letters. */
 const CLASSES = ["", "aeiouy", "bp", "dt", "gkj", "fvw", "s$", "mn", "lr", "h"]
 const VOWEL = 1,
   BREATH = 9
@@ -62,7 +62,7 @@ const changed = (a: number, b: number): number => {
   return own === VOWEL ? VOWEL_NEAR : NEAR
 }
 
-/** Of two sounds (`soundOfWord`); 0 where it is less than `least`, which is found out early. */
+/** Similarity of two sounds (`soundOfWord`); 0 if it is less than `least`, which is detected early. */
 export const alikeness = (a: string, b: string, least = 0): number => {
   const most = Math.max(a.length, b.length)
   if (most === 0) return 0
@@ -87,7 +87,7 @@ export const alikeness = (a: string, b: string, least = 0): number => {
   return row[b.length]! > costMax ? 0 : Math.max(0, 1 - row[b.length]! / most)
 }
 const [LIPS, LIPS_AND_TEETH] = [2, 5]
-/** Words that may be alike begin in the same place of the mouth; other letters are places of their own. */
+/** The class of the first sound, which similar words share; other letters are classes of their own. */
 export const beginningOf = (sound: string): number => {
   const code = sound.charCodeAt(0)
   const own = classOf(code)

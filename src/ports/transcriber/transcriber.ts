@@ -1,61 +1,61 @@
 /**
- * Speech into text. The port promises: words in the order spoken, with the model's confidence if it has one; nothing is
- * invented by us; a language that the model does not know is refused rather than guessed; organizations take turns at a
- * model that runs here, and the queue is bounded.
+ * Speech to text. The port promises words in the order spoken, with the model's confidence if it has one. We invent
+ * nothing. A language that the model does not know is refused rather than guessed. Organizations take turns at a model
+ * that runs here, and the queue is bounded.
  */
 import { Context, Data, type Effect, type Scope } from "effect"
 import type { Span } from "../audio-decoder/speech.ts"
 
-/** What can be said of a transcriber, whether or not it is there. */
+/** What is known of a transcriber, whether or not it is installed. */
 export interface TranscriberInUse {
   /** null: there is none. */ readonly name: string | null
-  /** Runs in this program; nothing leaves the machine. */ readonly embedded: boolean
-  /** ISO 639-1; none where it is to be asked in all. */ readonly languages: ReadonlyArray<string>
+  /** Whether it runs in this program, so that nothing leaves the machine. */ readonly embedded: boolean
+  /** ISO 639-1; empty if it accepts all languages. */ readonly languages: ReadonlyArray<string>
   readonly state: "ready" | "loading" | "absent"
 }
 export interface SpokenWord {
   readonly text: string
-  /** 0 to 1; undefined where the model does not say. */ readonly score: number | undefined
+  /** 0 to 1; undefined if the model does not report it. */ readonly score: number | undefined
 }
-/** One thing that may have been said. */
+/** One candidate for what was said. */
 export interface Reading {
   readonly words: ReadonlyArray<SpokenWord>
-  /** How likely the model takes all of it to be, as a natural logarithm. */ readonly heard: number
+  /** The model's log probability of the entire reading (natural logarithm). */ readonly heard: number
 }
-/** Of one piece of speech, by a model that was told what is likely. */
+/** Readings of one span of speech, by a model that was given likely openings. */
 export interface Readings {
   readonly said: ReadonlyArray<Reading>
-  /** Of the openings that it was told, those that sound most like it. */ readonly near: ReadonlyArray<string>
+  /** The given openings that sound most like the speech. */ readonly near: ReadonlyArray<string>
 }
-/** What may be spoken about: what documents begin with. A model that cannot be told so leaves it. */
+/** What the speech may be about: openings of documents. Models that cannot use it ignore it. */
 export interface Likely {
-  /** The same name: the same openings. */ readonly name: string
-  /** One to a line, lower case, in UTF-8. */ readonly openings: Uint8Array
+  /** The same name means the same openings. */ readonly name: string
+  /** One per line, lower case, in UTF-8. */ readonly openings: Uint8Array
 }
 export interface SpokenSegment extends Span {
-  /** As if nothing had been told. */ readonly words: ReadonlyArray<SpokenWord>
+  /** The words recognized without openings. */ readonly words: ReadonlyArray<SpokenWord>
   readonly readings?: Readings | undefined
 }
 export interface Transcript {
   readonly segments: ReadonlyArray<SpokenSegment>
-  /** ISO 639-1, as the model says, or as it was asked. */ readonly language: string
+  /** ISO 639-1, as the model reports or as requested. */ readonly language: string
   readonly model: string
 }
-/** Sound of one channel, 16,000 numbers a second, and where in it somebody speaks. */
+/** Audio of one channel, 16,000 samples a second, and the spans in which somebody speaks. */
 export interface TranscribeOrder {
   readonly organizationId: string
   readonly samples: Float32Array
   readonly speech: ReadonlyArray<Span>
-  /** undefined: the model's own guess, or the one language that it has. */ readonly language: string | undefined
-  /** Words that are likely, for models that can be told. */ readonly hints: ReadonlyArray<string>
+  /** Undefined: the model's own guess, or its only language. */ readonly language: string | undefined
+  /** Likely words, for models that accept them. */ readonly hints: ReadonlyArray<string>
   readonly likely?: Likely | undefined
 }
 
-/** What was heard so far of speech that goes on. */
+/** What was recognized so far of speech in progress. */
 export interface LiveHeard {
-  /** From the beginning; the last of them may still change. */ readonly words: ReadonlyArray<SpokenWord>
-  /** How many of them will not. */ readonly settled: number
-  /** Of all that was said, where it was one piece. */ readonly readings?: Readings | undefined
+  /** All words from the beginning; the last ones may still change. */ readonly words: ReadonlyArray<SpokenWord>
+  /** How many of the words are final. */ readonly settled: number
+  /** Readings of everything said, if it was one span. */ readonly readings?: Readings | undefined
   readonly language: string
   readonly model: string
 }
@@ -64,18 +64,18 @@ export interface LiveOrder {
   readonly language: string | undefined
   readonly hints: ReadonlyArray<string>
   readonly likely?: Likely | undefined
-  /** Called with every change, as it comes; it must not throw. */ readonly heard: (heard: LiveHeard) => void
+  /** Called immediately with every change; it must not throw. */ readonly heard: (heard: LiveHeard) => void
 }
 /** A session of speech. It ends with its scope; if it failed, the next push or close reports it. */
 export interface LiveTranscription {
   /** One channel, 16,000 samples a second. Waits while too much of it is unprocessed. */
   readonly push: (samples: Float32Array) => Effect.Effect<void, TranscriptionUnavailable>
-  /** There is no more; all that was said. */ readonly close: Effect.Effect<LiveHeard, TranscriptionUnavailable>
+  /** Ends the audio; returns all that was said. */ readonly close: Effect.Effect<LiveHeard, TranscriptionUnavailable>
 }
 
 /**
- * There is no transcript. `not_installed` lasts until somebody installs or names one, `busy` is transient, `language`
- * is the request's, `failed` the model's or its server's. `message` is a sentence for the caller.
+ * There is no transcript. `not_installed` lasts until somebody installs or names a model, `busy` is transient,
+ * `language` is the request's fault, `failed` the model's or its server's. `message` is a sentence for the caller.
  */
 export class TranscriptionUnavailable extends Data.TaggedError("TranscriptionUnavailable")<{
   readonly message: string
@@ -91,5 +91,5 @@ export class Transcriber extends Context.Service<
   }
 >()("dowser/ports/Transcriber") {}
 
-/** Of all words, in order. */
+/** The text of all words, in order. */
 export const textOfSegment = ({ words }: SpokenSegment): string => words.map(({ text }) => text).join(" ")

@@ -1,6 +1,6 @@
 /**
- * One run of the thread: feeds it the log from its snapshot on, without end, and feeds it the log again for an
- * organization if something must leave its models or a rebuild is requested.
+ * One life of the thread: feeds it the log from its snapshot on, without end, and again from the start for an
+ * organization if something must be removed from its models or a rebuild is requested.
  */
 import { Effect, Queue } from "effect"
 import type { EventLog, LogRecord, ReadAnswer } from "@dowser/log/event-log/event-log"
@@ -11,7 +11,7 @@ import { type MergedPart, readMerged } from "./merged-reading.ts"
 import type { Position } from "./messages.ts"
 
 const READ = { recordsMax: 16, bytesMax: 128 * 1_024 }
-/** Looks at the log while nothing hints at anything new: other processes' events come without a hint. */
+/** Polling interval without hints: other processes' events arrive without a hint. */
 const IDLE_MS = 250
 
 const packed = (records: ReadonlyArray<LogRecord>) => {
@@ -26,7 +26,7 @@ const packed = (records: ReadonlyArray<LogRecord>) => {
 }
 const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
 
-/** Somebody wants an organization's models made again. */
+/** A request to rebuild an organization's models. */
 export interface Rebuild {
   readonly organizationId: string
   readonly jobId: string
@@ -36,14 +36,14 @@ export class Life {
   readonly thread: LiveThread
   readonly #log: EventLog["Service"]
   readonly #partitions: number
-  /** By partition: first offset not taken, and the end as it was last seen. */
+  /** By partition: the first offset not taken, and the last known end. */
   readonly #next: Array<number>
   readonly #end: Array<number>
-  /** Partitions that reached the end they had when this life began. */
+  /** Partitions that have reached the end they had when this life began. */
   readonly #reached = new Set<number>()
   readonly #rebuilding = new Set<string>()
   readonly #known = new Map<string, number>()
-  /** By organization the job that asked last for its models again. */ readonly #rebuilt = new Map<string, string>()
+  /** By organization: the last job that requested a rebuild. */ readonly #rebuilt = new Map<string, string>()
 
   constructor(log: EventLog["Service"], partitions: number, thread: LiveThread) {
     this.#log = log
@@ -52,21 +52,21 @@ export class Life {
     this.#next = new Array<number>(partitions).fill(0)
     this.#end = new Array<number>(partitions).fill(0)
   }
-  /** Whether the log was read to its end once; models that are built again are whole a little later. */
+  /** Whether the log has been read to its end once; models that are being rebuilt are complete a little later. */
   get isCaughtUp(): boolean {
     return this.#reached.size === this.#partitions
   }
-  /** No organization's models are being built again. */
+  /** Whether no organization's models are being rebuilt. */
   readonly isWhole = (): boolean => this.#rebuilding.size === 0
   get behind(): number {
     return this.#next.reduce((sum, next, i) => sum + Math.max(0, this.#end[i]! - next), 0)
   }
 
-  /** Goes on from where the snapshot stands, if it is of this log. */
+  /** Continues from the snapshot's positions, if it is of this log. */
   begin(positions: ReadonlyArray<Position>): void {
     for (const { next, partition } of positions) this.#next[partition] = next
   }
-  /** Reads what there is now, in the order of the log's time. */
+  /** Reads what is available now, in the order of the log's time. */
   readonly catchUp = Effect.fnUntraced({ self: this }, function* () {
     for (let partition = 0; partition < this.#partitions; partition++) {
       this.#end[partition] = (yield* this.#log.bounds(BEHAVIOUR_EVENTS.name, partition)).endOffset
@@ -81,7 +81,7 @@ export class Life {
     return this.thread.add({ partition, next, only, ...packed(records) })
   }
 
-  /** Reads a partition from there on, without end. */
+  /** Reads a partition from its position on, forever. */
   readonly follow = Effect.fnUntraced({ self: this }, function* (partition: number) {
     const topic = BEHAVIOUR_EVENTS.name
     const hints = yield* this.#log.subscribe
@@ -105,7 +105,7 @@ export class Life {
       if (nextOffset >= endOffset) this.#reached.add(partition)
     }
   })
-  /** Whether every position is one of this log, and not of one that was wiped or restored. */
+  /** Whether every position belongs to this log, and not to one that was wiped or restored. */
   readonly isOfLog = Effect.fnUntraced({ self: this }, function* (positions: ReadonlyArray<Position>) {
     for (const { appendedAt, next, partition } of positions) {
       const { endOffset, startOffset } = yield* this.#log.bounds(BEHAVIOUR_EVENTS.name, partition)
@@ -119,16 +119,15 @@ export class Life {
         recordsMax: 1,
         bytesMax: 1
       })
-      // A broker may leave gaps, so the record before the position need not have the number before it.
+      // A broker may leave gaps, so the record before the position need not have the previous offset.
       if (records[0]?.offset === next - 1 && records[0].appendedAt !== appendedAt) return false
     }
     return true
   })
 
   /**
-   * Rebuilds the organization's models without what is erased by now. Live events continue meanwhile. Returns the
-   * number of events, undefined if a rebuild is in progress already, or the thread ended. `tell` reports progress,
-   * 0..1.
+   * Rebuilds the organization's models without what has been erased. Live events continue meanwhile. Returns the number
+   * of events; undefined if a rebuild is in progress already, or the thread ended. `tell` reports progress, 0..1.
    */
   readonly rebuild = Effect.fnUntraced(
     { self: this },
@@ -153,7 +152,7 @@ export class Life {
       )
     }
   )
-  /** Those of the organizations that nobody had asked for at the last look. */
+  /** Organizations whose rebuild was not requested at the last check. */
   asked(rebuilds: ReadonlyArray<Rebuild>): ReadonlyArray<string> {
     const fresh = rebuilds.filter(({ jobId, organizationId }) => this.#rebuilt.get(organizationId) !== jobId)
     this.#rebuilt.clear()
@@ -164,7 +163,7 @@ export class Life {
     this.#rebuilt.set(organizationId, jobId)
   }
 
-  /** Tombstones as they are now; answers the organizations in which somebody was erased since the last look. */
+  /** Sets the present tombstones; returns the organizations with erasures since the last check. */
   tell(tombstones: ReadonlyArray<Tombstone>): ReadonlyArray<string> {
     const changed = new Set<string>()
     let isChanged = false

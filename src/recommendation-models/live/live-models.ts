@@ -1,6 +1,6 @@
 /**
  * The models of all organizations, by the collection names in their events: the thread's work, without the thread.
- * Records go in, candidates come out; bounded in bytes over all; the least recently used collection is evicted.
+ * Records go in, candidates come out. Memory is bounded over all; the least recently used collection is evicted.
  *
  * Cost: some 1 µs an event, one look-up and one `next` (0.1 ms p50) an answer.
  */
@@ -20,16 +20,16 @@ import type { Erasures } from "@dowser/streams/erasure/erasures"
 import type { Ask, Candidate, Link, LiveFigures, Position } from "./messages.ts"
 
 const NONE: ReadonlyArray<string> = []
-/** Collections made anew that are remembered; of one that is not, the models are built again once more. */
+/** How many recreated collections are remembered; for one that is not, the models are rebuilt once more. */
 const FLOORS_MAX = 10_000
-/** Looked at after so many records. */
+/** Records between two checks of the memory. */
 const BYTES_LOOKED_AT_EVERY = 256
 
 interface LiveModel {
   readonly organizationId: string
   readonly collection: string
   readonly model: CollectionModel
-  /** When the first of its records came, Unix milliseconds. */ readonly firstAt: number
+  /** When the first of its records was appended, Unix milliseconds. */ readonly firstAt: number
 }
 export interface StoredModel {
   readonly organizationId: string
@@ -54,10 +54,10 @@ export class LiveModels {
   readonly #workbench = new Workbench()
   /** Least recently used first. */ readonly #models = new Map<string, LiveModel>()
   readonly #positions = new Map<number, Position>()
-  /** By organization and collection: what came before is not of it (Unix milliseconds). */
+  /** By organization and collection: earlier events do not belong to it (Unix milliseconds). */
   readonly #floors = new Map<string, number>()
   #erasures: Erasures | undefined
-  /** Events of organizations whose models are made again. */ readonly #again = new Map<string, number>()
+  /** Number of events, by organization whose models are being rebuilt. */ readonly #again = new Map<string, number>()
   #dropped = 0
   #unreadable = 0
   #taken = 0
@@ -83,12 +83,12 @@ export class LiveModels {
     return { collections: this.#models.size, events, bytes, dropped: this.#dropped, unreadable: this.#unreadable }
   }
 
-  /** Everything of the organization that is known, before its records come again. */
+  /** Forgets everything known of the organization, before its records are sent again. */
   forget(organizationId: string): void {
     for (const [key, kept] of this.#models) if (kept.organizationId === organizationId) this.#models.delete(key)
     this.#again.set(organizationId, 0)
   }
-  /** How many of its events came again since; asked once, when all have. */
+  /** Number of its events taken again since; called once, when all have been. */
   takenAgain(organizationId: string): number {
     const events = this.#again.get(organizationId) ?? 0
     this.#again.delete(organizationId)
@@ -98,18 +98,18 @@ export class LiveModels {
     this.#models.clear()
     this.#positions.clear()
   }
-  /** The partition was read up to `next`. */
+  /** Called when the partition has been read up to `next`. */
   passed(position: Position): void {
     this.#positions.set(position.partition, position)
   }
 
-  /** `only`: of this organization, again. */
+  /** `only`: takes only this organization's events, for a rebuild. */
   take(record: TakenRecord, only?: string): void {
     let envelope: Envelope<unknown>
     try {
       envelope = openRecord(record.value)
     } catch {
-      // The processors have logged unreadable records.
+      // The processors have already logged unreadable records.
       this.#unreadable++
       return
     }
@@ -163,7 +163,7 @@ export class LiveModels {
     }
   }
 
-  /** Candidates of each link of the chain in its order, none twice. */
+  /** Candidates of each link of the chain, in order, without duplicates. */
   answer(ask: Ask): { readonly candidates: ReadonlyArray<Candidate>; readonly isStale: boolean } {
     const isStale = this.#isOfBefore(ask)
     const model = isStale ? undefined : this.#modelOf(ask)
@@ -175,7 +175,7 @@ export class LiveModels {
         if (!left.has(candidate.id) && !found.has(candidate.id)) found.set(candidate.id, candidate)
     return { candidates: [...found.values()], isStale: false }
   }
-  /** Whether the model stored under this name is older than the collection: it then belongs to an earlier one. */
+  /** Whether the model stored under this name is older than the collection, and so belongs to an earlier one. */
   #isOfBefore({ collections, organizationId, since }: Ask): boolean {
     const key = keyOf(organizationId, collections[0] ?? "")
     const kept = this.#models.get(key)
@@ -189,7 +189,7 @@ export class LiveModels {
     this.#models.delete(key)
     return true
   }
-  /** Of several names the one that is used most. */
+  /** Of several names, the one that is used most. */
   #modelOf({ collections, organizationId }: Ask): CollectionModel | undefined {
     let best: CollectionModel | undefined, bestKey: string | undefined
     for (const name of collections) {
@@ -226,7 +226,7 @@ const eventsOf = (payload: unknown): ReadonlyArray<BehaviouralEvent> => {
   return Array.isArray(events) ? events.filter((event): event is BehaviouralEvent => event !== null) : []
 }
 
-/** One link of the chain. */
+/** Candidates of one link of the chain. */
 const linkOf = (model: CollectionModel, link: Link, ask: Ask): ReadonlyArray<Candidate> => {
   const { most, now, parameters: p, person, seeds, visitor } = ask
   const shown = (list: ReadonlyArray<Recommended>, source?: string): ReadonlyArray<Candidate> =>

@@ -1,4 +1,4 @@
-/** The front's side of the thread that keeps the models: one life of it, as promises. */
+/** The front's side of the thread that keeps the models: one life of the thread, as promises. */
 import { Worker } from "node:worker_threads"
 import type {
   Ask,
@@ -12,7 +12,7 @@ import type {
 } from "./messages.ts"
 
 const HEAP_MB = 1_024
-/** Bytes on their way to the thread before `add` waits. */
+/** Bytes in flight to the thread before `add` waits. */
 const IN_FLIGHT_BYTES_MAX = 1_000_000
 const STOP_WITHIN_MS = 5_000
 
@@ -21,7 +21,7 @@ export interface Answer {
   readonly isStale: boolean
 }
 export const NO_FIGURES: LiveFigures = { collections: 0, events: 0, bytes: 0, dropped: 0, unreadable: 0 }
-/** Records of one read, and where it ended. */
+/** The records of one read, and where it ended. */
 interface ReadRecords {
   readonly partition: number
   readonly next: number
@@ -42,7 +42,7 @@ export class LiveThread {
   #isOver = false
   figures = NO_FIGURES
   readonly opened: Promise<ReadonlyArray<Position>>
-  /** Rejects when the thread ends by itself. */ readonly failed: Promise<never>
+  /** Rejects if the thread ends by itself. */ readonly failed: Promise<never>
 
   constructor(settings: ThreadSettings) {
     this.#worker = new Worker(new URL("./live-worker.ts", import.meta.url), {
@@ -94,7 +94,7 @@ export class LiveThread {
     if (!this.#isOver) this.#worker.postMessage(message, transfer)
   }
 
-  /** undefined when nothing came in time, or nobody is there. */
+  /** Undefined if no answer arrives in time, or the thread has ended. */
   ask(ask: Ask, within_ms: number): Promise<Answer | undefined> {
     if (this.#isOver) return Promise.resolve(undefined)
     const number = ++this.#number
@@ -110,7 +110,7 @@ export class LiveThread {
       this.#send({ kind: "ask", number, ask })
     })
   }
-  /** Resolves when more may be sent. Takes the buffer. */
+  /** Resolves when more may be sent. Transfers the buffer. */
   add(records: ReadRecords): Promise<void> | undefined {
     this.#inFlight += records.buffer.byteLength
     this.#send({ kind: "records", ...records }, [records.buffer])
@@ -121,8 +121,8 @@ export class LiveThread {
     this.#send(message)
   }
   /**
-   * How many events of an organization were taken again, once all that was added before is; undefined when nobody is
-   * there any more.
+   * Number of an organization's events taken again, once everything sent before has been taken; undefined if the thread
+   * has ended.
    */
   taken(organizationId: string): Promise<number | undefined> {
     if (this.#isOver) return Promise.resolve(undefined)
@@ -131,7 +131,7 @@ export class LiveThread {
       this.#send({ kind: "count", organizationId })
     })
   }
-  /** Resolves when all that was taken before is on disk. */
+  /** Resolves when everything taken before is on disk. */
   snapshot(): Promise<void> {
     if (this.#isOver) return Promise.resolve()
     return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** The entry of the thread that keeps the models, so that no event holds up the thread that answers. */
+/** The entry of the thread that keeps the models, so that no event delays the thread that answers. */
 import { parentPort, workerData } from "node:worker_threads"
 import type { FingerprintKey } from "@dowser/log/fingerprint"
 import { Erasures } from "@dowser/streams/erasure/erasures"
@@ -10,14 +10,14 @@ const settings = workerData as ThreadSettings
 const send = (message: FromThread) => parentPort!.postMessage(message)
 const fail = (error: unknown) => {
   send({ kind: "failed", message: error instanceof Error ? error.message : String(error) })
-  // The message leaves with the turn; exiting at once would lose it.
+  // The message is delivered at the end of the turn; exiting immediately would lose it.
   setTimeout(() => process.exit(1), 20)
 }
 process.on("uncaughtException", fail)
 process.on("unhandledRejection", fail)
 
 const models = new LiveModels(settings.bytesMax)
-/** They walk over all models. */
+/** Computing the figures walks over all models. */
 const FIGURES_EVERY_MS = 500
 let figures = models.figures()
 let countAt = 0

@@ -1,6 +1,6 @@
 /**
- * Partitions of the log read as one, in the order of its time, so that sessions age together. Read one partition after
- * the other, events of an hour ago would follow those of last month.
+ * Reads the partitions of the log as one, in the order of its time, so that sessions age together. Read one partition
+ * after another, events of an hour ago would follow those of last month.
  */
 import { Effect } from "effect"
 import type { EventLog, EventLogUnavailable, LogRecord, ReadAnswer } from "@dowser/log/event-log/event-log"
@@ -8,11 +8,11 @@ import type { EventLog, EventLogUnavailable, LogRecord, ReadAnswer } from "@dows
 interface Stretch {
   readonly partition: number
   readonly from: number
-  /** First offset that is not read. */ readonly end: number
+  /** First offset that is not read any more. */ readonly end: number
 }
 export interface MergedPart {
   readonly partition: number
-  /** First offset behind it. */ readonly next: number
+  /** First offset after it. */ readonly next: number
   readonly records: ReadonlyArray<LogRecord>
 }
 interface Head {
@@ -22,11 +22,11 @@ interface Head {
 }
 
 const READ = { recordsMax: 64, bytesMax: 128 * 1_024 }
-/** Within a second no order matters, and parts are longer. */
+/** Within a second the order does not matter, and slices are longer. */
 const SLACK_MS = 1_000
 
 const timeOf = ({ records }: Head): number => records[0]?.appendedAt ?? Infinity
-/** The head that is next, and how far it may be taken before another one's turn comes. */
+/** The head to take from next, and up to which time before another one's turn. */
 const turnOf = (heads: ReadonlyArray<Head>): { readonly head: Head | undefined; readonly bar: number } => {
   let head: Head | undefined,
     bar = Infinity
@@ -40,7 +40,7 @@ const turnOf = (heads: ReadonlyArray<Head>): { readonly head: Head | undefined; 
   return { head, bar: bar + SLACK_MS }
 }
 
-/** `take` answers a promise where it wants to be waited for. Memory: 128 kB a partition. */
+/** `take` returns a promise if it must be awaited. Memory: 128 kB a partition. */
 export const readMerged = Effect.fnUntraced(function* (
   log: EventLog["Service"],
   topic: string,

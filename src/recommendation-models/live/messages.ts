@@ -1,8 +1,8 @@
-/** What the front and the thread that keeps the models say to each other. Buffers of records are transferred. */
+/** Messages between the front and the thread that keeps the models. Buffers of records are transferred. */
 import type { NextItemsParameters } from "@dowser/engine-sdk/recommend"
 import type { Tombstone } from "@dowser/streams/erasure/erasures"
 
-/** Kinds of lists that the state makes; the rest of a chain is the engine's. */
+/** Kinds of lists that the live state provides; the rest of a chain comes from the engine. */
 export type Link = "personalized" | "also_viewed" | "frequently_bought_together" | "trending" | "popular"
 export interface ListParameters {
   readonly popularity_bias: number
@@ -10,22 +10,22 @@ export interface ListParameters {
   readonly window_hours: number
   readonly baseline_days: number
   readonly half_life_days: number
-  /** Index of the kinds of events, undefined for all. */ readonly kind: number | undefined
-  /** Of a visit, and of a person, where a training found better ones than the defaults. */
+  /** Index of the kind of events, undefined for all. */ readonly kind: number | undefined
+  /** For a visit, and for a person, if a training found better ones than the defaults. */
   readonly next?: NextItemsParameters
   readonly taste?: NextItemsParameters
 }
 export interface Ask {
   readonly organizationId: string
-  /** By which events name the collection: its own name first, then aliases. */
+  /** Names by which events refer to the collection: its own name first, then aliases. */
   readonly collections: ReadonlyArray<string>
-  /** Unix milliseconds: what came before is of another collection of this name. */ readonly since: number
-  /** In this order, until there is enough. */ readonly chain: ReadonlyArray<Link>
+  /** Unix milliseconds: earlier events belong to another collection of this name. */ readonly since: number
+  /** In this order, until there are enough. */ readonly chain: ReadonlyArray<Link>
   /** Newest last. */ readonly seeds: ReadonlyArray<string>
   readonly visitor: string
   readonly person: string
   readonly now: number
-  /** Candidates wanted of each link. */ readonly most: number
+  /** Candidates requested from each link. */ readonly most: number
   readonly parameters: ListParameters
 }
 export interface Candidate {
@@ -36,29 +36,29 @@ export interface Candidate {
   readonly support?: number
   readonly lift?: number
 }
-/** What of an organization is asked of what came. */
+/** A record in a transferred buffer. */
 export interface RecordPart {
   readonly offset: number
   /** Unix milliseconds. */ readonly appendedAt: number
-  /** Bytes of the record in the buffer. */ readonly length: number
+  /** Length of the record in the buffer, in bytes. */ readonly length: number
 }
 export interface Position {
   readonly partition: number
   /** First offset that was not taken. */ readonly next: number
-  /** Time of the record before it, by which another log is told. */ readonly appendedAt: number
+  /** Time of the record before it, by which another log is recognized. */ readonly appendedAt: number
 }
 export interface LiveFigures {
   readonly collections: number
   readonly events: number
   readonly bytes: number
-  /** Collections that others' use has pushed out. */ readonly dropped: number
+  /** Collections evicted because others were used more recently. */ readonly dropped: number
   /** Records that could not be read. */ readonly unreadable: number
 }
 
 export interface ThreadSettings {
   readonly folder: string | undefined
   readonly bytesMax: number
-  /** Words of the key of fingerprints. */ readonly key: unknown
+  /** Words of the key for fingerprints. */ readonly key: unknown
 }
 export type ToThread =
   | {
@@ -67,13 +67,13 @@ export type ToThread =
       readonly next: number
       readonly buffer: ArrayBuffer
       readonly parts: ReadonlyArray<RecordPart>
-      /** Only of this organization, again. */ readonly only: string | undefined
+      /** Only this organization's events, for a rebuild. */ readonly only: string | undefined
     }
   | { readonly kind: "ask"; readonly number: number; readonly ask: Ask }
   | { readonly kind: "tombstones"; readonly tombstones: ReadonlyArray<Tombstone> }
-  /** All of an organization, before its records are sent again. */
+  /** Forget everything of an organization, before its records are sent again. */
   | { readonly kind: "forget"; readonly organizationId: string }
-  /** How many of its events were taken again, once all that was sent before is. */
+  /** Number of its events taken again, once everything sent before has been taken. */
   | { readonly kind: "count"; readonly organizationId: string }
   /** The snapshot is of another log. */
   | { readonly kind: "clear" }
@@ -86,7 +86,7 @@ export type FromThread =
       readonly kind: "answer"
       readonly number: number
       readonly candidates: ReadonlyArray<Candidate>
-      /** The state knew a collection of before this one. */ readonly isStale: boolean
+      /** The state knew an earlier collection of this name. */ readonly isStale: boolean
     }
   | { readonly kind: "stored" }
   | { readonly kind: "counted"; readonly events: number }

@@ -1,12 +1,12 @@
 /**
  * The live state of recommendations in this process: a replica built from the event log alone, in a thread of its own
- * (`live-models.ts`). This side reads the log by subscription and passes its bytes on, so that decoding and counting
- * take nothing from the answering thread. A request asks with one message; if the thread has not caught up, or does not
- * answer in time, it gets nothing and uses the engine's own order.
+ * (`live-models.ts`). This side subscribes to the log and passes its bytes on, so that decoding and counting take no
+ * time from the answering thread. A request sends one message; if the thread has not caught up, or does not answer in
+ * time, the request gets nothing and uses the engine's own order.
  *
  * A snapshot with the log's positions is stored every minute or so; later events are read again at the next start. When
- * somebody is erased, or a collection is created anew under an old name, the organization's models are rebuilt from the
- * log.
+ * somebody is erased, or a collection is created again under an old name, the organization's models are rebuilt from
+ * the log.
  */
 import { Context, Effect, FiberSet, Layer, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -22,47 +22,47 @@ import { Life, type Rebuild } from "./life.ts"
 import { type Answer, LiveThread, NO_FIGURES } from "./live-thread.ts"
 import type { Ask, LiveFigures } from "./messages.ts"
 
-/** What of the state can be said without asking it. */
+/** What is known of the state without querying it. */
 interface LiveState extends LiveFigures {
   readonly isCaughtUp: boolean
-  /** Milliseconds that it has not caught up for; 0 where it has. */ readonly behind_ms: number
-  /** Records of the log that are not taken yet. */ readonly records_behind: number
+  /** Milliseconds since which it has not been caught up; 0 if it is. */ readonly behind_ms: number
+  /** Records of the log that have not been taken yet. */ readonly records_behind: number
 }
 interface RecommendModelsShape {
-  /** undefined where this process has no state, has not caught up, or does not answer in time (100 ms). */
+  /** Undefined if this process has no state, has not caught up, or does not answer in time (100 ms). */
   readonly ask: (ask: Ask, within_ms?: number) => Effect.Effect<Answer | undefined>
   readonly state: Effect.Effect<LiveState>
   /**
-   * Rebuilds an organization's models from what the log has; returns the number of events. undefined if there is no
-   * state, or a rebuild is in progress. The other processes learn of it by `rebuilds`.
+   * Rebuilds an organization's models from the log; returns the number of events. Undefined if there is no state, or a
+   * rebuild is in progress. The other processes are notified through `rebuilds`.
    */
   readonly rebuild: (rebuild: Rebuild, tell: (progress: number) => void) => Effect.Effect<number | undefined, unknown>
 }
 
-/** Longer than any answer of a thread that is well; the request goes on without. */
+/** Longer than any answer of a healthy thread; after it the request continues without an answer. */
 const ANSWER_WITHIN_MS = 100
 const AGAIN_MS = 1_000
 const TOMBSTONES_EVERY_MS = 5_000
 const SNAPSHOT_EVERY_MS = 60_000
-/** Storing may take this share of the thread's time. */
+/** Storing takes at most one part in this many of the thread's time. */
 const SNAPSHOT_COST_TIMES = 50
-/** At a stop. */
+/** Time limit for storing at a stop. */
 const STORED_WITHIN_MS = 2_000
 /** Of all organizations together. */
 const BYTES_MAX = 2 * 1024 ** 3
 
 interface LiveOptions {
-  /** Of the visitor topics. */ readonly partitions: number
-  /** Of the snapshot, this process's own; undefined: nothing is kept over a restart. */
+  /** Number of partitions of the visitor topics. */ readonly partitions: number
+  /** Folder of the snapshot, exclusive to this process; undefined: nothing survives a restart. */
   readonly folder: string | undefined
   readonly key: FingerprintKey
-  /** As they are now. */ readonly tombstones: Effect.Effect<ReadonlyArray<Tombstone>, unknown>
-  /** That were asked for of late. */ readonly rebuilds?: Effect.Effect<ReadonlyArray<Rebuild>, unknown>
-  /** Between two looks at both. */ readonly tombstonesEvery_ms?: number
+  /** The present tombstones. */ readonly tombstones: Effect.Effect<ReadonlyArray<Tombstone>, unknown>
+  /** Recently requested rebuilds. */ readonly rebuilds?: Effect.Effect<ReadonlyArray<Rebuild>, unknown>
+  /** Interval between two checks of both. */ readonly tombstonesEvery_ms?: number
   /** Of all organizations together. */ readonly bytesMax?: number
 }
 
-/** The thread, opened; what it has taken is on disk when it closes, where that takes no longer than a moment. */
+/** Opens the thread; at its close what it has taken is stored, if that takes only a moment. */
 const opened = (log: EventLog["Service"], { bytesMax = BYTES_MAX, folder, key, partitions }: LiveOptions) =>
   Effect.acquireRelease(
     Effect.sync(() => new Life(log, partitions, new LiveThread({ folder, bytesMax, key }))),
@@ -104,7 +104,7 @@ const living = Effect.fnUntraced(function* (
     )
   )
   const rebuilds = Effect.gen(function* () {
-    // What the snapshot has may be from before.
+    // The snapshot may be older than these.
     if (positions.length > 0) yield* Effect.forEach(stale, (id) => life.rebuild(id), { discard: true })
     for (;;) {
       yield* Effect.sleep(options.tombstonesEvery_ms ?? TOMBSTONES_EVERY_MS)
@@ -179,13 +179,13 @@ const make = Effect.fnUntraced(function* (options: LiveOptions) {
 export class RecommendModels extends Context.Service<RecommendModels, RecommendModelsShape>()(
   "dowser/recommendations/RecommendModels"
 ) {
-  /** Of a process that has none. */
+  /** For a process without a live state. */
   static readonly layerNone = Layer.sync(RecommendModels, () => NOTHING)
   static readonly layerOver = (options: LiveOptions): Layer.Layer<RecommendModels, never, EventLog> =>
     Layer.effect(RecommendModels, make(options))
   static readonly layer = Layer.unwrap(
     Effect.gen(function* () {
-      // Who has no engine answers no recommendations.
+      // A process without an engine answers no recommendations.
       if ((yield* EngineAbsence)() !== undefined) return RecommendModels.layerNone
       const sql = yield* SqlClient.SqlClient
       const { recommendationsPath: folder, visitorPartitions: partitions } = yield* Installation

@@ -1,6 +1,6 @@
 /**
- * The state on disk: one file, replaced whole. A line of JSON says where everything is and how far the log was read;
- * columns follow as they are in memory, one collection after the other, each after a line of its own.
+ * The state on disk: one file, replaced atomically. A line of JSON describes where everything is and how far the log
+ * was read; columns follow as they are in memory, one collection after another, each after a line of its own.
  */
 import { closeSync, fsyncSync, mkdirSync, openSync, readSync, renameSync, writeSync } from "node:fs"
 import { join } from "node:path"
@@ -10,7 +10,7 @@ import type { Position } from "./messages.ts"
 
 const FORMAT = "dowser recommendations 1"
 const FILE = "state"
-/** Longest line that is believed. */
+/** Longest line that is accepted. */
 const LINE_BYTES_MAX = 2 ** 30
 
 type Words = Uint32Array<ArrayBuffer>
@@ -88,7 +88,7 @@ const columnsOf = ({ baskets, sessions, visitors }: ModelImage): ReadonlyArray<W
   ...visitors.columns
 ]
 
-/** Waits for the disk. Time: as long as the disk takes for the state's bytes. */
+/** Blocks until everything is on disk, which takes as long as the disk needs for the state's bytes. */
 export const storeSnapshot = (folder: string, state: LiveModels): void => {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, FILE)
@@ -116,7 +116,7 @@ export const storeSnapshot = (folder: string, state: LiveModels): void => {
   renameSync(`${path}.new`, path)
 }
 
-/** Fills an empty state; returns its positions, nothing if there is no usable snapshot. */
+/** Fills an empty state; returns its positions, empty if there is no usable snapshot. */
 export const loadSnapshot = (folder: string, state: LiveModels): ReadonlyArray<Position> => {
   let reader: Reader
   try {
@@ -134,7 +134,7 @@ export const loadSnapshot = (folder: string, state: LiveModels): ReadonlyArray<P
     for (const position of head.positions) state.passed(position)
     return head.positions
   } catch {
-    // Made again from the log.
+    // Rebuilt from the log instead.
     return []
   } finally {
     reader.close()

@@ -1,16 +1,16 @@
 /**
- * A backup of a running program, from outside: this process reads the program's stores, none of its threads takes part.
- * In this order, each step after the previous one:
+ * A backup of a running program, from outside: this process reads the program's stores, and none of the program's
+ * threads takes part. The steps run in this order:
  *
- * 1. Rounds of analytics rules are held off (`src/analytics-rules/publishing-lock.ts`).
- * 2. Postgres: one snapshot, which all rows come from. What was acknowledged before is in it.
- * 3. The engine's documents, of one moment; then rounds go on.
- * 4. The event log, of one moment: at or behind every offset of the snapshot, so that what the rows count is there, and
- *    what they do not count yet is counted after the restore, once.
+ * 1. Rounds of analytics rules are paused (`src/analytics-rules/publishing-lock.ts`).
+ * 2. Postgres: one snapshot, which all rows are read from. It contains everything acknowledged before.
+ * 3. The engine's documents, as a snapshot; then rounds continue.
+ * 4. The event log, as a snapshot: at or after every offset of the rows, so that it contains what they count, and what
+ *    they do not count yet is counted after the restore, once.
  * 5. The rows of the snapshot, table by table.
  *
- * A reader that is killed keeps pages of the stores from being reused until their writer looks for dead readers, which
- * LMDB does every ten minutes. Between 2 and 4 the program goes on: a document or an event of that moment may be in the
+ * A killed reader keeps pages of the stores from being reused until their writer checks for dead readers, which LMDB
+ * does every ten minutes. Between 2 and 4 the program continues: a document or an event of that time may be in the
  * copy, a key or a preset is not.
  */
 import {
@@ -45,9 +45,9 @@ export interface Report {
   readonly step: (label: string, done: number, total?: number) => void
 }
 
-/** A round of analytics rules that is under way may take so long. */
+/** How long a current round of analytics rules may take. */
 const ROUND_WAIT_MS = 60_000
-/** Copied by other means, made again, or of the process that runs. */
+/** Copied by other means, rebuilt, or specific to the running process. */
 const NOT_FILES: ReadonlySet<string> = new Set([
   "postgres",
   "postgres.password",
@@ -69,11 +69,11 @@ const SECRET_MODE = 0o600
 export const emptyFolder = (path: string): boolean =>
   !existsSync(path) || (statSync(path).isDirectory() && readdirSync(path).length === 0)
 
-/** In a backup that is being written. */
+/** Marks a backup that is being written. */
 const backupMark = ".backing-up"
 /**
- * Takes an empty or missing folder by a mark in it: of several commands at once, one succeeds. False if somebody else
- * has it or it is not empty; then nothing was changed.
+ * Claims an empty or missing folder by a marker file: of several concurrent commands, one succeeds. False if another
+ * has claimed it or it is not empty; then nothing was changed.
  */
 export const claimFolder = (folder: string, mark: string): boolean => {
   if (!emptyFolder(folder)) return false
@@ -91,8 +91,8 @@ export const claimFolder = (folder: string, mark: string): boolean => {
 
 const transferPrefix = "dowser-transfer-"
 /**
- * A folder of ours that the server may write to and read from, whoever it runs as. What killed commands left there
- * goes.
+ * A folder of ours that the server can write to and read from, whichever user it runs as. Leftovers of killed commands
+ * are removed.
  */
 export const transferFolder = (postgres: string): string => {
   for (const name of readdirSync(postgres)) {
@@ -106,7 +106,7 @@ export const transferFolder = (postgres: string): string => {
   return folder
 }
 
-/** On disk when it returns; of a folder: its names. */
+/** The file is on disk when this returns; for a folder: its names. */
 export const synced = (file: string): void => {
   const handle = openSync(file, "r")
   try {
@@ -129,14 +129,14 @@ const refuse = (sentence: string) => Effect.fail(new StartRefused(sentence))
 const attempt = <A>(what: string, work: () => Promise<A>): Effect.Effect<A, StartRefused> =>
   Effect.tryPromise({ try: work, catch: (error) => new StartRefused(`${what}: ${(error as Error).message}.`) })
 
-/** Where a backup is taken from and written to. */
+/** Source and destination of a backup. */
 interface Place {
   /** The data folder of the running program. */ readonly data: string
   /** The folder that is written. */ readonly to: string
   readonly report: Report
 }
 
-/** The files of a backup as they are finished: each on disk, with its digest. */
+/** The finished files of a backup: each on disk, with its digest. */
 class WrittenParts {
   readonly #place: Place
   readonly parts: Array<Part> = []
@@ -145,7 +145,7 @@ class WrittenParts {
     this.#place = place
   }
 
-  /** Answers its lines. */
+  /** Returns its number of lines. */
   add(path: string, label: string): Effect.Effect<number, StartRefused> {
     const { report, to } = this.#place
     return attempt(`${path} could not be written`, async () => {
@@ -161,7 +161,7 @@ class WrittenParts {
   }
 }
 
-/** The snapshot of Postgres and the engine's documents, while rounds of analytics rules are held off. */
+/** Takes the snapshot of Postgres and copies the engine's documents, while rounds of analytics rules are paused. */
 const copyQuiet = Effect.fnUntraced(function* ({ data, report, to }: Place) {
   const sql = yield* SqlClient.SqlClient
   yield* holdOff(ROUND_WAIT_MS)
@@ -175,7 +175,7 @@ const copyQuiet = Effect.fnUntraced(function* ({ data, report, to }: Place) {
   return { created_at, ...described }
 }, Effect.scoped)
 
-/** The rows of the snapshot, table by table, through a folder that the server may write to. */
+/** Copies the rows of the snapshot, table by table, through a folder that the server can write to. */
 const copyRows = Effect.fnUntraced(function* (
   { data, to }: Place,
   all: Effect.Success<typeof describeRows>["tables"],
@@ -214,7 +214,7 @@ const copyFiles = Effect.fnUntraced(function* ({ data, to }: Place, written: Wri
   }
 })
 
-/** Written last, under its name only when it is whole: a folder without one is no backup. */
+/** Written last, and gets its name only when it is complete: a folder without it is not a backup. */
 const writeManifest = (to: string, whole: Manifest): void => {
   const file = join(to, manifestFile)
   writeFileSync(`${file}.new`, `${JSON.stringify(whole, null, 1)}\n`, { mode: SECRET_MODE })
@@ -224,7 +224,7 @@ const writeManifest = (to: string, whole: Manifest): void => {
   synced(to)
 }
 
-/** All of it, in the order that the header gives. */
+/** Copies everything, in the order described at the top. */
 const copyAll = Effect.fnUntraced(function* (place: Place) {
   const sql = yield* SqlClient.SqlClient
   const { data, report, to } = place
@@ -257,7 +257,7 @@ const copyAll = Effect.fnUntraced(function* (place: Place) {
   return whole
 })
 
-/** The database of the running program; why no backup can be taken where there is none. */
+/** The database of the running program, or why no backup is possible without one. */
 const serverOf = Effect.fnUntraced(function* (data: string, to: string) {
   const running = readRunning(data)
   if (running === undefined || running.url === "")
@@ -284,7 +284,7 @@ const serverOf = Effect.fnUntraced(function* (data: string, to: string) {
   return server
 })
 
-/** Writes the folder `given` (missing or empty before; removed again when this fails). Refusals are `StartRefused`. */
+/** Writes the folder `given`, which must be missing or empty; removed again on failure. Fails with `StartRefused`. */
 export const backup = Effect.fn("runtime.backup")(function* (dataDir: string, given: string, report: Report) {
   const data = resolve(dataDir)
   const to = resolve(given)

@@ -1,11 +1,11 @@
 /**
- * What a backup says about itself, and whether it is complete. A folder:
+ * What a backup records about itself, and whether it is complete. A folder:
  *
  *   manifest.json         this; written last, so that a backup without it is not one
  *   postgres/<table>      rows as Postgres' COPY writes them, of one snapshot
- *   log/data.mdb          the event log, copied after that snapshot: it holds every event that the rows count
+ *   log/data.mdb          the event log, copied after that snapshot: it contains every event that the rows count
  *   engine/documents.mdb  documents and schemas, copied while no analytics rule writes to them
- *   files/…               what else the data folder keeps: secrets of the operator, marks of the demo
+ *   files/…               everything else in the data folder: secrets of the operator, markers of the demo
  *
  * Not included, because it can be rebuilt: indexes, stream states (from the log up to the offsets in the rows), the
  * dedupe window.
@@ -21,7 +21,7 @@ export const manifestFile = "manifest.json"
 
 export const Manifest = Schema.Struct({
   format: Schema.Literal(BACKUP_FORMAT),
-  /** Of the program that wrote it. */ program: Schema.String,
+  /** Version of the program that wrote it. */ program: Schema.String,
   /** The newest migration of the rows. */ data_version: Schema.Int,
   /** Unix milliseconds at which the snapshot of the rows was taken. */ created_at: Schema.Int,
   /** End offsets of the log by `topic/partition`: every event before them is in the backup. */ log_position:
@@ -35,7 +35,7 @@ export type Part = Manifest["parts"][number]
 
 const decode = Schema.decodeUnknownSync(Manifest)
 
-/** Throws `StartRefused` for what is no backup, or one that this program cannot read. */
+/** Throws `StartRefused` if it is not a backup, or one that this program cannot read. */
 export const readManifest = (folder: string, dataVersion: number): Manifest => {
   const file = join(folder, manifestFile)
   if (!existsSync(file))
@@ -65,7 +65,7 @@ export const readManifest = (folder: string, dataVersion: number): Manifest => {
   }
 }
 
-/** SHA-256 of a file and how many lines it has; `onBytes` hears of progress. Reads in pieces. */
+/** SHA-256 of a file and its number of lines; `onBytes` is called with the progress. Reads in chunks. */
 export const digestOf = async (
   file: string,
   onBytes: (bytes: number) => void
@@ -84,7 +84,7 @@ export const digestOf = async (
 
 /**
  * Why a manifest's parts cannot be those of a backup; undefined if nothing is wrong. Names become files of the restored
- * folder: none may lead outside, belong to another, or be one that the restore itself writes.
+ * folder: none may lead outside it, belong to another part, or be one that the restore itself writes.
  */
 export const partFault = ({ parts, tables }: Pick<Manifest, "parts" | "tables">): string | undefined => {
   const seen = new Set<string>()
@@ -96,7 +96,7 @@ export const partFault = ({ parts, tables }: Pick<Manifest, "parts" | "tables">)
       return `it names a part that no backup has: ${JSON.stringify(path)}`
     if (steps[0] === "files" && NOT_OF_FILES.has(steps[1]!))
       return `it names a part that no backup has: ${JSON.stringify(path)}`
-    // Where case does not count, two names would be one file.
+    // On case-insensitive file systems, two such names would be one file.
     const name = path.toLowerCase().normalize("NFC")
     if (seen.has(name)) return `it names a part twice: ${JSON.stringify(path)}`
     seen.add(name)
@@ -109,7 +109,7 @@ export const partFault = ({ parts, tables }: Pick<Manifest, "parts" | "tables">)
   return table === undefined ? undefined : `its table ${JSON.stringify(table.name)} has no part of its own`
 }
 const PART_KINDS: ReadonlySet<string> = new Set(["postgres", "log", "engine", "files"])
-/** Folders that are restored by other means, and what the restore writes itself. */
+/** Folders that are restored by other means, and what the restore itself writes. */
 const NOT_OF_FILES: ReadonlySet<string> = new Set([
   "postgres",
   "postgres.password",
@@ -125,7 +125,7 @@ const NOT_OF_FILES: ReadonlySet<string> = new Set([
   "restoring"
 ])
 
-/** A file of the backup itself: neither it nor a folder on the way to it is a link, which could lead anywhere. */
+/** A file of the backup itself: neither it nor a folder on its path is a link, which could lead anywhere. */
 const isPlainFile = (folder: string, path: string): boolean => {
   const steps = path.split("/")
   return steps.every((_, i) => {
@@ -134,7 +134,7 @@ const isPlainFile = (folder: string, path: string): boolean => {
   })
 }
 
-/** Every part there, of its length and content; throws `StartRefused` naming the first that is not. */
+/** Checks that every part exists with its length and content; throws `StartRefused` naming the first that does not. */
 export const verifyParts = async (
   folder: string,
   manifest: Manifest,

@@ -1,7 +1,7 @@
 /**
- * Restores a backup into an empty data folder, with nothing running. Everything is verified before anything is written;
- * while the folder is being filled it carries a mark that no start accepts, removed last; a failure removes what was
- * made.
+ * Restores a backup into an empty data folder, with nothing running. Everything is verified before anything is written.
+ * While the folder is being filled it contains a marker that no start accepts, which is removed last; a failure removes
+ * what was written.
  */
 import {
   chmodSync,

@@ -1,5 +1,5 @@
 /**
- * Rows of every table, out of one snapshot and into an empty database: by the server's own COPY, so that none passes
+ * Rows of every table, from one snapshot and into an empty database: by the server's own COPY, so that none passes
  * through this process. All tables and columns that the migrations create are copied, except what would be wrong
  * elsewhere.
  */
@@ -12,9 +12,9 @@ interface TableRows {
 }
 
 const LEDGER = "effect_sql_migrations"
-/** Sessions that were ended since must not open again; leases and members are of processes that are gone. */
+/** Sessions that have ended since must not reopen; leases and members belong to processes that have ended. */
 const LEFT_OUT: ReadonlySet<string> = new Set([LEDGER, "console_sessions", "configuration_leases", "stream_members"])
-/** Numbers of transactions mean nothing in another database. Columns of type `xid8` are found by themselves. */
+/** Transaction numbers are meaningless in another database. Columns of type `xid8` are found automatically. */
 const TRANSACTION_COLUMNS: ReadonlySet<string> = new Set(["query_popularity.changed"])
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
@@ -26,7 +26,7 @@ interface ColumnRow {
   readonly type: string
 }
 
-/** What the transaction sees: call it first, inside a REPEATABLE READ one. */
+/** What the transaction sees: call it first in a REPEATABLE READ transaction. */
 export const describeRows = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const columns =
@@ -71,8 +71,8 @@ export const copyOut = (
   )
 
 /**
- * Fills a database that has the schema and nothing else worth keeping, in one transaction. Checks between rows are not
- * made again: they were rows of one moment. `fileOf`: where the server reads a table's rows.
+ * Fills a database that has the schema and nothing else worth keeping, in one transaction. Constraints between rows are
+ * not checked again, because the rows are from one snapshot. `fileOf`: where the server reads a table's rows.
  */
 export const copyIn = (
   tables: ReadonlyArray<TableRows>,
@@ -99,7 +99,7 @@ export const copyIn = (
           yield* sql`SELECT setval(${quoted(name)}::regclass, ${next}::text::int8, false)`
       })
     )
-    // Plans before the first automatic look at the tables would be those of empty ones.
+    // Until the first automatic ANALYZE, query plans would be those for empty tables.
     yield* sql`ANALYZE`
   })
 

@@ -1,4 +1,4 @@
-/** Work in slices: generators that yield where they may be interrupted, and drivers that run them beside requests. */
+/** Work in slices: generators that yield where they may be interrupted, and drivers that run them between requests. */
 import { nextTurn } from "@dowser/log/process/next-turn"
 import { Clock, Effect } from "effect"
 
@@ -33,10 +33,10 @@ export function* sortSliced<A>(
   return from
 }
 
-/** The longest wait of requests for a slice, beside one step of the generator. */
+/** The longest that requests wait for a slice, plus one step of the generator. */
 const SLICE_NS = 1_000_000n
 
-/** Drives a generator to its end, giving way to requests between slices. */
+/** Runs a generator to its end, yielding to requests between slices. */
 export const inSlices = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
@@ -49,7 +49,7 @@ export const inSlices = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
     }
   })
 
-/** Runs it at once, if nobody is waiting. */
+/** Runs it without interruption, if nobody is waiting. */
 export const atOnce = <A>(steps: Generator<void, A>): A => {
   for (;;) {
     const step = steps.next()

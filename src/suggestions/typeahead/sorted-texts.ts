@@ -1,9 +1,9 @@
 /**
- * Texts in order, each with a changeable score: finds the best of those with a given prefix without visiting the
- * others. A sorted list under a tree of maxima. Pure; memory 16 bytes an entry beside the texts.
+ * Sorted texts, each with a changeable score: finds the best of those with a given prefix without visiting the others.
+ * A sorted list under a tree of maxima. Pure; memory of 16 bytes an entry in addition to the texts.
  */
 
-/** What is listed: the part of `text` from `from` on. */
+/** The listed text: the part of the entry's text from `from` on. */
 export interface Place {
   readonly entry: number
   readonly from: number
@@ -15,7 +15,7 @@ export class SortedTexts {
   readonly #texts: ReadonlyArray<string>
   readonly #entries: Uint32Array
   readonly #froms: Uint16Array
-  /** A binary heap's layout: leaf i is `#width + i`, a node holds the greater of its two below. */
+  /** Layout of a binary heap: leaf i is `#width + i`, a node holds the greater of its two children. */
   readonly #best: Float64Array
   readonly #width: number
 
@@ -29,7 +29,7 @@ export class SortedTexts {
   }
 
   /**
-   * `sorted` by what they list, in UTF-16 order. `texts` by entry. O(places), with a yield after every few thousand.
+   * `sorted` by the listed text, in UTF-16 order. `texts` by entry. O(places), with a yield after every few thousand.
    */
   static *build(
     texts: ReadonlyArray<string>,
@@ -72,11 +72,11 @@ export class SortedTexts {
   }
 
   /**
-   * Entries of a range, best first, ties in text order; never those of score -Infinity. `take` returns false when it
+   * Entries of a range, best first, ties in text order; never those with score -Infinity. `take` returns false when it
    * has enough. O(log entries) each.
    */
   best(first: number, behind: number, take: (entry: number, score: number) => boolean): void {
-    // Nodes that together cover what is left of the range, best first; few, so a sorted list is a good enough heap.
+    // Nodes that together cover the rest of the range, best first; few, so a sorted list is a good enough heap.
     const open: Array<number> = []
     const push = (node: number) => {
       const score = this.#best[node]!

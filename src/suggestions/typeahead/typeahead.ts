@@ -4,12 +4,12 @@
  *
  *   1  texts that begin with what was typed
  *   2  texts with a word where it begins ("case" → "iphone case")
- *   3  texts that hold its words in another order, the last one as a prefix
+ *   3  texts that contain its words in another order, the last one as a prefix
  *   4  the same as 1 and 2 for words with typing errors: one from four letters, two from eight (as searches allow)
  *
- * Each kind comes only if the previous ones leave room. Words are compared as the engine's tokens: lower case, accents
- * folded, punctuation removed. A text added after the index was built is in a small list that is scanned, until there
- * are enough of them for another build.
+ * Each kind is used only if the previous ones leave room. Words are compared as the engine's tokens: lower case,
+ * accents folded, punctuation removed. A text added after the index was built is in a small list that is scanned, until
+ * there are enough of them for a rebuild.
  */
 import { createAnalyzer } from "@dowser/engine-sdk/analysis"
 import { compareBytes, encodeUtf8, expandTerm, sharedPrefixes, StringTable } from "@dowser/engine-sdk/tables"
@@ -17,13 +17,13 @@ import { type Place, SortedTexts } from "./sorted-texts.ts"
 import { atOnce, sortSliced } from "./sliced.ts"
 
 export interface Completable {
-  /** What is shown. */ readonly label: string
-  /** Greater is better; only ratios mean anything. Not shown unless above 0. */ readonly score: number
+  /** The displayed text. */ readonly label: string
+  /** Greater is better; only ratios are meaningful. Shown only if above 0. */ readonly score: number
   readonly count: number
 }
 export interface Completion<A extends Completable> {
   readonly item: A
-  /** Letters that had to be corrected. */ readonly typos: 0 | 1 | 2
+  /** Number of corrected letters. */ readonly typos: 0 | 1 | 2
 }
 
 const analyzer = createAnalyzer({})
@@ -39,7 +39,7 @@ const CORRECTIONS_PER_WORD_MAX = 8
 const CORRECTED_TEXTS_MAX = 24
 const TYPO_LETTERS = [Number.POSITIVE_INFINITY, 4, 8] as const
 const NEVER = Number.NEGATIVE_INFINITY
-/** Of the objects of one entry, about. */
+/** Approximate memory of the objects of one entry. */
 const ENTRY_BYTES = 160
 
 const scoreOf = ({ score }: Completable): number => (score > 0 ? score : NEVER)
@@ -61,7 +61,7 @@ export class Typeahead<A extends Completable> {
   readonly #starts: SortedTexts
   readonly #inner: SortedTexts
   readonly #words: Vocabulary
-  /** Best score of a text with the word, when it was built: orders corrections, nothing else. */
+  /** Best score of a text with the word at build time; only orders corrections. */
   readonly #wordScores: Float64Array
   readonly #fresh = new Map<string, { item: A; readonly text: string }>()
   readonly #textBytes: number
@@ -86,7 +86,7 @@ export class Typeahead<A extends Completable> {
     this.#textBytes = textBytes
   }
 
-  /** Labels must differ. Some 0.5 s for 100,000 of three words, in steps below a millisecond or two. */
+  /** Labels must be unique. Takes some 0.5 s for 100,000 of three words, in steps of at most a millisecond or two. */
   static *build<A extends Completable>(given: ReadonlyArray<A>): Generator<void, Typeahead<A>> {
     const items: Array<A> = []
     const texts: Array<string> = []
@@ -155,27 +155,27 @@ export class Typeahead<A extends Completable> {
   get size(): number {
     return this.#items.length + this.#fresh.size
   }
-  /** What it holds, about. */
+  /** Approximate memory. */
   get bytes(): number {
     return (
       this.#textBytes + this.#starts.bytes + this.#inner.bytes + this.#words.terms.bytes.length + 256 * this.#fresh.size
     )
   }
-  /** Texts that came after the build: found, but their words are no corrections yet. */
+  /** Number of texts added after the build: they are found, but their words are not used as corrections yet. */
   get fresh(): number {
     return this.#fresh.size
   }
-  /** There are enough new texts to rebuild the index: each text is then built only a few times in all. */
+  /** Whether there are enough new texts to rebuild the index: each text is then indexed only a few times in all. */
   get wantsBuild(): boolean {
     return this.#fresh.size >= Math.min(FRESH_MAX, Math.max(1, this.#items.length / 8))
   }
-  /** For another build. */
+  /** All items, for a rebuild. */
   items(): ReadonlyArray<A> {
     return [...this.#items, ...[...this.#fresh.values()].map(({ item }) => item)]
   }
 
   /**
-   * Replaces the item with the same label, or adds one; an item with a score not above 0 is not shown any more. O(log
+   * Replaces the item with the same label, or adds one; an item whose score is not above 0 is no longer shown. O(log
    * texts).
    */
   put(item: A): void {
@@ -199,12 +199,12 @@ export class Typeahead<A extends Completable> {
     }
   }
 
-  /** The best of all. */
+  /** The best of all texts. */
   top(limit: number): ReadonlyArray<Completion<A>> {
     return this.#collect(limit, (found) => this.#from(this.#starts, "", 0, found))
   }
 
-  /** Texts that go on behind `typed` with another word, best first. O(log texts) each. */
+  /** Texts that continue after `typed` with another word, best first. O(log texts) each. */
   extensions(typed: string, limit: number): ReadonlyArray<A> {
     const text = foldText(typed)
     return text === ""
@@ -213,8 +213,8 @@ export class Typeahead<A extends Completable> {
   }
 
   /**
-   * At most `limit` completions, best first. Some tens of microseconds; with typos the vocabulary is walked, some
-   * hundreds.
+   * At most `limit` completions, best first. Takes some tens of microseconds; with typos some hundreds, because the
+   * vocabulary is walked.
    */
   complete(typed: string, limit: number): ReadonlyArray<Completion<A>> {
     const words = analyzer.tokenize(typed).slice(0, WORDS_MAX)
@@ -234,7 +234,7 @@ export class Typeahead<A extends Completable> {
     return found.completions
   }
 
-  /** New texts count as the start or the inside of a text like the others, and are merged in by score. */
+  /** New texts match by their start or inside like the others, and are merged in by score. */
   #from(list: SortedTexts, prefix: string, typos: 0 | 1 | 2, found: Found<A>): void {
     const isStart = list === this.#starts
     const fresh =
@@ -257,7 +257,7 @@ export class Typeahead<A extends Completable> {
     while (next < fresh.length && !found.isFull()) found.add(fresh[next++]!, typos)
   }
 
-  /** The last word as a prefix, the others anywhere. */
+  /** Texts with the last word as a prefix and the others anywhere. */
   #reordered(words: ReadonlyArray<string>, found: Found<A>): void {
     const last = words[words.length - 1]!
     const others = words.slice(0, -1).map((word) => ` ${word} `)
@@ -272,7 +272,7 @@ export class Typeahead<A extends Completable> {
     }
   }
 
-  /** A word of the vocabulary that may have been meant: the word itself first, then the best ones within its typos. */
+  /** Words of the vocabulary that may have been meant: the word itself first, then the best within its typos. */
   #meant(word: string, isLast: boolean): ReadonlyArray<Word> {
     const bytes = encodeUtf8(word)
     const { terms } = this.#words
@@ -314,7 +314,7 @@ export class Typeahead<A extends Completable> {
     for (const typos of [1, 2] as const) {
       const ofTypos = texts.filter((text) => text.typos === typos)
       for (const list of [this.#starts, this.#inner]) {
-        // The best of all corrections together, not all of the first one's.
+        // The best of all corrections together, rather than all of the first one's.
         const merged = new Found<A>(found.room * Math.max(1, ofTypos.length))
         for (const { text } of ofTypos) {
           const own = new Found<A>(found.room)

@@ -1,6 +1,6 @@
 /**
- * What visitors searched, and what they searched instead if it found nothing: one visitor counts once. Bounded:
- * anything beyond is not counted.
+ * What visitors searched, and what they searched instead if it found nothing; each visitor counts once. Bounded:
+ * anything beyond the limits is not counted.
  */
 import type { ClickedSearch } from "../../clicks/clicked-searches.ts"
 
@@ -52,7 +52,7 @@ export class Reformulations {
       if (visitors.size < VISITORS_OF_PAIR_MAX) visitors.add(visitor)
     } else if (this.#pairs.size < PAIRS_MAX) this.#pairs.set(pair, new Set([visitor]))
   }
-  /** The half that came first. */
+  /** Forgets the older half. */
   #forget(): void {
     let left = this.#last.size / 2
     for (const visitor of this.#last.keys()) {

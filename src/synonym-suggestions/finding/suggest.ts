@@ -1,6 +1,6 @@
 /**
- * Which words mean the same: words that find nothing, the words that visitors used instead, and the similarity of their
- * surroundings. A word that a search finds anyway is not a synonym. Pure.
+ * Which words mean the same, derived from words that find nothing, the words that visitors used instead, and the
+ * similarity of their contexts. A word that a search finds in any case is not a synonym. Pure.
  */
 import type { AskedQuery, Reformulated } from "./reformulations.ts"
 import type { TermVectors } from "./term-vectors.ts"
@@ -12,8 +12,8 @@ export interface Suggestion {
   readonly evidence: {
     readonly searches: number
     readonly zero_hit_rate: number
-    /** Visitors who put one of the synonyms in its place. */ readonly reformulations: number
-    /** Of the first synonym's surroundings, 0..1. */ readonly similarity: number
+    /** Visitors who used one of the synonyms instead. */ readonly reformulations: number
+    /** Similarity of the first synonym's context, 0..1. */ readonly similarity: number
   }
   readonly score: number
 }
@@ -22,16 +22,16 @@ const TERM_WORDS_MAX = 3
 const SYNONYMS_MAX = 3
 const SUGGESTIONS_MAX = 500
 const ZERO_HIT_RATE_MIN = 0.5
-/** Two may agree by chance. */
+/** Two visitors may agree by chance. */
 const VISITORS_MIN = 3
-/** Share of a term's replacements that chose this one at least, with 90 % confidence. */
+/** The least share of a term's replacements that chose this one, with 90 % confidence. */
 const SHARE_MIN = 0.33
-/** How much more often than in place of other words: popular queries follow everything. */
+/** How much more often than instead of other words, because popular queries follow everything. */
 const LIFT_MIN = 3
-/** Beside reformulations. Unlike surroundings make a follow-up of another thing likely. */
+/** Weight relative to reformulations. Different contexts make it likely that the next query was for something else. */
 const SIMILARITY_WEIGHT = 0.3
 
-/** The least share that `n` of `total` makes likely (Wilson's interval). */
+/** The least share that `n` of `total` makes likely (Wilson score interval). */
 export const leastShare = (n: number, total: number): number => {
   const z = 1.28
   const share = n / total
@@ -39,7 +39,7 @@ export const leastShare = (n: number, total: number): number => {
   const half = z * Math.sqrt((share * (1 - share)) / total + (z * z) / (4 * total * total))
   return (middle - half) / (1 + (z * z) / total)
 }
-/** The words that one query has in place of the other's, if something was replaced. */
+/** The words that differ between two queries, if something was replaced. */
 export const replaced = (
   from: string,
   to: string
@@ -80,7 +80,7 @@ const replacementsOf = (pairs: ReadonlyArray<Reformulated>) => {
   }
   return { terms, targets, all }
 }
-/** Searches whose query has a term, and how many of them found nothing. */
+/** Searches whose query contains a term, and how many of them found nothing. */
 const askedOf = (queries: ReadonlyArray<AskedQuery>, terms: ReadonlySet<string>) => {
   const asked = new Map<string, { searches: number; zero_hits: number }>()
   for (const { q, searches, zero_hits } of queries) {

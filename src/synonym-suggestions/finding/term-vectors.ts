@@ -1,5 +1,5 @@
 /**
- * The neighbours of a word as a vector: words with the same neighbours are near each other (positive pointwise mutual
+ * The context of a word as a vector: words with the same neighbours have similar vectors (positive pointwise mutual
  * information of words at most five apart, keeping the strongest directions).
  */
 import { IntList } from "../../texts/int-list.ts"
@@ -9,11 +9,11 @@ import { wordsOf } from "./words.ts"
 const WIDTH = 64
 const WINDOW = 5
 const SEED = 1
-/** Words that have a vector: those of most texts. */
+/** The most words with a vector: those that occur in the most texts. */
 const WORDS_MAX = 10_000
 const TEXTS_WITH_WORD_MIN = 3
 const COMMON_SHARE = 0.3
-/** Others of one word: the first that it meets, then the strongest. */
+/** Neighbours per word: the first ones counted, and the strongest ones kept. */
 const MET_MAX = 2_000,
   KEPT_MAX = 400
 const VOCABULARY_MAX = 200_000
@@ -28,7 +28,7 @@ export class TermTexts {
   readonly #tokens = new IntList()
   #count = 0
 
-  /** Texts of one document, or a query. */
+  /** Adds the texts of one document, or a query. */
   add(texts: ReadonlyArray<string>): void {
     if (this.#tokens.length + WORDS_OF_TEXT >= TOKENS_MAX) return
     const number = this.#count++
@@ -124,7 +124,7 @@ export class TermVectors {
     this.#place = new Map(words.map((word, i) => [word, i]))
     this.#vectors = vectors
   }
-  /** Of the words together; undefined where none has one. */
+  /** The vector of several words together; undefined if none has one. */
   #of(words: ReadonlyArray<string>): Float64Array | undefined {
     const places = words.flatMap((word) => this.#place.get(word) ?? [])
     if (places.length === 0) return undefined
@@ -132,7 +132,7 @@ export class TermVectors {
     for (const place of places) for (let k = 0; k < WIDTH; k++) sum[k]! += this.#vectors[place * WIDTH + k]!
     return sum
   }
-  /** The cosine, −1 to 1; undefined where one of them is not known. */
+  /** The cosine, −1 to 1; undefined if one of them is unknown. */
   similarity(a: ReadonlyArray<string>, b: ReadonlyArray<string>): number | undefined {
     const [x, y] = [this.#of(a), this.#of(b)]
     if (x === undefined || y === undefined) return undefined

@@ -1,4 +1,4 @@
-/** Words of queries and documents as they are compared here: lower case, without accents and punctuation. */
+/** Words of queries and documents in comparable form: lower case, without accents and punctuation. */
 export const wordsOf = (text: string): ReadonlyArray<string> =>
   text
     .normalize("NFKD")
@@ -6,7 +6,7 @@ export const wordsOf = (text: string): ReadonlyArray<string> =>
     .toLowerCase()
     .match(/[\p{L}\p{N}]+/gu) ?? []
 
-/** Changes of one character, or of two neighbours, from one word to the other; `most` + 1 where there are more. */
+/** Number of edits of one character, or swaps of two adjacent ones, between two words; `most` + 1 if there are more. */
 const distance = (a: string, b: string, most: number): number => {
   if (Math.abs(a.length - b.length) > most) return most + 1
   let before: Array<number> = [],
@@ -25,10 +25,10 @@ const distance = (a: string, b: string, most: number): number => {
   return last[b.length]!
 }
 
-/** From how many characters on a search allows one typo, and two (`min_len_1typo`, `min_len_2typo`). */
+/** Word lengths from which a search allows one typo, and two (`min_len_1typo`, `min_len_2typo`). */
 const ONE_ERROR_FROM = 4,
   TWO_ERRORS_FROM = 7
-/** Whether a search for one word finds the other anyway: by typos, as a prefix, or written together. */
+/** Whether a search for one word finds the other in any case: by typos, as a prefix, or written together. */
 export const isFoundAnyway = (term: ReadonlyArray<string>, other: ReadonlyArray<string>): boolean => {
   const [a, b] = [term.join(""), other.join("")]
   if (a === b || b.startsWith(a)) return true

@@ -1,7 +1,7 @@
 /**
- * What the histories of visitors keep of the facts of one flush: views, clicks, carts and purchases of documents, as
- * they come, with their visitor. A visitor is the user, else the anonymous id, else the session; an event that names
- * none is dropped. An event of any type that names a user together with another id shows that both are one person.
+ * What the histories of visitors keep of the facts of one flush: views, clicks, carts and purchases of documents, in
+ * order of arrival, with their visitor. A visitor is the user, else the anonymous id, else the session; an event that
+ * names none is dropped. An event that names a user together with another id shows that both are the same person.
  */
 import type { BehaviouralEvent } from "@dowser/log/event-schema"
 import type { FactSink } from "../../facts/facts.ts"
@@ -14,14 +14,14 @@ export interface Visitor {
   readonly kind: VisitorKind
   readonly id: string
 }
-/** For one user: ids that were in an event together with the user's own. */
+/** For one user: ids that occurred in an event together with the user id. */
 interface Seen {
   readonly user: Visitor
   readonly anonymous_id: string
   readonly session_id: string
   at_s: number
 }
-/** Documents of one event; a history holds no more. */
+/** The most documents of one event; a history holds no more. */
 const DOCUMENTS_MAX = 24
 
 const takeKindOf = (type: BehaviouralEvent["type"]): TakeKind | undefined =>

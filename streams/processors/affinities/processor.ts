@@ -1,7 +1,7 @@
 /**
  * Histories of visitors: what each of them last did to documents, for personalized searches (`src/personalization`).
- * Nothing stays in memory between flushes; a row in Postgres takes some 600 bytes with its key. What the documents are
- * like, and so what a visitor likes, is derived where the documents are.
+ * Nothing stays in memory between flushes; a row in Postgres takes some 600 bytes with its key. The documents'
+ * properties, and so what a visitor likes, are derived where the documents are.
  */
 import type { FactProcessor } from "../../facts/fact-processor.ts"
 import { Takes } from "./emitted.ts"

@@ -1,7 +1,7 @@
 /**
- * Rebuilds histories from the log, without an erased person if there is one. A replay covers whole days; for each
- * visitor that it knows, a day's interactions are replaced by the replayed ones. Other visitors keep theirs: the log
- * may begin later than their history.
+ * Rebuilds histories from the log, without an erased person if there is one. A replay covers complete days; for each
+ * visitor that it contains, a day's interactions are replaced by the replayed ones. Other visitors keep theirs, because
+ * the log may begin later than their history.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,7 +1,7 @@
 /**
  * Histories of visitors in Postgres, one row for each visitor of a collection: a flush appends to the row in the
- * transaction that moves the offsets, so that each interaction is there once. A row that grew too long is cut in the
- * same transaction. Visitors are kept as keyed fingerprints, like those of queries.
+ * transaction that moves the offsets, so that each interaction is stored once. A row that grew too long is cut in the
+ * same transaction. Visitors are stored as keyed fingerprints, like those of queries.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -18,9 +18,9 @@ interface HistoryRow {
   readonly collection: string
   /** Unix ms, of the newest event. */
   at: number
-  /** As hex: most of the cost of writing rows is building the text. */
+  /** As hex, because most of the cost of writing rows is building the text. */
   recent: string
-  /** Prints that are the user's too, and when each was last seen so (seconds); most rows have none. */
+  /** Prints that also belong to the user, and when each was last seen so (seconds); most rows have none. */
   seenAs: Map<number, number> | undefined
   /** For rows of a shadow: the start of the day, ms. */ readonly day: number
 }
@@ -40,12 +40,12 @@ const compare = (a: HistoryRow, b: HistoryRow): number =>
   textOrder(a.collection, b.collection) ||
   a.day - b.day
 
-/** `dayOf`: 0 where days do not matter. */
+/** `dayOf`: returns 0 if days do not matter. */
 class HistoryRows {
   readonly #key: FingerprintKey
   readonly #dayOf: (at: number) => number
   readonly #groups = new Map<string, Group>()
-  // Interactions of a collection come together, and a visitor's too, mostly.
+  // Interactions of a collection are adjacent, and mostly those of a visitor too.
   #group: Group | undefined
   #last: Visitor | undefined
   #print = 0
@@ -140,7 +140,7 @@ const CUT = `UPDATE visitor_histories h SET recent = decode(t.r, 'hex')
   FROM unnest($1::text::text[], $2::text::int8[], $3::text::text[], $4::text::text[]) AS t (o, v, c, r)
   WHERE h.organization_id = t.o AND h.visitor = t.v AND h.collection = t.c`
 
-/** Runs in the flush's transaction. Three statements at most for 10,000 visitors, none where nothing was touched. */
+/** Runs in the flush's transaction. At most three statements for 10,000 visitors, none if nothing was touched. */
 export const writeHistories = Effect.fnUntraced(function* (takes: Takes) {
   if (takes.size === 0) return
   const sql = yield* SqlClient.SqlClient
@@ -185,7 +185,7 @@ const CUT_SHADOW = `UPDATE shadow_visitor_histories h SET recent = decode(t.r, '
   FROM unnest($2::text::int8[], $3::text::text[], $4::text::int8[], $5::text::text[]) AS t (v, c, d, r)
   WHERE h.organization_id = $1 AND h.visitor = t.v AND h.collection = t.c AND h.day = t.d`
 
-/** One organization's part, by day, under the shadow's name. A day is cut like a row, because no history takes more. */
+/** One organization's part, by day, under the shadow's name. A day is cut like a row, because no history holds more. */
 export const writeShadowHistories = Effect.fnUntraced(function* (takes: Takes, organizationId: string, shadow: string) {
   if (takes.size === 0) return
   const sql = yield* SqlClient.SqlClient

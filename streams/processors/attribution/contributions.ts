@@ -1,5 +1,5 @@
 /**
- * What a visit contributes, as facts: every change retracts what the touched searches contributed, applies itself, and
+ * What a visit contributes, as facts: every change retracts what the affected searches contributed, applies itself, and
  * asserts what they contribute now. So figures are exact at any moment, and a replay with another interleaving of the
  * topics ends in the same state.
  */
@@ -21,14 +21,14 @@ import {
 } from "./visit.ts"
 
 /**
- * Bounds of one visit. What is evicted keeps what it has contributed and is never moved again. Several are evicted at
- * once, so that a visit at its bound is read whole only once in so many events.
+ * Bounds of one visit. What is evicted keeps what it has contributed and is never attributed again. Several are evicted
+ * together, so that a visit at its bound is decoded completely only once per that many events.
  */
 const SEARCHES_PER_VISIT_MAX = 256
 const INTERACTIONS_MAX = 256
 const FALLING_OUT = 32
 
-/** Lists are many and mostly short; an array that grows by itself reserves seventeen places at once. */
+/** Lists are many and mostly short; an array that grows by itself reserves seventeen elements. */
 const COPIED_MAX = 8
 const appended = <A>(list: Array<A>, one: A): Array<A> => {
   if (list.length < COPIED_MAX) return [...list, one]
@@ -41,7 +41,7 @@ const queryOf = (facts: Facts, organizationId: string, f: SearchFacts): Subject 
     ? f.query
     : (f.query = facts.queries.of(organizationId, f.collection, f.device, f.country, f.surface, f.q))
 
-/** Adds (`sign` 1) or takes back (-1) everything the run from `first` to `last` contributes. */
+/** Adds (`sign` 1) or retracts (-1) everything that the run from `first` to `last` contributes. */
 const countRun = (visit: Visit, first: number, last: number, facts: Facts, sign: Sign): void => {
   const { loose, organizationId, searches } = visit
   const root = searches[last]!.derived
@@ -75,7 +75,7 @@ const countRun = (visit: Visit, first: number, last: number, facts: Facts, sign:
   if (hasPurchase) facts.converted(query, root, "purchase", sign)
 }
 
-/** Counts the distinct runs that hold any of the given indexes. */
+/** Counts the distinct runs that contain any of the given indexes. */
 const countRuns = (visit: Visit, indexes: ReadonlyArray<number>, facts: Facts, sign: Sign): void => {
   let done = -1
   for (const index of indexes) {
@@ -86,7 +86,7 @@ const countRuns = (visit: Visit, indexes: ReadonlyArray<number>, facts: Facts, s
   }
 }
 
-/** Whether the search is behind the first one that is not at rest. */
+/** Whether the search follows the first decoded one. */
 const isBehindFirst = ({ searches }: Visit, search: Search): boolean =>
   searches.length > 0 && precedes(searches[0]!, search)
 
@@ -95,7 +95,7 @@ export const insertSearch = (visit: Visit, search: Search, facts: Facts): void =
   const { searches } = visit
   let at = searches.length
   while (at > 0 && precedes(search, searches[at - 1]!)) at--
-  // The usual case: behind everything, and not a keystroke. Nothing that was counted changes.
+  // The usual case: the newest search of the visit, and not a keystroke. Nothing that was counted changes.
   if (
     at === searches.length &&
     (at === 0 || !isKeystrokeBefore(searches[at - 1]!, search)) &&
@@ -113,7 +113,7 @@ export const insertSearch = (visit: Visit, search: Search, facts: Facts): void =
   countRuns(visit, [at - 1, at, at + 1], facts, 1)
 }
 
-/** Takes a search out and everything it contributed back. */
+/** Removes a search and retracts everything it contributed. */
 export const removeSearch = (visit: Visit, search: Search, facts: Facts): void => {
   if (visit.searches[0] === search || !isApart(visit)) whole(visit)
   const at = visit.searches.indexOf(search)
@@ -168,7 +168,7 @@ const markKind = (search: Search, kind: InteractionKind): void => {
   if (kind === "purchase") search.hadPurchase = true
 }
 
-/** Adds what one more interaction contributes to a run that does not hold it yet. */
+/** Adds the contribution of one more interaction to a run that does not contain it yet. */
 const countOneMore = (visit: Visit, run: readonly [number, number], interaction: Interaction, facts: Facts): void => {
   const root = visit.searches[run[1]]!.derived
   const query = queryOf(facts, visit.organizationId, root)
@@ -218,16 +218,16 @@ export const addLoose = (visit: Visit, interaction: Interaction, facts: Facts): 
   for (let settled = 0; settled < FALLING_OUT; settled++) settleOldestLoose(visit)
 }
 
-/** The oldest loose interaction leaves; its search keeps it for good. */
+/** Evicts the oldest loose interaction; its search keeps it permanently. */
 const settleOldestLoose = (visit: Visit): void => {
   const oldest = visit.loose.shift()!
   const owner = ownerOf(visit.searches, oldest.at)
   if (owner < 0) return
-  // Sets the flag without counts: counts stay where they were made even when runs change later.
+  // Sets the flag without counting: counts stay where they were made even if runs change later.
   markKind(visit.searches[owner]!, oldest.kind)
 }
 
-/** Takes a loose interaction back, because the search it named has come. */
+/** Retracts a loose interaction, because the search it named has arrived. */
 export const removeLoose = (visit: Visit, { index, offset }: Interaction, facts: Facts): void => {
   const isIt = (interaction: Interaction): boolean => interaction.offset === offset && interaction.index === index
   if (!isApart(visit) || !visit.loose.some(isIt)) whole(visit)
@@ -239,7 +239,7 @@ export const removeLoose = (visit: Visit, { index, offset }: Interaction, facts:
   countRuns(visit, [owner], facts, 1)
 }
 
-/** An interaction with a search that its visit has already let go. */
+/** An interaction with a search that its visit has already evicted. */
 export const addSettled = (organizationId: string, search: Search, interaction: Interaction, facts: Facts): void => {
   const f = search.derived
   const query = queryOf(facts, organizationId, f)

@@ -1,7 +1,7 @@
 /**
- * Event ids in the store: blocks of fingerprints, cut by the day they were admitted. A snapshot adds what is new as one
- * block, together with the day's blocks that are not much larger, so that a day keeps few blocks however many snapshots
- * it saw, and an id is written again only some times. Blocks of days behind the window go.
+ * Event ids in the store: blocks of fingerprints, by the day of their admission. A snapshot adds the new ids as one
+ * block, merged with the day's blocks that are not much larger, so that a day has few blocks however many snapshots it
+ * saw, and an id is rewritten only a few times. Blocks of days before the window are removed.
  */
 import { FINGERPRINT_WORDS } from "@dowser/log/fingerprint"
 import type { StateStore } from "../../state/state.ts"
@@ -11,8 +11,8 @@ const BLOCK_BYTES_MAX = 1024 * 1024
 
 /**
  * How many of a day's newest blocks are merged into a fresh one. `sizes` and `fresh` in bytes, oldest first. Each
- * remaining block is more than twice the next, or full with it: at most log2(BLOCK_BYTES_MAX / bytes of an id) blocks
- * and two per megabyte.
+ * remaining block is more than twice the next, or full together with it: at most log2(BLOCK_BYTES_MAX / bytes of an id)
+ * blocks and two per megabyte.
  */
 export const absorbedBlocks = (sizes: ReadonlyArray<number>, fresh: number): number => {
   let merged = fresh
@@ -26,7 +26,7 @@ export const absorbedBlocks = (sizes: ReadonlyArray<number>, fresh: number): num
   return count
 }
 
-/** Words in use, and how many. */
+/** Words, and how many are in use. */
 interface Fresh {
   words: Uint32Array
   length: number
@@ -84,7 +84,7 @@ export class IdBlocks {
   }
 
   /**
-   * What a snapshot writes. Drops days that ended before `keptFrom` (ms). O(new ids + the blocks merged, at most 1 MB a
+   * What a snapshot writes. Drops days that ended before `keptFrom` (ms). O(new ids + the merged blocks, at most 1 MB a
    * day).
    */
   takeWrites(keptFrom: number): Array<readonly [string, Uint8Array | undefined]> {
@@ -101,7 +101,7 @@ export class IdBlocks {
       )
       const value = Buffer.concat([...absorbed.map(({ key }) => this.#store.get(key)!), fresh])
       for (const { key } of absorbed) writes.push([key, undefined])
-      // Zero-padded so that key order is block order.
+      // Zero-padded so that keys sort in block order.
       const key = `${this.#prefix}${day}.${String(this.#next++).padStart(12, "0")}`
       writes.push([key, value])
       blocks.push({ key, bytes: value.length })

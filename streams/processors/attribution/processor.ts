@@ -5,13 +5,13 @@
  * its own.
  *
  * Decision: they are called here, synchronously, and do not read a topic of attribution's results. So they are exact
- * because the offsets are, an event is written once, and a retraction costs a call. A processor added later is brought
- * up to date by a replay of the source topics through attribution.
+ * because the offsets are, an event is written once, and a retraction costs a call. A processor added later catches up
+ * by a replay of the source topics through attribution.
  *
  * Decision: the partial sums between the two rollup stages are in Postgres, as packed instants, not in a topic. There
- * they commit with the offsets in one transaction, which is what makes a count exact; partial sums of all processes
- * meet before rows are written (`processors/rollups/fold.ts`), and readers see them at once. A topic would add a hop
- * and its own offsets to every event without making any figure more exact.
+ * they commit with the offsets in one transaction, which is what makes a count exact; partial sums of all processes are
+ * merged before rows are written (`processors/rollups/fold.ts`), and readers see them immediately. A topic would add a
+ * hop and its own offsets to every event without making any figure more exact.
  */
 import { Effect } from "effect"
 import {
@@ -31,7 +31,7 @@ import type { Body } from "./body.ts"
 import { type AttributionOptions, AttributionState } from "./state.ts"
 import { step } from "./step.ts"
 
-/** Its consumer group, and what it reads, in this order: topics that others refer to come first. */
+/** Its consumer group, and the topics that it reads, in this order: topics that others refer to come first. */
 export const ATTRIBUTION = { name: "attribution", inputs: [SEARCH_SERVED, BEHAVIOUR_EVENTS] } as const
 
 const entriesOf = (topic: string, { organization_id, payload, schema_version }: Envelope<unknown>): Entries<Body> => {
@@ -78,9 +78,7 @@ interface CountingState {
   readonly parts: ReadonlyArray<unknown>
 }
 
-/**
- * The prefix of a processor's keys in the partition's store: after attribution's own prefixes, apart from the others'.
- */
+/** The prefix of a processor's keys in the partition's store: after attribution's own, separate from the others'. */
 const sectionOf = ({ name }: Pick<FactProcessor, "name">): string => `x${name}|`
 
 const openAll = (

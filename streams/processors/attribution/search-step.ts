@@ -1,6 +1,6 @@
 /**
- * Searches, reported by their answers and by `search` events: the sources may come in any order and more than once, and
- * one query id is one search.
+ * Searches, reported by their answers and by `search` events: the sources may arrive in any order and more than once,
+ * and one query id is one search.
  */
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
 import { normalizeQuery } from "@dowser/log/normalize-query"
@@ -41,8 +41,8 @@ const putSearch = (
 }
 
 /**
- * What one source says about the search with a query id; the sources may come in any order and more than once. The
- * reference is stored before the search is: a full visit may evict the very search that came.
+ * Processes what one source reports about the search with a query id; the sources may arrive in any order and more than
+ * once. The reference is stored before the search, because a full visit may evict the very search that arrived.
  */
 const stepSearch = (
   state: AttributionState,
@@ -101,7 +101,8 @@ export const stepServed = (state: AttributionState, served: ServedSearch, place:
       isUncounted: true,
       pending: []
     }
-    // Those that waited for it belong to no query; they leave the visits where they were counted meanwhile.
+    // Interactions that waited for the search belong to no query; they leave the visits where they were counted
+    // meanwhile.
     for (const { interaction, visit: looseIn } of reference.pending) {
       if (looseIn === undefined) continue
       const loose = visitAt(state, looseIn, served.organization_id, now)
@@ -137,7 +138,7 @@ export const stepServed = (state: AttributionState, served: ServedSearch, place:
 
 /**
  * Decision: a `search` event without `results_found` counts as one with results. A zero-result search is a claim that
- * somebody acts on, so it needs to have been made.
+ * somebody acts on, so it must be stated explicitly.
  */
 export const stepSearchEvent = (
   state: AttributionState,

@@ -1,6 +1,6 @@
 /**
  * State of one partition of the attribution processor: visits by visitor and collection, searches by query id, and the
- * event ids of 30 days. All of it is derived from the log; `../../state/state.ts` says how it is kept.
+ * event ids of 30 days. All of it is derived from the log; `../../state/state.ts` describes how it is stored.
  */
 import { type BehaviouralEvent, DEDUPE_WINDOW_HOURS } from "@dowser/log/event-schema"
 import { FINGERPRINT_WORDS, shortPrint, type FingerprintKey, narrowKey } from "@dowser/log/fingerprint"
@@ -15,23 +15,23 @@ import type { Body } from "./body.ts"
 import { QUERY_FORM, VISIT_FORM } from "./stored.ts"
 import type { QueryReference, Search, Visit } from "./visit.ts"
 
-/** Interactions waiting for one unknown query id; beyond that they keep only their place in the visit. */
+/** Interactions waiting for one unknown query id; beyond that they are only attributed by their visit. */
 export const PENDING_MAX = 64
 const TTL_MS = DEDUPE_WINDOW_HOURS * 3_600_000
 /**
- * Size of the visits in memory: two for a visit, some 500 bytes with its key as it rests, and one more for every eight
+ * Size of the visits in memory: two for a visit, some 500 bytes with its key when encoded, and one more for every eight
  * searches and interactions, some 30 bytes each.
  */
 const HOT_VISITS_MAX = 100_000
-/** Query ids, and what waits for them or is derived from them. */
+/** Query ids in memory, with what waits for them or is derived from them. */
 const HOT_QUERIES_MAX = 50_000
-/** How far a partition may exceed both before the next snapshot: visits that return from the store, and new ones. */
+/** How far a partition may exceed both before the next snapshot, by loaded visits and new ones. */
 const OVER_HOT_MAX = 150_000
-/** Stored values looked at for expiry in one snapshot. */
+/** Stored values checked for expiry per snapshot. */
 const EXPIRY_SCAN_MAX = 2_000
 /**
  * How much longer than its lifetime a value stays in the store. The record's own time decides what a record may see
- * (`KeyedState.get`); removal only frees space, and must not happen before a record that is late by a clock's step.
+ * (`KeyedState.get`); removal only frees space, and must not precede a record that a clock's adjustment delays.
  */
 const EXPIRY_SLACK_MS = 86_400_000
 const IDS_BYTES_MAX = 256 * 1024 * 1024
@@ -56,7 +56,7 @@ const weightOfVisit = ({ loose, older, searches }: Visit): number => {
 
 export interface AttributionOptions {
   readonly fingerprintKey: FingerprintKey
-  /** Memory for event ids; past it the oldest are forgotten, and an event repeated after that counts again. */
+  /** Memory for event ids; beyond it the oldest are forgotten, and an event repeated after that counts again. */
   readonly idsBytesMax?: number
   /** What stays in memory after a snapshot: searches and interactions of visits, and query ids. */
   readonly hotVisitsMax?: number
@@ -69,7 +69,7 @@ export class AttributionState {
   readonly #fingerprintKey: FingerprintKey
   readonly #narrowed = new Map<string, FingerprintKey>()
   readonly #ids: FingerprintTable
-  /** Searches of a visit come together. */
+  /** Searches of a visit are adjacent. */
   readonly #lastWho: {
     organizationId: string
     anonymous_id: string | undefined
@@ -105,8 +105,8 @@ export class AttributionState {
 
   constructor(store: StateStore, options: AttributionOptions) {
     this.#fingerprintKey = options.fingerprintKey
-    // A day longer than the window: snapshots keep ids by the day, so what they bring back looks up to a day older than
-    // it is.
+    // A day longer than the window: snapshots store ids by the day, so a restored id looks up to a day older than it
+    // is.
     this.#ids = new FingerprintTable({
       windowHours: DEDUPE_WINDOW_HOURS + 24,
       bytesMax: options.idsBytesMax ?? IDS_BYTES_MAX
@@ -134,7 +134,7 @@ export class AttributionState {
     })
   }
 
-  /** Keys of an organization's visits and query ids; event ids are fingerprints that cannot be told apart. */
+  /** Prefixes of the keys of an organization's visits and query ids; fingerprints of event ids have none. */
   static prefixesOf(organizationId: string): ReadonlyArray<string> {
     return [VISITS, QUERIES].map((kind) => `${kind}${organizationId}|`)
   }
@@ -153,8 +153,8 @@ export class AttributionState {
   }
 
   /**
-   * Keyed fingerprints of the searcher; 53 bits, and a collision would only merge two visitors. `network` comes from
-   * the answer; undefined for answers that did not report it yet, where every visitor counts as one; 0 for searches
+   * Keyed fingerprints of the searcher; 53 bits, and a collision would only merge two visitors. `network` is from the
+   * answer: undefined for older answers that did not report it, where all visitors count as one network; 0 for searches
    * without an answer.
    */
   who(
@@ -190,7 +190,7 @@ export class AttributionState {
     return id === undefined || id === "" ? 0 : shortPrint(key, kind, id)
   }
 
-  /** More in memory than a snapshot would leave there, by much. */
+  /** Far more is in memory than a snapshot would leave there. */
   get isLarge(): boolean {
     return this.visits.weight + this.queries.weight > HOT_VISITS_MAX + HOT_QUERIES_MAX + OVER_HOT_MAX
   }
@@ -214,13 +214,14 @@ export class AttributionState {
   }
 
   /**
-   * True for the first event with its id in the window, and for one without. `index`: the event's place in its record.
+   * True for the first event with its id in the window, and for one without id. `index`: the event's index in its
+   * record.
    */
   admit(organizationId: string, event: Pick<BehaviouralEvent, "event_id">, now: number, index = NOWHERE): boolean {
     const next = this.#next
     let words: Uint32Array = this.#word,
       at = 0
-    // One object stands for all events of its record in turn.
+    // One object represents all events of its record in turn.
     if (event === next.event && index >= next.from && index < next.to) {
       if (next.hasId[index - next.from] === 0) return true
       words = next.words
@@ -232,7 +233,7 @@ export class AttributionState {
   }
 
   /**
-   * `watermark`: see `Processor.snapshot`. O(changes since the last one), and 2,000 stored values looked at for expiry.
+   * `watermark`: see `Processor.snapshot`. O(changes since the last one), plus 2,000 stored values checked for expiry.
    */
   snapshot(watermark: number): Snapshot {
     const writes = [

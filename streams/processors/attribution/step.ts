@@ -30,7 +30,7 @@ const amountOf = (event: BehaviouralEvent): Money => {
   return moneyOf(event.items.reduce((sum, item) => sum + (item.price ?? 0) * (item.quantity ?? 1), 0))
 }
 
-/** Documents of an event that are told apart; no page has more. */
+/** The most documents of an event that are distinguished; no page has more. */
 const DOCUMENTS_MAX = 250
 const documentsOf = ({ document_id, items }: BehaviouralEvent): ReadonlyArray<number> =>
   items !== undefined
@@ -76,7 +76,7 @@ const stepInteraction = (
       addNamed(visit, search, interaction, facts)
       return state.visits.put(reference.visit!, visit, now)
     }
-    // The search may still come. Until then the event counts where it would without its query id.
+    // The search may still arrive. Until then the event counts where it would without its query id.
     if (reference.pending.length < PENDING_MAX) {
       reference.pending.push({ interaction, visit: reference.isUncounted ? undefined : looseIn })
       state.queries.put(key, reference, now)
@@ -89,7 +89,7 @@ const stepInteraction = (
   state.visits.put(looseIn, visit, now)
 }
 
-/** Products count what happened to them, whatever the search. */
+/** Products count interactions independent of searches. */
 const countProducts = (organizationId: string, event: BehaviouralEvent, facts: Facts): void => {
   const { type } = event
   if (type !== "view" && type !== "click" && type !== "add_to_cart" && type !== "purchase") return
@@ -138,7 +138,7 @@ const countProduct = (
   facts.product(product, kind, event.timestamp, quantity, money)
 }
 
-/** Longer than any id that is accepted, shorter than a part of an index row may be. */
+/** Longer than any accepted id, and shorter than the limit for a part of an index row. */
 const KEY_BYTES_MAX = 1_024
 const isKey = (text: string): boolean =>
   (text.length <= KEY_BYTES_MAX / 3 || Buffer.byteLength(text) <= KEY_BYTES_MAX) && !text.includes("\u0000")
@@ -151,7 +151,7 @@ const hasKeys = ({ collection, document_id, document_ids, items }: BehaviouralEv
 export const step = (state: AttributionState, body: Body, place: Place, facts: Facts): Outcome => {
   if (body.kind === "served") return stepServed(state, body.served, place, facts)
   const { event, organizationId } = body
-  // No index accepts a row of it, and by the time rows are made the faulty event is unknown.
+  // No index accepts such a row, and by the time rows are written the faulty event is unknown.
   if (!hasKeys(event)) return deadLetter(`an id or collection has NUL or more than ${KEY_BYTES_MAX} bytes`)
   if (!state.admit(organizationId, event, place.appendedAt, place.index)) return drop("event_id already counted")
   facts.event(organizationId, event.collection, event)
@@ -164,7 +164,7 @@ export const step = (state: AttributionState, body: Body, place: Place, facts: F
     case "purchase":
       stepInteraction(state, organizationId, event.type, event, place, facts)
       break
-    // Reported above; they belong to no answer.
+    // Reported above; these types are not attributed to a search.
     case "view":
     case "conversion":
     case "custom":

@@ -1,13 +1,13 @@
 /**
- * Visits and query ids as older programs stored them, as msgpack: by position, and by name before that. Readable for as
- * long as such values may live, thirty days after the program that wrote them.
+ * Visits and query ids as older programs stored them, in msgpack: by position, and by name before that. Must stay
+ * readable as long as such values live: thirty days after the program that wrote them.
  */
 import { type Interaction, type InteractionKind, type SearchFacts, NO_DOCUMENTS } from "../../facts/facts.ts"
 import { NO_MONEY } from "../../facts/money.ts"
 import { NOBODY } from "../../facts/who.ts"
 import { factsOf, type QueryReference, type Search, type Visit } from "./visit.ts"
 
-/** Their order is what is stored. */
+/** Stored values contain indexes into this list. */
 export const KINDS = ["click", "add_to_cart", "purchase"] as const satisfies ReadonlyArray<InteractionKind>
 
 type StoredFacts = readonly [

@@ -1,7 +1,7 @@
 /**
- * Visits and query ids as they rest in memory and in the store: bytes, by position, omitting what a search shares with
- * the one before it. The beginning of a long visit is decoded on demand. Values of older programs are still read
- * (`stored-before.ts`).
+ * Visits and query ids as they are encoded in memory and in the store: bytes, by position, omitting what a search
+ * shares with the previous one. The beginning of a long visit is decoded on demand. Values of older programs are still
+ * read (`stored-before.ts`).
  */
 import { EXPOSED_UNITS, type ServedExposure } from "@dowser/log/event-schema"
 import type { FilterUse } from "../../figures/filter-uses.ts"
@@ -21,7 +21,7 @@ const NO_RESULTS = 1,
   ASKED_SO = 8,
   NETWORK = 16,
   EXPOSED = 32
-/** Of `Who`, without the network: older programs did not know it, and anonymous searches have none. */
+/** The fields of `Who`, without the network: older programs did not store it, and anonymous searches have none. */
 const PERSONS = 3
 const hasOneSearcher = (a: SearchFacts, b: SearchFacts): boolean =>
   a.visitor === b.visitor &&
@@ -130,7 +130,7 @@ const readFacts = (from: ByteReader, isExplicit: boolean, before: SearchFacts | 
   }
 }
 
-// Bits of an interaction, behind its kind.
+// Bits of an interaction, above those of its kind.
 const KIND = 3,
   MONEY = 4,
   DOCUMENTS = 8
@@ -208,7 +208,7 @@ const readSearch = (from: ByteReader, before: SearchFacts | undefined): Search =
     derived: factsOf(served, event)
   }
 }
-/** What the next search is compared with. */
+/** The facts that the next search is compared with. */
 const lastOf = ({ event, served }: Search): SearchFacts => event ?? served!
 
 const writeSearches = (to: PageWriter, searches: ReadonlyArray<Search>): void => {
@@ -231,11 +231,11 @@ const readSearches = (from: ByteReader, count: number): Array<Search> => {
 
 /**
  * How many searches, or loose interactions, of a visit are decoded for each of its events, and how many stay decoded
- * when the others come to rest.
+ * when the others are encoded.
  */
 const RECENT_MAX = 4
 const RECENT_KEPT = 2
-/** No organization's name is empty: this prefix marks a visit that is partly at rest. */
+/** No organization's name is empty, so this prefix marks a visit that is partly encoded. */
 const PARTED = 0
 
 const readOlder = (older: Older): Pick<Visit, "searches" | "loose"> => {
@@ -245,14 +245,14 @@ const readOlder = (older: Older): Pick<Visit, "searches" | "loose"> => {
 }
 const READER = new ByteReader()
 
-/** How many of the searches may rest: as many whole runs as leave `RECENT_KEPT`. */
+/** How many of the searches may be encoded: as many complete runs as leave `RECENT_KEPT`. */
 const restingSearches = ({ searches }: Visit): number => {
   if (searches.length <= RECENT_MAX) return 0
   let at = searches.length - RECENT_KEPT
   while (at > 0 && isKeystrokeBefore(searches[at - 1]!, searches[at]!)) at--
   return at
 }
-/** And how many loose interactions: those of resting searches, and all but `RECENT_KEPT` of many. */
+/** How many loose interactions may be encoded: those of encoded searches, and all but `RECENT_KEPT` of many. */
 const restingLoose = ({ loose, searches }: Visit, resting: number): number => {
   let at = loose.length > RECENT_MAX ? loose.length - RECENT_KEPT : 0
   if (resting > 0) while (at < loose.length && loose[at]!.at < searches[resting]!.derived.at) at++
@@ -264,8 +264,8 @@ const lastAt = (some: ReadonlyArray<Interaction>, kind: InteractionKind, before:
   return before
 }
 /**
- * The resting part of a visit: the earlier bytes, copied as they are, followed by what comes to rest now. So a visit is
- * not encoded anew with each event.
+ * The encoded part of a visit: the earlier bytes, copied unchanged, followed by what is encoded now, so that a visit is
+ * not encoded again with each event.
  */
 const writeOlder = (to: PageWriter, { older, searches, loose }: Visit, resting: number, looseResting: number): void => {
   const some = loose.slice(0, looseResting)
@@ -304,8 +304,8 @@ const readOlderOf = (from: ByteReader): Older => {
 }
 
 /**
- * A short visit as it is; of a long one, everything but the last whole runs is kept as bytes in front (`Older`). So an
- * event of a long visit costs only its last searches and interactions, and a copy of the rest.
+ * A short visit is written unchanged; of a long one, everything but the last complete runs is kept as bytes in front
+ * (`Older`). So an event of a long visit costs only its last searches and interactions, and a copy of the rest.
  */
 export const VISIT_FORM: Form<Visit> = {
   write: (to, visit) => {
@@ -332,7 +332,7 @@ export const VISIT_FORM: Form<Visit> = {
   decode: unpackVisit
 }
 
-// Bits of a query id. Bit 1 used to say that the id has a visit; its visit key says so now.
+// Bits of a query id. Bit 1 used to mark an id with a visit; now its visit key shows that.
 const SETTLED = 2,
   UNCOUNTED = 4
 
@@ -343,7 +343,7 @@ export const QUERY_FORM: Form<QueryReference> = {
   write: (to, { isUncounted, pending, settled, visit }) => {
     to.byte((settled === undefined ? 0 : SETTLED) | (isUncounted ? UNCOUNTED : 0))
     writeVisitKey(to, visit)
-    // It answers as the search it counted as: what it was derived from is no longer needed.
+    // It is stored as the search it counted as, because what it was derived from is no longer needed.
     if (settled !== undefined) writeSearch(to, { ...settled, served: settled.derived, event: undefined }, undefined)
     to.whole(pending.length)
     for (const one of pending) {

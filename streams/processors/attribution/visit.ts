@@ -1,7 +1,7 @@
 /**
  * A visit: the searches of one visitor in one collection, in order of time, and the clicks, carts and purchases of that
- * visitor that named no search. What a visit contributes depends on its contents alone, above all not on the order in
- * which records came (`contributions.ts`). This file has the contents and how they are read.
+ * visitor that named no search. What a visit contributes depends only on its contents, in particular not on the order
+ * of arrival of records (`contributions.ts`). This file defines the contents and how they are read.
  *
  * A run is a sequence of keystrokes: each query is a prefix of the next, less than 4 s apart. A run counts as one
  * search, its last; whatever followed any of its searches belongs to that last one.
@@ -14,25 +14,25 @@ const KEYSTROKE_GAP_MS = 4_000
 const SESSION_ATTRIBUTION_MS = 30 * 60_000
 
 export interface Search {
-  /** The query id, or a mark of the event's place. */
+  /** The query id, or a marker derived from the event's position. */
   readonly id: string
   served: SearchFacts | undefined
   event: SearchFacts | undefined
-  /** Interactions that named it. */
+  /** Interactions that named this search. */
   named: Array<Interaction>
-  /** Kinds seen among interactions that the bounds did not keep. */
+  /** Kinds seen among interactions that were evicted by the bounds. */
   hadClick: boolean
   hadPurchase: boolean
-  /** Derived from `served` and `event`, or the one that exists; see `factsOf`. */
+  /** Derived from `served` and `event`, or from the only one present; see `factsOf`. */
   derived: SearchFacts
 }
 
 /**
- * The beginning of a long visit, still as the bytes it rested as: few events concern it, and decoding a whole visit for
- * each of its events would make an event's cost grow with the visit (`whole`).
+ * The beginning of a long visit, still encoded: few events concern it, and decoding an entire visit for each of its
+ * events would make an event's cost grow with the visit (`whole`).
  */
 export interface Older {
-  /** How many there are, and their size: searches with those that named them, and loose interactions. */
+  /** Their numbers, which give the size: searches, interactions that named them, and loose interactions. */
   readonly searches: number
   readonly named: number
   readonly loose: number
@@ -48,14 +48,14 @@ export interface Older {
 
 export interface Visit {
   readonly organizationId: string
-  /** Before `searches` and `loose`. No run reaches from the one into the other. */
+  /** The part before `searches` and `loose`. No run extends across the boundary. */
   older?: Older | undefined
   searches: Array<Search>
   /** By time. */
   loose: Array<Interaction>
 }
 
-/** After this the whole visit is in `searches` and `loose`. O(visit) if some of it rested. */
+/** After this the entire visit is in `searches` and `loose`. O(visit) if some of it was encoded. */
 export const whole = (visit: Visit): void => {
   const { older } = visit
   if (older === undefined) return
@@ -66,10 +66,10 @@ export const whole = (visit: Visit): void => {
 }
 export const searchesOf = ({ older, searches }: Visit): number => searches.length + (older?.searches ?? 0)
 export const looseOf = ({ loose, older }: Visit): number => loose.length + (older?.loose ?? 0)
-/** When its last loose interaction was (ms). */
+/** Time of its last loose interaction (ms). */
 export const looseTo = ({ loose, older }: Visit): number =>
   loose.length > 0 ? loose[loose.length - 1]!.at : (older?.looseTo ?? -Infinity)
-/** Whether runs behind the first of `searches` have everything that is theirs in `searches` and `loose`. */
+/** Whether everything that belongs to runs after the first of `searches` is in `searches` and `loose`. */
 export const isApart = ({ older, searches }: Visit): boolean =>
   older === undefined || (searches.length > 0 && older.looseTo < searches[0]!.derived.at)
 export const searchIn = (visit: Visit, id: string): Search | undefined => {
@@ -80,19 +80,19 @@ export const searchIn = (visit: Visit, id: string): Search | undefined => {
   return visit.searches.find(one)
 }
 
-/** Where the search with a query id is, and what waits for it if it has not come yet. */
+/** Where the search with a query id is, and what waits for it if it has not arrived yet. */
 export interface QueryReference {
-  /** The visit that holds the search; undefined while it has not come, or when it stands alone below. */
+  /** The visit that contains the search; undefined until it arrives, or if it is kept in `settled`. */
   visit: string | undefined
-  /** The search itself once its visit has let it go. */
+  /** The search itself once its visit has evicted it. */
   settled: Search | undefined
   /** The answer was made with `enable_analytics=false`: events that name it belong to no query. */
   isUncounted: boolean
-  /** Interactions that named it before it came, and the visit where each is loose meanwhile. */
+  /** Interactions that named it before it arrived, and the visit where each is loose meanwhile. */
   readonly pending: Array<{ readonly interaction: Interaction; readonly visit: string | undefined }>
 }
 
-/** The answer knows better what was searched; either source may know the visitor and the device. */
+/** The answer is more reliable about what was searched; either source may know the visitor and the device. */
 export const factsOf = (served: SearchFacts | undefined, event: SearchFacts | undefined): SearchFacts => {
   if (served === undefined) return event!
   if (event === undefined) return served
@@ -117,8 +117,8 @@ export const factsOf = (served: SearchFacts | undefined, event: SearchFacts | un
 }
 
 /**
- * Among several `search` events with one query id the earliest decides, and content breaks ties: order of arrival must
- * not matter.
+ * Among several `search` events with one query id the earliest wins, and content breaks ties, because order of arrival
+ * must not matter.
  */
 export const earlier = (a: SearchFacts, b: SearchFacts): SearchFacts => {
   if (a.at !== b.at) return a.at < b.at ? a : b
@@ -137,7 +137,7 @@ export const precedes = (a: Search, b: Search): boolean => {
 export const isKeystrokeBefore = (a: Search, b: Search): boolean =>
   b.derived.at - a.derived.at < KEYSTROKE_GAP_MS && b.derived.q.startsWith(a.derived.q)
 
-/** First and last index of the run that holds `index`. */
+/** First and last index of the run that contains `index`. */
 export const runAround = (searches: ReadonlyArray<Search>, index: number): readonly [number, number] => {
   let first = index
   let last = index
@@ -146,7 +146,7 @@ export const runAround = (searches: ReadonlyArray<Search>, index: number): reado
   return [first, last]
 }
 
-/** Index of the search that a loose interaction at `at` follows: the last one not after it; -1 for none in time. */
+/** Index of the search that a loose interaction at `at` follows: the last one not after it; -1 if none is recent. */
 export const ownerOf = (searches: ReadonlyArray<Search>, at: number): number => {
   for (let i = searches.length - 1; i >= 0; i--) {
     const searchedAt = searches[i]!.derived.at
@@ -156,8 +156,8 @@ export const ownerOf = (searches: ReadonlyArray<Search>, at: number): number => 
 }
 
 /**
- * Whether the run [first, last] has an interaction of a kind that it contributes as a flag; undefined where what rests
- * of the visit is to be asked.
+ * Whether the run [first, last] has an interaction of a kind that it contributes as a flag; undefined if the encoded
+ * part of the visit must be checked.
  */
 export const hasKind = (
   { loose, older, searches }: Visit,
@@ -176,7 +176,7 @@ export const hasKind = (
   }
   const restedTo = (kind === "click" ? older?.clickTo : older?.purchaseTo) ?? -Infinity
   if (restedTo < searches[first]!.derived.at) return false
-  // The last resting search; earlier ones may belong to the run where this one does not.
+  // The last encoded search; if this one is not in the run, earlier ones may be.
   const owner = ownerOf(searches, restedTo)
   return owner >= first && owner <= last ? true : undefined
 }

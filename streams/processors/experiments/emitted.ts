@@ -1,7 +1,7 @@
 /**
- * What the units of experiments did in one flush: changes of each unit's own figures, which cancel when something is
- * taken back; and what users did, whether in an experiment or not. Searches without a user that no experiment answered
- * cost two comparisons per fact.
+ * What the units of experiments did in one flush: changes of each unit's own figures, which cancel out when something
+ * is retracted; and what users did, whether in an experiment or not. Searches without a user that no experiment
+ * answered cost two comparisons per fact.
  */
 import { bucketOf } from "@dowser/engine-sdk/experiments"
 import type { ServedExposure, ServedSearch } from "@dowser/log/event-schema"
@@ -14,14 +14,14 @@ import { Histories } from "./histories.ts"
 /** What changed for one unit. */
 export interface UnitChange extends UnitFigures {
   readonly unit: number
-  /** Bit by bit: variants that answered it. */ variants: number
+  /** A bit for each variant that answered it. */ variants: number
   /** Day (ms, UTC) of its first answer in this flush; Infinity for none. */ firstDay: number
   /**
-   * Its dimensions when it came; of several values the last in byte order, so that arrival order does not matter. Empty
-   * if unknown.
+   * Its dimensions at its first answer; of several values the last in byte order, so that arrival order does not
+   * matter. Empty if unknown.
    */
   readonly split: Record<Dimension, string>
-  /** For interleaved answers: what was clicked, and purchased, from only one of the rankings. */
+  /** For interleaved answers: clicks and purchases of items that only one of the rankings proposed. */
   readonly credits: Credits
 }
 interface Credits {
@@ -33,7 +33,7 @@ interface Credits {
 export const CREDITS = ["clicked_a", "clicked_b", "purchased_a", "purchased_b"] as const satisfies ReadonlyArray<
   keyof Credits
 >
-/** Answers of one variant on one day, or that took about as long (`bucketOf`). */
+/** Answers of one variant on one day, or with about the same latency (`bucketOf`). */
 interface Answers {
   readonly variant: number
   /** The day (ms), or the bucket. */ readonly at: number
@@ -50,7 +50,7 @@ const countOne = (answers: Map<number, Answers>, place: number, variant: number,
   if (known === undefined) answers.set(place, { variant, at, count: 1 })
   else known.count++
 }
-/** One run of one experiment. */
+/** Changes of one run of one experiment. */
 export class RunChange {
   readonly organizationId: string
   readonly id: string
@@ -84,7 +84,7 @@ export class RunChange {
 
 /** The most variants an experiment may have. */
 const VARIANTS_MAX = 8
-/** The id that the variant was drawn by, as its fingerprint; ids of two kinds never share one. */
+/** Fingerprint of the id that the variant was assigned by; ids of two kinds never share one. */
 const unitOf = ({ unit }: ServedExposure, { who }: SearchFacts): number =>
   unit === "user" ? who[0] : unit === "anonymous" ? who[1] : who[2]
 
@@ -93,14 +93,14 @@ export class ExperimentFacts implements FactSink {
   readonly #runs = new Map<string, Map<string, RunChange>>()
   #size = 0
 
-  /** Units that changed, and days of users. */
+  /** Number of changed units, and of days of users. */
   get size(): number {
     return this.#size + this.histories.size
   }
   get runs(): ReadonlyArray<RunChange> {
     return [...this.#runs.values()].flatMap((runs) => [...runs.values()])
   }
-  /** undefined if the id that the variant was assigned by cannot be stored as text: then it is dropped. */
+  /** Undefined if the id that the variant was assigned by cannot be stored as text; the search is then dropped. */
   #changeOf(organizationId: string, exposure: ServedExposure, search: SearchFacts): UnitChange | undefined {
     const id = unitOf(exposure, search)
     if (id === 0) return undefined

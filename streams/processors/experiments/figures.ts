@@ -1,5 +1,5 @@
 /**
- * What a unit did, as sums that facts are added to and taken back from: in a run of an experiment, or on a day before
+ * What a unit did, as sums that facts are added to and subtracted from: in a run of an experiment, or on a day before
  * it.
  */
 import type { Interaction, SearchFacts, Sign } from "../../facts/facts.ts"

@@ -1,7 +1,7 @@
 /**
- * A person leaves experiments unit by unit: each session, anonymous id or user of that person goes with everything it
- * contributed, including its earlier days, so that the remaining sums are exactly those of everybody else. The numbers
- * of exposures stay: they are not personal.
+ * Erases a person from experiments unit by unit: each session, anonymous id or user of that person is removed with
+ * everything it contributed, including its earlier days, so that the remaining sums are exactly those of everybody
+ * else. The numbers of exposures stay, because they are not personal.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

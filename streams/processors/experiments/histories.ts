@@ -19,18 +19,18 @@ export class Histories {
   readonly #organizations = new Map<string, Map<number, Array<HistoryChange>>>()
   #size = 0
 
-  /** Days of users that changed. */
+  /** Number of changed days of users. */
   get size(): number {
     return this.#size
   }
-  /** Names, in one order. */
+  /** Sorted names. */
   get organizations(): ReadonlyArray<string> {
     return [...this.#organizations.keys()].sort()
   }
   changes(organizationId: string): ReadonlyArray<HistoryChange> {
     return [...(this.#organizations.get(organizationId)?.values() ?? [])].flat()
   }
-  /** undefined for a search of no user. Days of one user are few in a flush. */
+  /** Undefined for a search without a user. One user has few days in a flush. */
   of(organizationId: string, { at, who }: SearchFacts): HistoryChange | undefined {
     const unit = who[0]
     if (unit === 0) return undefined

@@ -1,16 +1,16 @@
 /**
- * The dimensions of units, under a bounded number of names for each run: shops write surfaces as they like. The first
- * names have counts of their own; all later ones share one.
+ * The dimensions of units, with a bounded number of values for each run, because shops may send any surface. The first
+ * values have counts of their own; all later ones share one.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { type Dimension, DIMENSIONS, type RunChange } from "./emitted.ts"
 
-/** For each dimension of a run. */
+/** The most values for each dimension of a run. */
 export const VALUES_MAX = 50
 export const OTHERS = "(others)"
 
-/** The names that there are, and those of the change; the unit of a name too many is one of the others. Pure. */
+/** Merges the known values with those of the change; values beyond the limit count as others. Pure. */
 export const labelUnits = (
   { units }: Pick<RunChange, "units">,
   known: ReadonlyMap<Dimension, ReadonlySet<string>>
@@ -19,7 +19,7 @@ export const labelUnits = (
     const names = new Set([...(known.get(dimension) ?? []), "", OTHERS])
     for (const { split } of units.values()) {
       if (names.has(split[dimension])) continue
-      // The names for "unknown" and "others" are not real values.
+      // The values for "unknown" and "others" do not count towards the limit.
       if (names.size < VALUES_MAX + 2) names.add(split[dimension])
       else split[dimension] = OTHERS
     }

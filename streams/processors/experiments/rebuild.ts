@@ -1,6 +1,6 @@
 /**
  * Rebuilds runs of experiments from the log (`POST /events/replays`, target `experiments`). A run can only be rebuilt
- * as a whole: the runs that began on the replay's days are rebuilt from their first search until now, together with
+ * completely: the runs that began on the replay's days are rebuilt from their first search until now, together with
  * what users did on those days. For other targets nothing is written.
  */
 import { Effect } from "effect"
@@ -28,7 +28,7 @@ interface Asked {
   readonly before_at: number
   readonly shadows: ReadonlyArray<string>
 }
-/** The replay under way that asks for experiments of the organization; undefined for another, or an erasure. */
+/** The current replay if its target is experiments of the organization; undefined for other targets, or an erasure. */
 const askedFor = (organizationId: string): Sql<Asked | undefined> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -123,7 +123,7 @@ const settleHistories = (organizationId: string, { before_at, from_at, shadows }
   })
 
 const COUNTED = ["units", "sums", "splits", "exposures", "latencies"].map((name) => `experiment_${name}`)
-/** Units of the run. */
+/** Replaces the units of a run. */
 const settleRun = (organizationId: string, id: string, run: number, shadows: ReadonlyArray<string>): Sql<number> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -146,7 +146,7 @@ const settleRun = (organizationId: string, id: string, run: number, shadows: Rea
       yield* sql.unsafe(
         `UPDATE experiment_units SET ${name} = $4 WHERE organization_id = $1 AND experiment_id = $2 AND run = $3::int4 AND ${name} NOT IN (
           SELECT ${name} FROM experiment_units WHERE organization_id = $1 AND experiment_id = $2 AND run = $3::int4 GROUP BY ${name} ORDER BY ${name} LIMIT $5::text::int8)`,
-        // The name for "unknown" sorts first and is not one of the labels.
+        // The value for "unknown" sorts first and is not one of the labels.
         [...key, OTHERS, String(VALUES_MAX + 1)]
       )
     yield* sql.unsafe(SUM_UP, [...key, found?.cap ?? null])
@@ -167,7 +167,7 @@ const settleRun = (organizationId: string, id: string, run: number, shadows: Rea
     return told!.n
   })
 
-/** Rows made again, by table. */
+/** Returns the rows rebuilt, by table. */
 export const settleRuns = (organizationId: string): Sql<RowCounts> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

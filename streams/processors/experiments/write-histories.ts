@@ -1,7 +1,7 @@
 /**
- * Days of users into their rows, in the flush's transaction. The organizations' lines in `experiment_history_use` are
- * locked first and until the commit: their rows are counted exactly, and no other partition enters a user into a run
- * while what it did before is being written.
+ * Writes days of users to their rows, in the flush's transaction. The organizations' rows in `experiment_history_use`
+ * are locked first and until the commit: so their rows are counted exactly, and no other partition adds a user to a run
+ * while that user's earlier days are being written.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -26,8 +26,8 @@ const FIGURES = ["searches", "no_results", "clicked", "purchased", "revenue"] as
 const IS_SAME = "h.organization_id = g.o AND h.unit = g.unit AND h.day = g.day"
 /**
  * Only a search creates a row: other facts about a missing day belong to one that was dropped. A row whose searches
- * were all taken back is removed. If an organization has no room for all, the newest days are kept. $9: rows of an
- * organization.
+ * were all retracted is removed. If an organization has no room for all, the newest days are kept. $9: the most rows of
+ * an organization.
  */
 const WRITE = `WITH given AS (
     SELECT * FROM unnest($1::text::text[], $2::text::int8[], $3::text::int8[], $4::text::int4[], $5::text::int4[], $6::text::int4[], $7::text::int4[], $8::text::int8[]) AS t (o, unit, day, ${FIGURES.join(", ")})
@@ -76,7 +76,7 @@ export const writeHistories = (histories: Histories, rowsMax = HISTORY_ROWS_MAX)
     }
   })
 
-/** A run of users, and a user whose days before it changed now. */
+/** A run of users, and a user whose earlier days changed now. */
 interface Touched {
   readonly organization_id: string
   readonly experiment_id: string
@@ -89,7 +89,7 @@ const TOUCHED = `SELECT r.organization_id, r.experiment_id, r.run, u.unit::float
   JOIN experiment_units u ON u.organization_id = t.o AND u.experiment_id = r.experiment_id AND u.run = r.run AND u.unit = t.unit
   GROUP BY 1, 2, 3, 4`
 
-/** Days whose runs had begun by then: late events, mostly none. */
+/** Finds runs that began after the changed days, because of late events; mostly none. */
 export const touchedRuns = (histories: Histories): Sql<ReadonlyArray<Touched>> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -1,5 +1,5 @@
 /**
- * Writes changes of units into their rows and the sums of variants, in the flush's transaction. A run's row is locked
+ * Writes changes of units to their rows and the sums of variants, in the flush's transaction. A run's row is locked
  * first, so that only one partition at a time counts units of a run: a user who searches in two sessions is one unit,
  * and the sessions may be in two partitions.
  */
@@ -13,19 +13,19 @@ import { TAKE_IN } from "../../figures/experiment-sums.ts"
 import { labelled } from "./labels.ts"
 import { touchedRuns, writeHistories } from "./write-histories.ts"
 
-/** Units that one run counts; later ones are not tracked and not counted. A row of a unit takes some 100 bytes. */
+/** The most units that one run counts; later ones are not tracked. A row of a unit takes some 100 bytes. */
 const UNITS_MAX = 5_000_000
 
 type Sql<A> = Effect.Effect<A, SqlError.SqlError, SqlClient.SqlClient>
 
-/** What is needed of a run to count its units. */
+/** What counting the units of a run needs to know of it. */
 interface Counted {
   readonly cap: string | null
   /** Days (ms) of its units' covariates: from, and before. */
   readonly covariates: readonly [from: number, before: number] | undefined
 }
 
-/** Columns of units, each as a literal. */
+/** Columns of units, each as an array literal. */
 export const columnsOf = (part: ReadonlyArray<UnitChange>) => {
   const numbers = (of: (unit: UnitChange) => number | string) => numbersLiteral(part.map(of))
   return {
@@ -66,7 +66,7 @@ const takenIn = (change: RunChange, { cap, covariates }: Counted): Sql<void> =>
     }
   })
 
-/** Answers by day and by how long they took. */
+/** Adds answers by day and by latency. */
 const answersTakenIn = ({ exposures, id, latencies, organizationId, run }: RunChange): Sql<void> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -91,7 +91,7 @@ const answersTakenIn = ({ exposures, id, latencies, organizationId, run }: RunCh
     }
   })
 
-/** Locks the run. undefined if it no longer exists, in which case nobody needs its figures. */
+/** Locks the run. Undefined if it no longer exists, in which case nobody needs its figures. */
 export const lockRun = (organizationId: string, id: string, run: number): Sql<Counted | undefined> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -102,12 +102,12 @@ export const lockRun = (organizationId: string, id: string, run: number): Sql<Co
     if (found === undefined) return undefined
     const { cap, days, started_at } = found
     if (days === null) return { cap, covariates: undefined }
-    // Whole days before the one that it began on, which is partly the run's own.
+    // Complete days before the day on which it began, which is partly the run's own.
     const before = Math.floor(started_at / DAY_MS) * DAY_MS
     return { cap, covariates: [before - days * DAY_MS, before] }
   })
 
-/** Known units of the run; once the maximum is reached, only these continue to be counted. */
+/** Keeps only known units of the run; once the maximum is reached, only these continue to be counted. */
 const withoutNew = (change: RunChange): Sql<void> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -127,7 +127,7 @@ const byKey = (a: RunChange, b: RunChange): number => {
   return x < y ? -1 : x > y ? 1 : 0
 }
 
-/** The runs that something happened in, with units that did nothing in them but whose days before them changed. */
+/** The runs with changes, including units without changes of their own whose earlier days changed. */
 const runsOf = (facts: ExperimentFacts): Sql<ReadonlyArray<RunChange>> =>
   Effect.gen(function* () {
     const runs = new Map(facts.runs.map((run) => [keyOf(run), run]))
@@ -140,12 +140,12 @@ const runsOf = (facts: ExperimentFacts): Sql<ReadonlyArray<RunChange>> =>
     return [...runs.values()].sort(byKey)
   })
 
-/** Runs in the flush's transaction: four statements for each run that something happened in, and users' days. */
+/** Runs in the flush's transaction: four statements for each changed run, and those for users' days. */
 export const writeExperiments = (facts: ExperimentFacts): Sql<void> =>
   Effect.gen(function* () {
     if (facts.size === 0) return
     yield* writeHistories(facts.histories)
-    // Always in one order: two partitions that lock several wait for each other, but never in a circle.
+    // Always in the same order: two partitions that lock several runs wait for each other, but never deadlock.
     for (const change of yield* runsOf(facts)) {
       const found = yield* lockRun(change.organizationId, change.id, change.run)
       if (found === undefined) continue

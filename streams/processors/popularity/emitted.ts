@@ -1,10 +1,10 @@
 /**
  * What the popularity of queries keeps of the facts of one flush: how often each query was searched per day, and by
- * whom, signed like every fact, so that a keystroke that is taken back was searched by nobody.
+ * whom, signed like every fact, so that a retracted keystroke was searched by nobody.
  *
  * One person may appear as user, anonymous id and session, so the final count (`write.ts`) is at most the number of
- * distinct sessions, of distinct anonymous ids, and of networks among the visitors: a client that writes ids itself can
- * invent them. So only searches with an answer have visitors; a `search` event may add who made one of those.
+ * distinct sessions, of distinct anonymous ids, and of networks among the visitors. A client that sends the ids itself
+ * can invent them, so only searches with an answer have visitors; a `search` event may add who made one of those.
  */
 import { Deltas } from "../../facts/deltas.ts"
 import type { Facts, FactSink, SearchFacts, Sign } from "../../facts/facts.ts"
@@ -12,14 +12,14 @@ import type { FlushSubjects, Subject } from "../../facts/subjects.ts"
 import { personOf, type Who } from "../../facts/who.ts"
 import { DAY_MS } from "../../figures/grain.ts"
 
-// Slots of `byDay`; a search that was followed by a click and by a purchase is two of the last.
+// Slots of `byDay`; a search that was followed by a click and by a purchase counts twice in the last.
 export const SEARCHES = 0,
   ZERO_RESULTS = 1,
   CONVERTED = 2
 const SLOTS = 3
 
 /**
- * Who made a query, or takes it back, in order of arrival: most of it is never read, because most queries already have
+ * Who made or retracted a query, in order of arrival: most of it is never read, because most queries already have
  * enough visitors.
  */
 class Makers {
@@ -44,7 +44,7 @@ class Makers {
 
 export class QueryUses implements FactSink {
   readonly subjects: FlushSubjects
-  /** Sums by query and day, the day as a number since 1970: a day's searches weigh the same (`figures/recency.ts`). */
+  /** Sums by query and day (since 1970), because all searches of a day weigh the same (`figures/recency.ts`). */
   readonly byDay: Deltas
   readonly makers = new Makers()
 

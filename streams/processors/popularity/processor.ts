@@ -1,7 +1,7 @@
 /**
  * The popularity of queries, the source of suggestions. Attribution decides which search counts (answer or event, the
- * last keystroke, no repeated event), with thirty days of state; what it takes back is taken back here too. Visitors of
- * several partitions meet in Postgres, under the lock of the query's row.
+ * last keystroke, no repeated event), with thirty days of state; what it retracts is retracted here too. Visitors from
+ * several partitions are merged in Postgres, under the lock of the query's row.
  *
  * A replay recomputes recent use from the rows of rollups. Who made a query reaches back further than the log and is
  * not replayed.

@@ -1,4 +1,4 @@
-/** Popularity after figures have been rebuilt from the log, with or without erasing a person. */
+/** Updates popularity after figures have been rebuilt from the log, with or without erasing a person. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { makerOf } from "../../erasure/erasures.ts"
@@ -9,9 +9,9 @@ import { numbersLiteral } from "../literals.ts"
 import { recountMakers } from "./write.ts"
 
 /**
- * Recomputes the use of the organization's queries from the rows of rollups, which have it exactly: a day's searches
- * weigh the same. Call with the partitions locked, once rollups have settled. A query without any use left keeps an
- * empty row, which makes suggestions drop it; the next sweep removes it. Returns rows changed.
+ * Recomputes the use of the organization's queries from the rows of rollups, which contain it exactly, because all
+ * searches of a day weigh the same. Call with the partitions locked, once rollups have settled. A query without any use
+ * left keeps an empty row, which makes suggestions drop it; the next sweep removes it. Returns the rows changed.
  */
 export const settlePopularity = Effect.fnUntraced(function* (organizationId: string) {
   const sql = yield* SqlClient.SqlClient
@@ -39,7 +39,7 @@ export const settlePopularity = Effect.fnUntraced(function* (organizationId: str
 
 /**
  * Removes an erased person from the visitors of queries, and queries that nobody else made. Call with the partitions
- * locked. Returns rows removed.
+ * locked. Returns the rows removed.
  */
 export const forgetMaker = Effect.fnUntraced(function* (organizationId: string, prints: ReadonlyArray<string>) {
   const sql = yield* SqlClient.SqlClient

@@ -3,7 +3,7 @@
  *
  * One visitor per network is kept: otherwise a client that invents visitors could be all eight. Fewer than three
  * visitors are never counted as three: a row of `query_makers` stands for a visitor with at least one counted search.
- * When one of the eight takes a search back, a ninth visitor who was not kept is missing until the next visit.
+ * When one of the eight retracts a search, a ninth visitor who was not kept is missing until the next visit.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -32,7 +32,7 @@ interface MakerRow extends Pick<PopularityRow, "organizationId" | "collection" |
   searches: number
 }
 
-// Places in a query's key.
+// Indexes of the parts of a query's key.
 const ORGANIZATION = 0,
   COLLECTION = 1,
   QUERY = 2
@@ -67,8 +67,8 @@ const askedOf = (key: Key, isAsked: (id: string) => Asked["asked"]): Asked => {
 }
 
 /**
- * What remains of each person's searches of queries that `isAsked`, summed per query over all devices. With `takers`,
- * only for visitors who take a search back.
+ * The sum of each person's searches of queries that `isAsked`, per query over all devices. With `takers`, only for
+ * visitors who retract a search.
  */
 const netMakers = (
   { makers, subjects }: QueryUses,
@@ -76,7 +76,7 @@ const netMakers = (
 ): ReadonlyMap<string, ReadonlyMap<number, MakerRow>> => {
   const known: Array<Asked | undefined> = []
   const queryOf = (row: number): Asked => (known[row] ??= askedOf(subjects.keyAt(row), isAsked))
-  /** By query, for visitors who took a search back: only keystrokes, so they are few. */
+  /** By query: visitors who retracted a search. Only keystrokes do so, so they are few. */
   const takers = new Map<string, Set<number>>()
   makers.each((row, who, sign) => {
     if (sign > 0) return
@@ -127,7 +127,7 @@ const popularityOf = (uses: QueryUses): ReadonlyArray<PopularityRow> => {
       rows.set(id, (row = { organizationId, collection, q, searches: 0, weight: 0, zeroWeight: 0, clickWeight: 0 }))
     return row
   }
-  // A query's days come together.
+  // A query's days are adjacent.
   let last: Key | undefined, row: PopularityRow | undefined
   uses.byDay.eachInstant((key, day, sums, from) => {
     const searches = sums[from + SEARCHES]!,
@@ -142,7 +142,8 @@ const popularityOf = (uses: QueryUses): ReadonlyArray<PopularityRow> => {
     row.zeroWeight += zero * weight
     row.clickWeight += converted * weight
   })
-  // One visitor more and one fewer changes no number of searches, but the row must be locked while they are counted.
+  // A visitor joining and another leaving does not change the number of searches, but the row must be locked while they
+  // are counted.
   for (const persons of netMakers(uses, (id) => (rows.has(id) ? "none" : "all")).values()) {
     for (const { collection, organizationId, q, searches } of persons.values())
       if (searches !== 0) rowOf(organizationId, collection, q)
@@ -151,7 +152,7 @@ const popularityOf = (uses: QueryUses): ReadonlyArray<PopularityRow> => {
 }
 
 /**
- * Rows in key order; for queries that are `full` of visitors, only those who take a search back. O(visitors of the
+ * Rows in key order; for queries that are `full` of visitors, only visitors who retract a search. O(visitors of the
  * flush).
  */
 const makersOf = (uses: QueryUses, full: ReadonlySet<string>): ReadonlyArray<MakerRow> => {
@@ -174,7 +175,7 @@ const KEYS = "$1::text::text[], $2::text::text[], $3::text::text[]"
 const SAME_QUERY = (a: string, b: string): string =>
   `${a}.organization_id = ${b}.organization_id AND ${a}.collection = ${b}.collection AND ${a}.q = ${b}.q`
 
-/** Also locks the rows, so that two partitions never count one query's visitors at once. */
+/** Also locks the rows, so that two partitions never count one query's visitors at the same time. */
 const UPSERT = `INSERT INTO query_popularity (organization_id, collection, q, searches, weight, zero_weight, click_weight, changed)
   SELECT o, c, q, n, w, z, k, pg_current_xact_id()::text::int8 FROM unnest(${KEYS}, $4::text::int8[], $5::text::float8[], $6::text::float8[], $7::text::float8[]) AS t (o, c, q, n, w, z, k)
   ON CONFLICT (organization_id, collection, q) DO UPDATE SET searches = query_popularity.searches + EXCLUDED.searches, weight = query_popularity.weight + EXCLUDED.weight,
@@ -199,7 +200,7 @@ const COUNT = `UPDATE query_popularity p SET makers = c.makers, visitors = c.vis
     FROM (SELECT DISTINCT * FROM unnest(${KEYS}) AS t (organization_id, collection, q)) d LEFT JOIN query_makers m ON ${SAME_QUERY("m", "d")} GROUP BY 1, 2, 3) c
   WHERE ${SAME_QUERY("p", "c")} AND (p.makers, p.visitors) IS DISTINCT FROM (c.makers, c.visitors)`
 
-/** Counts the visitors of queries again from the rows that are left. */
+/** Counts the visitors of queries again from the remaining rows. */
 export const recountMakers = (
   queries: ReadonlyArray<Pick<PopularityRow, "organizationId" | "collection" | "q">>
 ): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
@@ -210,8 +211,7 @@ export const recountMakers = (
   })
 
 /**
- * Runs in the flush's transaction. Four statements at most per 10,000 queries, one where every query has enough
- * visitors.
+ * Runs in the flush's transaction. At most four statements per 10,000 queries, one if every query has enough visitors.
  */
 export const writePopularity = (uses: QueryUses): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
@@ -233,7 +233,7 @@ export const writePopularity = (uses: QueryUses): Effect.Effect<void, SqlError.S
       for (const { makers, organization_id, ...row } of answered)
         if (makers >= MAKERS_MAX) full.add(idOf(organization_id, row.collection, row.q))
     }
-    // Enough visitors are known: one more changes nothing, one who takes a search back does.
+    // Enough visitors are known: one more changes nothing, one who retracts a search does.
     const made = makersOf(uses, full)
     for (let from = 0; from < made.length; from += ROWS_PER_STATEMENT) {
       const part = made.slice(from, from + ROWS_PER_STATEMENT)

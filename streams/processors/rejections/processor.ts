@@ -1,4 +1,4 @@
-/** Refused entries of `POST /events` become rows, each once: the offset moves in the transaction that writes them. */
+/** Stores refused entries of `POST /events` as rows, each once: the offset moves in the same transaction. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { type KeptRejection, REJECTIONS_SCHEMA_VERSION, type RejectionsPayload } from "@dowser/log/rejection"
@@ -22,8 +22,8 @@ interface Row {
 }
 
 /**
- * Derived from the entry's place alone, so that stepping it again yields the same id: a ULID whose random part is the
- * place.
+ * Derived only from the entry's position, so that stepping it again yields the same id: a ULID whose random part is the
+ * position.
  */
 const idOf = ({ index, offset }: Place, at: number): string => {
   const place = new DataView(new ArrayBuffer(10))
@@ -37,7 +37,7 @@ const write = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
   const sql = yield* SqlClient.SqlClient
   for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
     const some = rows.slice(from, from + ROWS_PER_STATEMENT)
-    // Not a list of nulls alone, whose type the driver cannot infer.
+    // Not null alone, because the driver cannot infer the type of a list of nulls.
     yield* sql`INSERT INTO event_rejections (organization_id, id, collection, received_at, reason, entry, is_unreadable)
       SELECT organization_id, id, nullif(collection, ''), received_at::int8, reason, entry, is_unreadable FROM unnest(${some.map((row) => row.organizationId)}::text[], ${some.map((row) => row.id)}::text[],
         ${some.map((row) => row.rejection.collection ?? "")}::text[], ${some.map((row) => String(row.at))}::text[], ${some.map((row) => row.rejection.reason)}::text[],
@@ -46,7 +46,7 @@ const write = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
   }
 })
 
-/** An erased person's refused entries. Rows removed. */
+/** Removes an erased person's refused entries. Returns the number of rows. */
 const removeRows = Effect.fnUntraced(function* ({ erasedAt, isTheirs, organizationId }: ErasedRows) {
   const sql = yield* SqlClient.SqlClient
   const event_rejections = yield* removePages(

@@ -16,7 +16,7 @@ import {
   QUERY_MEASURES
 } from "./tables.ts"
 
-// Slots of QUERY_MEASURES, and the first ones of FILTER_MEASURES.
+// Slots of QUERY_MEASURES; FILTER_MEASURES has the first ones.
 const SEARCHES = 0,
   ZERO_RESULTS = 1,
   WITH_CLICK = 2,
@@ -36,10 +36,10 @@ const VIEWS = 0,
   CART_UNITS = 6,
   REVENUE_UNITS = 8
 
-/** Types of events and uses of filters that outlive a flush. */
+/** Memory for types of events and uses of filters that outlive a flush. */
 const KNOWN_BYTES_MAX = 4_000_000
 
-/** Subjects of rollups alone, of one partition's life. */
+/** Subjects that only rollups use, of one partition's life. */
 export class KnownUses {
   readonly events = new KnownSubjects((organizationId, collection, _c, _d, _e, type) => [
     organizationId,
@@ -70,7 +70,7 @@ export class RollupSums implements FactSink {
     this.filters = new Deltas(FILTER_MEASURES.length, 0, new FlushSubjects(known.filters), spent?.filters)
   }
 
-  /** Instants. */
+  /** Number of instants. */
   get size(): number {
     return this.queries.size + this.products.size + this.events.size + this.filters.size
   }
@@ -100,7 +100,7 @@ export class RollupSums implements FactSink {
   converted(query: Subject, search: SearchFacts, kind: "click" | "purchase", sign: Sign): void {
     this.#countSearch(query, search, kind === "click" ? WITH_CLICK : WITH_PURCHASE, sign)
   }
-  /** Counts what a search has once, with the filters and facets it used. */
+  /** Counts what occurs once per search, with the filters and facets it used. */
   #countSearch(
     query: Subject,
     { at, collection, country, device, surface, uses }: SearchFacts,

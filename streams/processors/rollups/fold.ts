@@ -2,9 +2,9 @@
  * The second stage of rollups: adds packed instants to the rows of minutes, hours and days. A row that a thousand views
  * touch within seconds is written once, and the flush, which everything waits for, writes no row at all.
  *
- * `analytics_unfolded` names what is not folded yet, and readers add that to the rows in one snapshot; so figures are
- * as exact and as fresh as their flush, whoever folds when. Any process may fold anything, and skips what another has
- * taken.
+ * `analytics_unfolded` lists what is not folded yet, and readers add that to the rows in one snapshot; so figures are
+ * as exact and as fresh as their flush, whoever folds and whenever. Any process may fold anything, and skips what
+ * another has locked.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -17,18 +17,18 @@ import { millionths } from "../../facts/money.ts"
 import type { Key } from "../../facts/subjects.ts"
 import { INSTANTS_TABLE, ROLLUP_TABLES, type RollupTable, UNFOLDED_TABLE } from "./tables.ts"
 
-/** Packed bytes that are read together; a single value may be larger. */
+/** Packed bytes read per fold; a single value may be larger. */
 const BYTES_MAX = 512 * 1024
-/** Rows of one fold, some 300 bytes each: a few values with many minutes yield as many as many values with one. */
+/** The most rows of one fold, some 300 bytes each: few values with many minutes yield as many as many with one. */
 const ROWS_MAX = 150_000
-/** Values of one fold; small for shops that send little. */
+/** The most values of one fold; they are small for shops that send little. */
 const VALUES_MAX = 20_000
 /** Shared by folds, and held exclusively by an exchange of rows. */
 const FOLDING = "analytics fold"
 
 interface Row {
   readonly key: Key
-  /** Plain ones first, then whole units and millionths of each amount. */ readonly sums: Array<number>
+  /** Plain sums first, then integer units and millionths of each amount. */ readonly sums: Array<number>
 }
 interface GrainRow extends Row {
   readonly grain: number
@@ -43,7 +43,7 @@ const addTo = (bucket: Bucket, id: string, key: () => Key, sums: ReadonlyArray<n
 }
 
 /**
- * One table's rows of every grain, from minutes in order of organization and time: larger buckets are built from
+ * One table's rows of every grain, built from minutes in order of organization and time: larger buckets are built from
  * smaller ones.
  */
 class Grains {
@@ -77,7 +77,7 @@ class Grains {
     // No part of a key holds NUL.
     addTo(this.#open[0]!.bucket, key.join("\u0000"), () => [organizationId, ...key], sums)
   }
-  /** A bucket goes into the rows and into the next larger bucket, which closes after it. */
+  /** Adds a bucket to the rows and to the next larger bucket, which closes after it. */
   #close(place: number): void {
     const open = this.#open[place]!,
       larger = this.#open[place + 1]
@@ -93,7 +93,7 @@ class Grains {
     for (const { bucket } of this.#open) size += bucket.size
     return size
   }
-  /** Always in one order, so that two writers never deadlock. */
+  /** Always in the same order, so that two writers never deadlock. */
   rows(): ReadonlyArray<GrainRow> {
     for (let i = 0; i < this.#open.length; i++) this.#close(i)
     return this.#rows.sort(byPrimaryKey)
@@ -161,7 +161,7 @@ const idsOf = (values: ReadonlyArray<Named>): ReadonlyArray<string> => [
 ]
 
 /**
- * Takes the next values, of one organization or of all, and folds them in the caller's transaction. Returns whether
+ * Locks the next values, of one organization or of all, and folds them in the caller's transaction. Returns whether
  * there are more.
  */
 const foldNext = Effect.fnUntraced(function* (organizationId: string | undefined, valuesMax: number) {
@@ -213,7 +213,7 @@ export const holdFolds = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.asVoid(sql`SELECT pg_advisory_xact_lock(hashtext(${FOLDING}), 0)`)
 )
 
-/** Folds all of an organization, in the caller's transaction, which holds the folds. */
+/** Folds everything of an organization, in the caller's transaction, which blocks other folds. */
 export const foldOrganization = (organizationId: string): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
     while (yield* foldNext(organizationId, VALUES_MAX)) {
@@ -223,7 +223,7 @@ export const foldOrganization = (organizationId: string): Effect.Effect<void, Sq
 
 /**
  * Folds a bounded part of what waits, in a transaction of its own. Returns whether there is more. A value whose rows
- * Postgres refuses stays unfolded for good; it is found by folding values one by one, and logged.
+ * Postgres refuses stays unfolded permanently; it is found by folding values one by one, and logged.
  */
 export const foldSome: Effect.Effect<boolean, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -1,7 +1,7 @@
 /**
  * Rollups: the tables that analytics read, by query, product, type of event, and filter used. A flush writes instants,
  * the fold turns them into rows, a replay exchanges rows day by day. Figures rebuilt without a person contain no trace
- * of them, so erasure needs no hook of its own here.
+ * of that person, so erasure needs no hook of its own here.
  */
 import { Effect } from "effect"
 import type { FactProcessor } from "../../facts/fact-processor.ts"
@@ -23,7 +23,7 @@ export const rollups: FactProcessor<KnownUses, RollupSums> = {
     hold: holdFolds,
     firstDay,
     swapDay,
-    // Processors after this one derive theirs from whole rows.
+    // Processors after this one derive their figures from complete rows.
     settle: (organizationId) => Effect.as(foldOrganization(organizationId), {})
   },
   erasing: { outcome: "rebuilt" }

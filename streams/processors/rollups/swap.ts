@@ -1,6 +1,6 @@
 /**
- * Exchanges an organization's rows for those of its shadows, a day (UTC) at a time: one transaction per day, during
- * which nobody else counts. Rows of a day belong to that day at every grain, so nothing is cut.
+ * Exchanges an organization's rows for those of its shadows, one day (UTC) at a time: one transaction per day, during
+ * which nobody else counts. Rows of a day belong to that day at every grain, so no row is split.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -18,7 +18,7 @@ export const emptyShadows = Effect.gen(function* () {
 
 /**
  * The first day from `from` on, before `before`, with a row of the organization or of its shadows; undefined if there
- * is none. New counts go to both, so an empty day stays exchanged. A few index probes per shadow.
+ * is none. New counts are written to both, so a day that is empty stays exchanged. A few index probes per shadow.
  */
 export const firstDay = Effect.fnUntraced(function* (
   organizationId: string,
@@ -62,12 +62,12 @@ export const swapDay = Effect.fnUntraced(function* (
       ),
       ([gone]) => gone!.n
     )
-  // Nothing remains beside the rows, so the removed numbers are complete.
+  // Nothing remains unfolded, so the numbers of removed rows are complete.
   yield* foldOrganization(organizationId)
   const rows: Record<string, number> = {}
   for (const { table } of ROLLUP_TABLES) rows[table] = yield* take(table, "bucket_at", `grain IN ${GRAIN_LIST}`)
   rows[INSTANTS_TABLE] = yield* take(INSTANTS_TABLE, "minute_at", "true")
-  // What no fold could turn into rows.
+  // Instants that no fold could turn into rows.
   yield* take(UNFOLDED_TABLE, "minute_at", "true")
   yield* sql.unsafe(
     `WITH written AS (INSERT INTO ${INSTANTS_TABLE} (organization_id, minute_at, packed) SELECT $1, minute_at, packed FROM shadow_${INSTANTS_TABLE}
@@ -76,7 +76,7 @@ export const swapDay = Effect.fnUntraced(function* (
     [organizationId, ...range, textsLiteral(shadows)]
   )
   yield* foldOrganization(organizationId)
-  // Processes that keep sums in memory read them again.
+  // Makes processes that cache sums in memory reload them.
   yield* sql`INSERT INTO analytics_rewrites (organization_id, rewrites) VALUES (${organizationId}, 1) ON CONFLICT (organization_id) DO UPDATE SET rewrites = analytics_rewrites.rewrites + 1`
   return rows
 })

@@ -4,7 +4,7 @@
  */
 import type { InstantTable } from "../../figures/instants.ts"
 
-/** Columns of `analytics_query_rollup`; the last ones are amounts in whole millionths. */
+/** Columns of `analytics_query_rollup`; the last ones are amounts in integer millionths. */
 export const QUERY_MEASURES = [
   "searches",
   "zero_results",
@@ -34,7 +34,7 @@ export const EVENT_MEASURES = ["events"] as const
 export interface RollupTable {
   readonly table: string
   readonly of: InstantTable
-  /** After the organization. */ readonly keys: ReadonlyArray<string>
+  /** The key columns after the organization. */ readonly keys: ReadonlyArray<string>
   readonly measures: ReadonlyArray<string>
 }
 export const ROLLUP_TABLES = [

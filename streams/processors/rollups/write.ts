@@ -12,10 +12,10 @@ import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "../literals.ts
 import type { RollupSums } from "./emitted.ts"
 import { INSTANTS_TABLE, ROLLUP_TABLES, UNFOLDED_TABLE } from "./tables.ts"
 
-/** Where rows go: the tables themselves, or their shadows with a single organization under another name. */
+/** Where rows are written: to the tables, or to their shadows with a single organization under another name. */
 interface Destination {
   readonly prefix: "" | "shadow_"
-  /** Undefined for what is left out. */
+  /** Returns undefined for organizations to leave out. */
   readonly nameOf: ((organizationId: string) => string | undefined) | undefined
 }
 
@@ -39,7 +39,7 @@ const packed = (rollups: RollupSums, { nameOf }: Destination): ReadonlyArray<Pac
   for (const { of } of ROLLUP_TABLES) {
     const deltas: Deltas = rollups[of],
       { slots } = deltas
-    // Most instants are of the minute before them, and of its organization.
+    // Most instants belong to the same minute and organization as the previous one.
     let organizationId: string | undefined, minute: PackedMinute | undefined
     deltas.eachInstant((key, instant, sums, from) => {
       const minute_at = Math.floor(instant / MINUTE_MS) * MINUTE_MS
@@ -58,7 +58,7 @@ const writeInstants = (rollups: RollupSums, destination: Destination) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const table = `${destination.prefix}${INSTANTS_TABLE}`
-    // The values end to end, as one parameter of bytes: as texts they were written and read three times over.
+    // The values end to end, as one binary parameter: as texts they were written and read three times.
     const insert = `INSERT INTO ${table} (organization_id, minute_at, packed) SELECT o, m, substring($3::bytea FROM f FOR n) FROM unnest($1::text::text[], $2::text::int8[], $4::text::int4[], $5::text::int4[]) AS t (o, m, f, n)`
     const all = packed(rollups, destination)
     for (let from = 0; from < all.length; from += ROWS_PER_STATEMENT) {
@@ -67,7 +67,7 @@ const writeInstants = (rollups: RollupSums, destination: Destination) =>
       let behind = 1
       const starts = values.map(({ length }) => (behind += length) - length)
       yield* sql.unsafe(
-        // A shadow's rows are made when it is exchanged.
+        // The rows of a shadow are created when it is exchanged.
         destination.prefix === ""
           ? `WITH written AS (${insert} RETURNING organization_id, minute_at, flush) INSERT INTO ${UNFOLDED_TABLE} (organization_id, minute_at, flush) SELECT * FROM written`
           : insert,

@@ -3,7 +3,7 @@
  * everything is kept for everybody until the flush has read which rules exist: as lists in order of arrival, at some
  * nanoseconds each, most of which are never read.
  *
- * Whole events, for `log` rules, are kept only for organizations that have such a rule or whose rules are not known
+ * Complete events, for `log` rules, are kept only for organizations that have such a rule or whose rules are not known
  * yet; so a log rule begins with the first flush after its creation, seconds later at most.
  */
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
@@ -11,10 +11,10 @@ import { kept } from "@dowser/log/columns/decode"
 import type { FactSink, ProductKind, SearchFacts, Sign } from "../../facts/facts.ts"
 import type { Key, Subject } from "../../facts/subjects.ts"
 
-/** The most events of one flush that log rules keep: they serve to look at, not to count. */
+/** The most events of one flush that log rules keep, because they serve for inspection, not for counting. */
 const LOGGED_MAX = 20_000
 
-/** Organizations whose whole events are kept; updated at each flush of a partition. */
+/** Organizations whose complete events are kept; updated at each flush of a partition. */
 export class LogKnowledge {
   readonly #hasLog = new Map<string, boolean>()
   mayLog(organizationId: string): boolean {
@@ -30,7 +30,7 @@ export interface LoggedEvent {
   readonly organizationId: string
   readonly event: BehaviouralEvent
 }
-/** A document that something happened to which products do not count. */
+/** A document with an event of a type that products do not count. */
 interface OtherUse {
   readonly organizationId: string
   readonly collection: string
@@ -50,7 +50,7 @@ const eventOf = ({
   organization_id: _organization,
   ...said
 }: ServedSearch): BehaviouralEvent => ({ ...said, type: "search", timestamp: at, results_found: found })
-/** An answer was kept when it was served. */
+/** An answer was kept already when it was served. */
 const namesAnswer = ({ query_id, type }: BehaviouralEvent): boolean =>
   type === "search" && query_id?.startsWith("qry_") === true
 
@@ -58,7 +58,7 @@ export class RuleFacts implements FactSink {
   readonly knowledge: LogKnowledge
   readonly organizations = new Set<string>()
   #lastOrganization = ""
-  // Searches that count or are taken back, and what happened to products; by slot.
+  // Searches that count or are retracted, and interactions with products; by slot.
   readonly #queries: Array<Key> = []
   readonly #searches: Array<SearchFacts> = []
   readonly #signs: Array<Sign> = []

@@ -1,4 +1,4 @@
-/** An erased person's part of what analytics rules keep. Counts stay: they identify nobody. */
+/** Erases a person from what analytics rules store. Counts stay, because they identify nobody. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { EVENT_AHEAD_MAX_MS } from "@dowser/log/event-schema"
@@ -6,10 +6,10 @@ import { GRAINS } from "../../figures/grain.ts"
 import type { ErasedRows } from "../../processor/erasing.ts"
 import { removePages, ROWS_PER_PAGE } from "../../erasure/rows.ts"
 
-/** Events that `log` rules keep whole. Rows removed. */
+/** Removes events that `log` rules store. Returns the number of rows. */
 export const removeRuleEvents = Effect.fnUntraced(function* ({ erasedAt, isTheirs, organizationId }: ErasedRows) {
   const sql = yield* SqlClient.SqlClient
-  // Senders choose the times of events, which may be minutes ahead.
+  // Senders choose the times of events, which may be minutes in the future.
   const analytics_rule_events = yield* removePages(
     (after) => sql<{
       rule: string
@@ -32,13 +32,13 @@ export const removeRuleEvents = Effect.fnUntraced(function* ({ erasedAt, isTheir
 })
 
 /**
- * Removes texts of queries that nobody else made, according to the rebuilt rollups: at once, or, if they were
- * published, at the publisher's next pass. Call with the partitions locked. Returns rows changed.
+ * Removes texts of queries that nobody else made, according to the rebuilt rollups: immediately, or, if they were
+ * published, at the publisher's next pass. Call with the partitions locked. Returns the rows changed.
  */
 export const forgetQueries = Effect.fnUntraced(function* (organizationId: string) {
   const sql = yield* SqlClient.SqlClient
   const asked = sql`(SELECT q FROM analytics_query_rollup WHERE organization_id = ${organizationId} AND grain = ${GRAINS.day}::int2 GROUP BY q HAVING sum(searches) <> 0)`
-  // The publisher takes the document of a query without a count away, and then forgets the query.
+  // The publisher removes the document of a query without a count, and then forgets the query.
   const published =
     yield* sql`UPDATE analytics_rule_queries SET count = 0 WHERE organization_id = ${organizationId} AND published_as IS NOT NULL AND count <> 0 AND q NOT IN ${asked} RETURNING q`
   const unpublished =

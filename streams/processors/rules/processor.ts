@@ -1,6 +1,6 @@
 /**
- * Analytics rules: what customers count for themselves. The figures reach back further than the log, so a replay leaves
- * them as they are.
+ * Analytics rules: what customers count by their own rules. The figures reach back further than the log, so a replay
+ * leaves them unchanged.
  */
 import type { FactProcessor } from "../../facts/fact-processor.ts"
 import { LogKnowledge, RuleFacts } from "./emitted.ts"
@@ -11,7 +11,7 @@ export const rules: FactProcessor<LogKnowledge, RuleFacts> = {
   name: "rules",
   open: () => new LogKnowledge(),
   newEmitted: (knowledge) => new RuleFacts(knowledge),
-  // Everything in order of arrival: events repeated at one instant are one row of rollups, but not here.
+  // Everything in order of arrival: repeated events at the same instant are one row of rollups, but not here.
   sizeOf: ({ size }) => size,
   write: writeRules,
   erasing: { outcome: "removed", forget: forgetQueries, removeRows: removeRuleEvents }

@@ -1,7 +1,7 @@
 /**
- * What analytics rules count, from the facts of a flush and in its transaction: so a rule counts each search and event
- * once, whatever crashes, and a keystroke that is taken back is taken back here too. A rule counts what happened at or
- * after its creation, by the time of the search or event.
+ * What analytics rules count, from the facts of a flush and in its transaction. So a rule counts each search and event
+ * once, whatever crashes, and a retracted keystroke is retracted here too. A rule counts what happened at or after its
+ * creation, by the time of the search or event.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -29,7 +29,7 @@ const bump = (counted: Counted, key: ReadonlyArray<string>, count: number): void
   else known.count += count
 }
 
-/** Rules of one kind by organization: most facts are of organizations that have none. */
+/** Rules of one kind by organization, because most facts belong to organizations without any. */
 type RulesOf = ReadonlyMap<string, ReadonlyArray<Rule>>
 const byOrganization = (rules: ReadonlyArray<Rule>): RulesOf => {
   const all = new Map<string, Array<Rule>>()
@@ -40,7 +40,7 @@ const byOrganization = (rules: ReadonlyArray<Rule>): RulesOf => {
   }
   return all
 }
-/** In its collection, and not from before the rule existed. */
+/** Whether it is in the rule's collection, and not older than the rule. */
 const covers = ({ created_at, names }: Rule, collection: string, at: number): boolean =>
   at >= created_at && names.includes(collection)
 
@@ -71,7 +71,7 @@ const countQueries = (facts: RuleFacts, rules: ReadonlyArray<Rule>): Counted => 
   return counted
 }
 
-/** A rule may name a view by its older name, too. */
+/** A rule may use the older name of a view, too. */
 const isOf = ({ event_type }: Rule, type: string): boolean =>
   event_type === type || (event_type === "visit" && type === "view")
 /** Rows `[rule, document]`. */
@@ -115,7 +115,7 @@ const upsert = (table: string, columns: ReadonlyArray<string>, measure: string, 
     }
   })
 
-/** As a reader of the rule's events finds it. */
+/** The event as a reader of the rule's events sees it. */
 const shownEvent = (
   name: string,
   event_type: string,
@@ -148,7 +148,7 @@ const keepEvents = (logged: ReadonlyArray<LoggedEvent>, rulesOf: RulesOf) =>
     }
     const sql = yield* SqlClient.SqlClient
     for (let from = 0; from < rows.length; from += 1_000) {
-      // A NUL or half a surrogate pair in a free field must not stop the flush that everybody shares.
+      // A NUL or a lone surrogate in a free field must not stop the flush that everybody shares.
       const text = JSON.stringify(rows.slice(from, from + 1_000), (_, value: unknown) =>
         typeof value === "string" ? value.replaceAll("\u0000", " ").toWellFormed() : value
       )
@@ -163,7 +163,7 @@ export const writeRules = (facts: RuleFacts): Effect.Effect<void, SqlError.SqlEr
     const { knowledge, organizations } = facts
     if (organizations.size === 0) return
     const sql = yield* SqlClient.SqlClient
-    // Locked against deletion: figures of a rule that is deleted meanwhile would refuse the whole flush.
+    // Locked against deletion: figures of a rule that is deleted meanwhile would make Postgres refuse the entire flush.
     const rules = yield* sql.unsafe<Rule>(
       `SELECT organization_id, name, type, event_type, params, created_at::float8 AS created_at, array_prepend(collection, ARRAY(SELECT e.name FROM engine_resources e
         WHERE e.organization_id = r.organization_id AND e.kind = 'alias' AND e.value ->> 'collection_name' = r.collection)) AS names

@@ -5,7 +5,7 @@ import { readExtent } from "../extent.ts"
 import { finishJob, tellProgress, toSwapping } from "../jobs.ts"
 import { forgetRun, readPartitions, type Run } from "../../shadow/runs.ts"
 
-/** Progress of the whole way: reading the log, then the days. */
+/** Share of this phase in the progress: reading the log; the days follow. */
 export const BUILT = 0.8
 const LOOK_EVERY_MS = 250
 

@@ -18,7 +18,7 @@ import { forgetRun, type Run } from "../../shadow/runs.ts"
 
 const LOOK_EVERY_MS = 250
 
-/** All processors have passed the tombstone: whatever they had to write is written. */
+/** Whether all processors have passed the tombstone, so that everything they had to write is written. */
 const isPassed = Effect.fnUntraced(function* (ends: Readonly<Record<string, number>>) {
   for (const [place, end] of Object.entries(ends)) {
     const { partition, topic: name } = placeOf(place)
@@ -29,7 +29,7 @@ const isPassed = Effect.fnUntraced(function* (ends: Readonly<Record<string, numb
   return true
 })
 
-/** The receipt with everybody's rows, in the order of the list, followed by outgoing deliveries. */
+/** Returns the receipt with the rows of all keepers, in the order of the list, followed by outgoing deliveries. */
 const removeAllRows = Effect.fnUntraced(function* (
   context: ReplayContext,
   tombstone: Tombstone,
@@ -46,7 +46,7 @@ const removeAllRows = Effect.fnUntraced(function* (
   return added(receipt, TABLE, yield* removeDeliveries(erased))
 })
 
-/** The receipt with one place of the log, rewritten or hidden until its topic's retention. */
+/** Returns the receipt with one partition of the log, rewritten or hidden until its topic's retention ends. */
 const cleanPlace = Effect.fnUntraced(function* (
   { isDeadLetters, partition, topic }: LogPlace,
   tombstone: Tombstone,

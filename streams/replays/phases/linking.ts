@@ -11,7 +11,7 @@ import type { Run } from "../../shadow/runs.ts"
 export const link = Effect.fnUntraced(function* (context: ReplayContext, run: Run) {
   const log = yield* EventLog
   const tombstone = yield* tombstoneOf(run)
-  // Searches that were answered before the erasure and appended a moment after it lie behind its offsets.
+  // Searches that were answered before the erasure and appended a moment after it are beyond its offsets.
   const reach = new Map<string, number>()
   for (const { partition, topic } of context.contentPlaces)
     reach.set(`${topic.name}/${partition}`, (yield* log.bounds(topic.name, partition)).endOffset)

@@ -38,7 +38,7 @@ export const settle = Effect.fnUntraced(function* (context: ReplayContext, run: 
         const { forget } = keeper.erasing
         if (forget !== undefined) receipt = takenOut(receipt, keeper, yield* forget(run.organizationId, prints))
       }
-      // Rows and state are the shadows' now: nothing needs to be mirrored any more.
+      // Rows and state are now the shadows', so nothing needs to be mirrored any more.
       yield* sql`DELETE FROM stream_replay_partitions WHERE job_id = ${run.jobId}`
       yield* toPhase(run, "settling", "cleaning", receipt)
     })

@@ -9,7 +9,7 @@ import { BUILT } from "./building.ts"
 
 const SWAPPED = 0.95
 
-/** The first day that some processor has something of; the run's end when none has. */
+/** The first day on which some processor has data; the run's end if none has. */
 const nextDay = Effect.fnUntraced(function* (context: ReplayContext, run: Run, shadows: ReadonlyArray<string>) {
   let next = run.beforeAt
   for (const { rebuilding } of context.figures) {

@@ -1,6 +1,6 @@
 /**
- * The function of one language's words in a request. Phrases are between bars; `#` is a quantity ("20 euros"), and a
- * `weak` one counts only if its quantity says what it measures. Accents and case make no difference.
+ * The function of one language's words in a request. Phrases are separated by bars; `#` is a quantity ("20 euros"), and
+ * a `weak` phrase counts only if its quantity has a unit or name. Accents and case are ignored.
  */
 export interface Lexicon {
   readonly below: string
@@ -10,11 +10,11 @@ export interface Lexicon {
   readonly exactly: string
   readonly between: string
   readonly around: string
-  /** As `between`, `atLeast`, `atMost`. */
+  /** Like `between`, `atLeast`, `atMost`. */
   readonly weakBetween: string
   readonly weakAtLeast: string
   readonly weakAtMost: string
-  /** Before what is not wanted. */ readonly not: string
+  /** Words that precede what is excluded. */ readonly not: string
   readonly or: string
   readonly and: string
   readonly cheapest: string
@@ -25,7 +25,7 @@ export interface Lexicon {
   readonly mostPopular: string
   readonly lightest: string
   readonly heaviest: string
-  /** Before the name of what is ordered by, and behind it. */
+  /** Words before the name of the sort field, and those after it. */
   readonly orderBy: string
   readonly ordered: string
   readonly ascending: string
@@ -36,10 +36,10 @@ export interface Lexicon {
   readonly freeShipping: string
   /** Openings and polite phrases. */ readonly asking: string
   readonly polite: string
-  /** Articles, prepositions, forms of "to be": they say nothing of what is looked for. */
+  /** Articles, prepositions, forms of "to be": they do not describe what is searched for. */
   readonly function: string
   readonly thousand: string
   readonly million: string
   /** Words whose number is not a price: "for children under 6". */ readonly people: string
-  /** Numbers that are written out, as `word=value`. */ readonly numbers: string
+  /** Numbers written as words, as `word=value`. */ readonly numbers: string
 }

@@ -1,17 +1,17 @@
 /**
- * The thread of Opus streams (`live-worker.ts`): starts with the first, ends some time after the last. A stream waits
- * for each of its pieces, so each has at most one in progress; a piece that takes too long ends the thread, with all
- * its streams.
+ * The thread of Opus streams (`live-worker.ts`). It starts with the first stream and ends some time after the last. A
+ * stream waits for each of its chunks, so each has at most one in progress. A chunk that takes too long ends the
+ * thread, with all its streams.
  */
 import { Worker } from "node:worker_threads"
 import { Effect } from "effect"
 import { AudioFailure, type LiveDecoder, type LiveOpusFormat } from "../audio-decoder.ts"
 import type { FromLiveWorker, ToLiveWorker } from "./live-worker.ts"
 
-/** Each has a decoder, of some megabytes. */
+/** Each stream has a decoder of a few megabytes. */
 const STREAMS_MAX = 300
 const HEAP_MB = 256
-/** A megabyte of Opus takes a second or two. */
+/** A megabyte of Opus takes a second or two to decode. */
 const WITHIN_MS = 10_000
 const IDLE_MS = 60_000
 
@@ -28,7 +28,7 @@ export class LiveThread {
   #streams = 0
   #idle: NodeJS.Timeout | undefined
 
-  /** undefined if there are too many. */
+  /** Returns undefined if there are too many streams. */
   open(): number | undefined {
     if (this.#open.size >= STREAMS_MAX) return undefined
     clearTimeout(this.#idle)
@@ -47,8 +47,8 @@ export class LiveThread {
     this.#begin()
     const timer = setTimeout(() => void this.close(), WITHIN_MS)
     this.#waiting.set(stream, { settle, timer })
-    // A plain buffer, and a copy: Deno walks over every element of a typed array that a thread is sent, and a slice of
-    // Node's buffers is a view.
+    // A plain buffer, and a copy: Deno visits every element of a typed array sent to a thread, and a slice of a Node
+    // buffer is only a view.
     const copy = new Uint8Array(bytes).buffer
     this.#send({ stream, format, bytes: copy }, [copy])
   }

@@ -1,4 +1,4 @@
-/** The entry of the thread that decodes Opus streams: each has its decoder there, from its first piece on. */
+/** The entry of the thread that decodes Opus streams. Each stream has a decoder here from its first chunk on. */
 import { parentPort } from "node:worker_threads"
 import { OpusDecoder } from "opus-decoder"
 import { giveWayHere, HALF_BACKGROUND } from "@dowser/log/process/background"
@@ -6,7 +6,7 @@ import { type LiveOpusFormat, RATE } from "../audio-decoder.ts"
 import { AudioRefused } from "../format.ts"
 import { BarePackets, OggPackets, type OpusSource, WebmPackets } from "./opus-packets.ts"
 
-/** `bytes` absent: the stream is over. */
+/** If `bytes` is absent, the stream has ended. */
 export interface ToLiveWorker {
   readonly stream: number
   readonly format: LiveOpusFormat
@@ -50,9 +50,9 @@ class LiveStream {
 }
 
 giveWayHere(HALF_BACKGROUND)
-// Its library writes a line there for each broken packet, and anybody may send such a stream.
+// The library logs a line to it for each broken packet, and anybody may send such a stream.
 Object.assign(console, { error() {} })
-/** At most as many as `live-thread.ts` opens. */
+/** `live-thread.ts` limits their number. */
 const streams = new Map<number, LiveStream>()
 const send = (said: FromLiveWorker, transfer: ReadonlyArray<ArrayBuffer> = []) =>
   parentPort!.postMessage(said, transfer)

@@ -1,6 +1,6 @@
 /**
- * Opus packets from a stream in arbitrary pieces: Ogg (RFC 3533, RFC 7845), WebM (RFC 9559) as browsers record it, or
- * one packet per message. Incomplete packets are kept, up to a packet's size. Pure.
+ * Extracts Opus packets from a stream that is split arbitrarily: Ogg (RFC 3533, RFC 7845), WebM (RFC 9559) as browsers
+ * record it, or one packet per message. Incomplete packets are kept, up to a packet's size. Pure.
  */
 import { AudioRefused } from "../format.ts"
 import { joined } from "../ogg.ts"
@@ -10,11 +10,11 @@ import { elementAt, INSIDE, packetIn, TRACK, type Track, trackIn } from "../webm
 type OpusHead = NonNullable<ReturnType<typeof opusHead>>
 /** Reads a stream; throws `AudioRefused`. */
 export interface OpusSource {
-  /** As soon as it was read. */ readonly head: OpusHead | undefined
+  /** Set as soon as it has been read. */ readonly head: OpusHead | undefined
   readonly push: (bytes: Uint8Array) => ReadonlyArray<Uint8Array>
 }
 
-/** Incomplete data: a page of Ogg has at most 65 kB, a block of sound less. */
+/** The most incomplete data that is kept: an Ogg page has at most 65 kB, an audio block less. */
 const KEPT_MAX = 200_000
 class ByteQueue {
   #bytes: Uint8Array = new Uint8Array(0)
@@ -81,12 +81,12 @@ export class OggPackets implements OpusSource {
   }
 }
 
-/** The longest head of an element. */
+/** The longest header of an element. */
 const ELEMENT_HEAD = 12
 export class WebmPackets implements OpusSource {
   readonly #kept = new ByteQueue()
   #track: Track | undefined
-  /** Of an element that is skipped. */ #skip = 0
+  /** Bytes of a skipped element that are still to come. */ #skip = 0
 
   get head(): OpusHead | undefined {
     return this.#track?.head
@@ -105,7 +105,7 @@ export class WebmPackets implements OpusSource {
     this.#kept.drop(at)
     return packets
   }
-  /** Where the next begins; undefined if this one has not arrived. */
+  /** Returns where the next element begins; undefined if this one has not arrived completely. */
   #element(all: Uint8Array, at: number, packets: Array<Uint8Array>): number | undefined {
     const element = elementAt(all, at, Infinity)
     if (element === undefined) {
@@ -126,7 +126,7 @@ export class WebmPackets implements OpusSource {
   }
 }
 
-/** One channel, a packet per message, from clients that pack themselves. */
+/** One channel, one packet per message, from clients that split the stream into packets themselves. */
 export class BarePackets implements OpusSource {
   readonly head = { channels: 1, preSkip: 0 }
   push(bytes: Uint8Array): ReadonlyArray<Uint8Array> {

@@ -1,6 +1,6 @@
 /**
- * Sound without a compression, as it arrives: numbers of 16 bits in any cut, of one channel or more, as one channel of
- * 16,000 a second. A WAV file is the same with a head before it. Pure.
+ * Uncompressed audio as it arrives: 16-bit samples of one or more channels, split anywhere, become one channel of
+ * 16,000 samples a second. A WAV file is the same behind a header. Pure.
  */
 import { RATE } from "../audio-decoder.ts"
 import { AudioRefused } from "../format.ts"
@@ -42,7 +42,7 @@ const FMT = 0x66_6d_74_20,
 const RATE_MIN = 8_000,
   RATE_MAX = 48_000
 export const isLiveRate = (rate: number): boolean => Number.isInteger(rate) && rate >= RATE_MIN && rate <= RATE_MAX
-/** Where the sound begins, and its format; undefined until the header has arrived. */
+/** Where the audio data begins, and its format; undefined until the header has arrived. */
 const wavHead = (bytes: Uint8Array): { readonly sound: PcmSound; readonly from: number } | undefined => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let sound: PcmSound | undefined

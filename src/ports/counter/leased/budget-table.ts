@@ -1,39 +1,39 @@
 /**
  * What one process holds of the budgets of one kind: units in hand, units to return, units used but not reported yet.
- * Plain decisions over memory, without statements and waits; the time is an argument. `Exchanger` reports this to
- * Postgres and applies the answers.
+ * It only decides over memory: it sends no statements and never waits, and the time is an argument. `Exchanger` reports
+ * its state to Postgres and applies the answers.
  */
 import type { Deferred } from "effect"
 import { type Budget, type CounterOptions, HELD_MAX, type Taken } from "../counter.ts"
 
 const BLOCK_MIN = 8
-/** Several processes leave each other something; a single one may take the rest. */
+/** The share of the pool that a process takes when there are several; a single process may take the rest. */
 export const SHARE = 8
 const IDLE_MS = 10 * 60_000
-/** A block used up within this time is followed by one of twice its size, otherwise by one of half. */
+/** A block used up within this time is followed by one of twice its size, a slower one by one of half. */
 const BUSY_BLOCK_MS = 1_000
-/** A window that is over for so long gets no late request any more. */
+/** A window that ended this long ago receives no late requests. */
 const OVER_AFTER_MS = 1_000
 
 export interface BudgetEntry {
   budget: Budget
   /** Units in hand. */ held: number
-  /** Units of this process that Postgres knows of. */ told: number
-  /** Units that nobody held at Postgres's last answer. */ pool: number
-  /** Units to request next, beyond those that requests wait for. */ block: number
+  /** Units of this process that have been reported to Postgres. */ told: number
+  /** Units that no process held at the last answer of Postgres. */ pool: number
+  /** Units to request next, in addition to those that requests wait for. */ block: number
   /** When a block was last requested, in milliseconds of the monotonic clock. */ askedAt: number
   /** Units that requests wait for. */ waiting: number
   wantsBlock: boolean
-  /** Units to give back with the next statement. */ back: number
-  /** Units used without a lease: of a budget without a limit, or on credit. */ debt: number
+  /** Units to return with the next statement. */ back: number
+  /** Units used without a lease: from a budget without a limit, or on credit. */ debt: number
   isRecalled: boolean
-  /** A statement that names it is under way, or its answer was lost. */ isUnderWay: boolean
-  /** Statements that named it and were sent. */ exchanges: number
-  /** Nobody has any until then (Unix milliseconds). */ exhaustedUntil: number
+  /** A statement that includes this entry is in progress, or its answer was lost. */ isUnderWay: boolean
+  /** Number of statements sent that included this entry. */ exchanges: number
+  /** No process has any units until then (Unix milliseconds). */ exhaustedUntil: number
   isRecalling: boolean
-  /** Done when another process gave back what was recalled. */ returned: Deferred.Deferred<void> | undefined
-  /** Done after the next exchange that names it. */ pending: Deferred.Deferred<void> | undefined
-  /** Unix milliseconds. */ usedAt: number
+  /** Completed when another process has returned recalled units. */ returned: Deferred.Deferred<void> | undefined
+  /** Completed after the next exchange that includes this entry. */ pending: Deferred.Deferred<void> | undefined
+  /** Time of the last use, in Unix milliseconds. */ usedAt: number
 }
 
 const entryFor = (budget: Budget, now: number): BudgetEntry => ({
@@ -57,7 +57,7 @@ const entryFor = (budget: Budget, now: number): BudgetEntry => ({
   usedAt: now
 })
 
-/** Grows the block of a busy budget up to half of what a process may hold, and shrinks that of a quiet one. */
+/** Grows the block of a busy budget up to half of what a process may hold, and shrinks the block of a quiet one. */
 export const resizeBlock = (entry: BudgetEntry, monotonic: number): void => {
   entry.block =
     monotonic - entry.askedAt < BUSY_BLOCK_MS
@@ -68,17 +68,17 @@ export const resizeBlock = (entry: BudgetEntry, monotonic: number): void => {
 
 /** What the table needs to know of its environment. */
 interface Surroundings {
-  /** Postgres did not answer lately. */ readonly isAway: () => boolean
-  /** Called when an entry is to be exchanged soon. */ readonly wake: () => void
+  /** Whether Postgres failed to answer recently. */ readonly isAway: () => boolean
+  /** Called when an entry needs an exchange soon. */ readonly wake: () => void
 }
 
 export class BudgetTable {
   readonly #entries = new Map<string, BudgetEntry>()
-  /** Evicted or past their window, with something left to report. */
+  /** Entries that were evicted or whose window has passed, with something left to report. */
   readonly leaving = new Set<BudgetEntry>()
-  /** To be exchanged at once. */
+  /** Entries to exchange immediately. */
   readonly asking = new Set<BudgetEntry>()
-  /** To be exchanged with the next report. */
+  /** Entries to exchange with the next report. */
   readonly telling = new Set<BudgetEntry>()
   readonly #options: Pick<CounterOptions, "creditMax" | "entriesMax" | "isDurable">
   readonly #surroundings: Surroundings
@@ -88,12 +88,12 @@ export class BudgetTable {
     this.#surroundings = surroundings
   }
 
-  /** The entry of that name, of whatever window it is. */
+  /** The entry with that name, whichever window it is of. */
   get(name: string): BudgetEntry | undefined {
     return this.#entries.get(name)
   }
 
-  /** The entry of this window, created if missing; the previous window and the oldest entry are then dropped. */
+  /** The entry of this window, created if missing; that drops the previous window's, and the oldest if too many. */
   entryOf(budget: Budget, now: number): BudgetEntry {
     const known = this.#entries.get(budget.name)
     if (known !== undefined && known.budget.started_at === budget.started_at) {
@@ -105,7 +105,7 @@ export class BudgetTable {
     }
     const made = entryFor(budget, now)
     if (known !== undefined) {
-      // A busy budget begins its next window with a block of the size it had.
+      // A budget's next window begins with the block size of the previous one.
       made.block = known.block
       this.#entries.delete(budget.name)
       if (this.#options.isDurable || known.debt !== 0) this.release(known)
@@ -123,7 +123,7 @@ export class BudgetTable {
     }
   }
 
-  /** Takes units at once; undefined where Postgres has to be asked. O(1), no allocation beyond the answer. */
+  /** Takes units without waiting; undefined if Postgres must be queried. O(1), allocates only the answer. */
   take(entry: BudgetEntry, units: number, now: number): Taken | undefined {
     const { limit } = entry.budget
     entry.usedAt = now
@@ -151,8 +151,8 @@ export class BudgetTable {
   }
 
   /**
-   * Lets units pass while Postgres is away, at most `creditMax` of a budget; undefined when they are used up. They are
-   * reported afterwards.
+   * Grants units while Postgres is unavailable, at most `creditMax` of a budget; undefined when they are used up. They
+   * are reported afterwards.
    */
   takeOnCredit(entry: BudgetEntry, units: number): Taken | undefined {
     if (entry.debt + units > Math.min(this.#options.creditMax, entry.budget.limit)) return undefined
@@ -161,7 +161,7 @@ export class BudgetTable {
     return { isAllowed: true, remaining: 0 }
   }
 
-  /** How a budget stands, taking nothing. */
+  /** The state of a budget; takes nothing. */
   peek(budget: Budget): Taken {
     const entry = this.#entries.get(budget.name)
     const remaining =
@@ -169,7 +169,7 @@ export class BudgetTable {
     return { isAllowed: remaining > 0, remaining }
   }
 
-  /** Units that were taken and not used: to hand again, or off the debt of a budget without a limit. */
+  /** Returns units that were taken but not used: to the units in hand, or off the debt of a budget without a limit. */
   giveBack(entry: BudgetEntry, units: number): void {
     if (entry.budget.limit === Infinity) {
       const unsaid = Math.min(units, entry.debt)
@@ -180,19 +180,19 @@ export class BudgetTable {
     this.telling.add(entry)
   }
 
-  /** Counts units whatever the limit says. */
+  /** Counts units regardless of the limit. */
   add(entry: BudgetEntry, units: number): void {
     entry.debt += units
     this.telling.add(entry)
   }
 
-  /** Has an entry exchanged at once. */
+  /** Requests an immediate exchange of an entry. */
   want(entry: BudgetEntry): void {
     this.asking.add(entry)
     this.#surroundings.wake()
   }
 
-  /** Another process needs what is in hand: it is returned at once, or with the answer in progress. */
+  /** Another process needs the units in hand: returns them immediately, or after the exchange in progress. */
   recall(entry: BudgetEntry): void {
     entry.isRecalled = true
     if (entry.isUnderWay) return
@@ -202,31 +202,31 @@ export class BudgetTable {
     this.want(entry)
   }
 
-  /** An entry that leaves memory gives back what it holds. */
+  /** An entry that is removed from memory returns what it holds. */
   release(entry: BudgetEntry): void {
     entry.back += entry.held
     entry.held = 0
     if (entry.back > 0 || entry.debt !== 0 || this.#options.isDurable) this.leaving.add(entry)
   }
 
-  /** Releases what is idle, or past its window. */
+  /** Releases entries that are idle or whose window has passed. */
   sweep(now: number): void {
     for (const [name, entry] of this.#entries) {
       const isOver = entry.budget.ends_at + OVER_AFTER_MS < now
       if (entry.waiting > 0 || entry.pending !== undefined || !(isOver || now - entry.usedAt > IDLE_MS)) continue
       this.#entries.delete(name)
-      // Rows of a past minute are swept anyway.
+      // The rows of a past minute are swept in any case.
       if (this.#options.isDurable || !isOver || entry.debt !== 0) this.release(entry)
     }
   }
 
-  /** The process stops: everything is released. */
+  /** Releases everything when the process stops. */
   releaseAll(): void {
     for (const entry of this.#entries.values()) this.release(entry)
     this.#entries.clear()
   }
 
-  /** After a statement whose answer was lost: an entry that left meanwhile is released, a recalled one recalled. */
+  /** After a lost answer: releases the entry if it was removed meanwhile, recalls it if it was recalled. */
   resume(entry: BudgetEntry): void {
     if (this.#entries.get(entry.budget.name) !== entry) this.release(entry)
     else if (entry.isRecalled) this.recall(entry)

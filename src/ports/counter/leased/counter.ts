@@ -1,6 +1,6 @@
 /**
- * A counter of budgets leased from Postgres: the table decides, the exchanger talks to Postgres, and one fiber does so
- * for all callers. Waiting happens here.
+ * A counter of budgets leased from Postgres: the table decides, the exchanger talks to Postgres, and one fiber runs the
+ * exchanger for all callers. Waiting happens here.
  */
 import { Clock, Deferred, Effect, Option, Queue } from "effect"
 import { SqlClient } from "effect/sql"
@@ -14,25 +14,25 @@ import { Availability, STATEMENT_MAX_MS, TimelyStatements } from "./statements.t
 
 /** How often usage is reported. */
 const TELL_MS = 1_000
-/** How long others have to return recalled units, in time and in multiples of the last statement's duration. */
+/** How long others have to return recalled units: at least this, and this multiple of the last statement's time. */
 const RECALL_WAIT_MS = 250
 const RECALL_STATEMENTS = 4
-/** A budget that keeps being exchanged is read as it is after this many tries. */
+/** After this many tries, a budget that is constantly being exchanged is read as it is. */
 const USED_TRIES = 25
 const USED_AGAIN_MS = 20
 
-/** What was granted to all of one window, minus what other processes hold. */
+/** What was granted to all processes in one window, minus what the others still hold. */
 const usedStatement = (sql: SqlClient.SqlClient, process: string, kind: string, { name, started_at }: Budget) => sql<{
   readonly used: number
 }>`SELECT (w.granted - coalesce((SELECT sum(l.held) FROM counter_leases l WHERE l.kind = w.kind AND l.name = w.name AND l.started_at = w.started_at AND l.process <> ${process}), 0))::float8 AS used
         FROM counter_windows w WHERE w.kind = ${kind} AND w.name = ${name} AND w.started_at = ${String(started_at)}::text::int8`
 
-/** What other processes report about a budget, by its name. */
+/** Called with what other processes report about a budget, by its name. */
 interface Recalls {
   readonly recall: (name: string) => void
   readonly returned: (name: string) => void
 }
-/** What all kinds of budgets of a process share. */
+/** What the budgets of all kinds in a process share. */
 export interface Shared {
   readonly process: string
   readonly isAlone: boolean
@@ -105,7 +105,7 @@ class LeasedCounter implements Counter, Recalls {
           (yield* new CounterUnavailable({ message: "Units of a limit are not available at the moment." }))
         )
       entry.waiting += units
-      // A budget being recalled counts as waiting until the others have answered.
+      // A recalled budget counts as waiting until the other processes have answered.
       yield* Effect.ensuring(
         Effect.andThen(this.#exchanged(entry), this.#recalled(entry, units)),
         Effect.sync(() => {
@@ -115,7 +115,7 @@ class LeasedCounter implements Counter, Recalls {
     }
   })
 
-  /** Settles after the next exchange that names this budget; never fails. */
+  /** Completes after the next exchange that includes this budget; never fails. */
   readonly #exchanged = (entry: BudgetEntry): Effect.Effect<void> =>
     Effect.suspend(() => {
       entry.pending ??= Deferred.makeUnsafe<void>()
@@ -124,7 +124,7 @@ class LeasedCounter implements Counter, Recalls {
       return Deferred.await(entry.pending)
     })
 
-  /** Settles when the others have given back what is recalled from them, or had their time for it. */
+  /** Completes when the other processes have returned what was recalled, or their time for it is over. */
   readonly #recalled = (entry: BudgetEntry, units: number): Effect.Effect<void> =>
     Effect.suspend(() => {
       if (!entry.isRecalling || entry.held >= units) return Effect.void
@@ -134,7 +134,7 @@ class LeasedCounter implements Counter, Recalls {
         Math.max(RECALL_WAIT_MS, RECALL_STATEMENTS * this.#exchanger.lastStatementMs)
       )
       return Effect.map(settlesWithin(Deferred.await(entry.returned), time_ms), (settled) => {
-        // A process that does not answer is dead or stalled: its units come back with its lease, or count as used.
+        // A process that does not answer is dead or stalled: its units are returned with its lease, or count as used.
         if (Option.isNone(settled) && entry.held < units)
           entry.exhaustedUntil = Math.min(entry.budget.ends_at, this.#now() + EXHAUSTED_MS)
       })
@@ -154,7 +154,7 @@ class LeasedCounter implements Counter, Recalls {
         this.#statements.run(usedStatement(this.#sql, this.#process, this.#options.kind, budget)),
         ([row]) => {
           const entry = this.#table.get(budget.name)
-          // The statement in progress may or may not include it: repeat afterwards.
+          // The statement in progress may or may not include this budget, so read again afterwards.
           if (triesLeft > 0 && (entry !== before || entry?.exchanges !== exchanges || entry?.isUnderWay === true))
             return Effect.andThen(Effect.sleep(USED_AGAIN_MS), this.#readUsed(budget, triesLeft - 1))
           const own =
@@ -168,21 +168,21 @@ class LeasedCounter implements Counter, Recalls {
 
   readonly recall: Recalls["recall"] = (name) => {
     const entry = this.#table.get(name)
-    // A process that has nothing has already said so.
+    // A process that has nothing has already reported so.
     if (entry === undefined || (entry.told === 0 && entry.held === 0 && !entry.isUnderWay)) return
     this.#table.recall(entry)
   }
   readonly returned: Recalls["returned"] = (name) => {
     const entry = this.#table.get(name)
     if (entry === undefined) return
-    // Later than this process waited: there is something again.
+    // The units arrived after this process stopped waiting, so there are some again.
     entry.exhaustedUntil = 0
     if (entry.returned === undefined) return
     Deferred.doneUnsafe(entry.returned, Effect.void)
     entry.returned = undefined
   }
 
-  /** The one fiber that speaks with Postgres. */
+  /** The only fiber that talks to Postgres. */
   readonly speaking: Effect.Effect<never> = Effect.forever(
     Effect.gen({ self: this }, function* () {
       yield* Queue.take(this.#wanted)
@@ -210,7 +210,7 @@ class LeasedCounter implements Counter, Recalls {
     )
   )
 
-  /** Gives everything back. */
+  /** Returns everything. */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
     this.#statements.close()
     this.#table.releaseAll()
@@ -219,7 +219,7 @@ class LeasedCounter implements Counter, Recalls {
   })
 }
 
-/** Budgets of one kind, until the scope closes: then what is in hand is given back. */
+/** Opens the budgets of one kind until the scope closes; then the units in hand are returned. */
 export const makeLeased = Effect.fnUntraced(function* (options: CounterOptions, shared: Shared) {
   const clock = yield* Clock.Clock
   const counter = new LeasedCounter(

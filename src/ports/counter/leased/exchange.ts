@@ -1,18 +1,18 @@
 /**
- * One exchange with Postgres: what a process reports about its budgets, the two statements, and how their answers
- * change memory. `say`, `applyExchange` and `applyOutcome` decide and send nothing; `Exchanger` sends.
+ * One exchange with Postgres: what a process reports about its budgets, the two statements, and how the answers change
+ * the state in memory. `say`, `applyExchange` and `applyOutcome` only decide; `Exchanger` sends.
  */
 import type { Deferred } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Budget, CounterOptions } from "../counter.ts"
 import { type BudgetEntry, resizeBlock, SHARE } from "./budget-table.ts"
 
-/** A monthly budget is asked for again: units come back, plans change. */
+/** A monthly budget is requested again after this time, because units may be returned and plans may change. */
 export const EXHAUSTED_MS = 1_000
-/** As a limit in Postgres. */
+/** How an unlimited budget is stored as a limit in Postgres. */
 const ENDLESS = Number.MAX_SAFE_INTEGER
 
-/** A statement's view of a budget; the entry itself continues meanwhile. */
+/** What a statement reports about an entry; the entry itself continues to change meanwhile. */
 export interface BudgetReport {
   readonly entry: BudgetEntry
   readonly back: number
@@ -20,7 +20,7 @@ export interface BudgetReport {
   readonly held: number
   readonly isRecalled: boolean
   readonly wantsBlock: boolean
-  /** Units that requests wait for beyond those in hand. */ readonly least: number
+  /** Units that requests wait for, beyond those in hand. */ readonly least: number
   readonly pending: Deferred.Deferred<void> | undefined
 }
 interface ExchangedRow {
@@ -43,7 +43,7 @@ export interface Speaker {
   readonly options: CounterOptions
 }
 
-/** Reads from an entry what the next statement reports, and marks it as in progress. */
+/** Reads from an entry what the next statement reports, and marks the entry as in progress. */
 export const say = (entry: BudgetEntry, monotonic: number): BudgetReport => {
   const { back, debt, held, isRecalled, pending, waiting, wantsBlock } = entry
   entry.isRecalled = false
@@ -73,7 +73,7 @@ export const exchangeStatement = (
       ${int8s(said, ({ entry, wantsBlock }) => (wantsBlock ? entry.block : 0))}::text[]::int8[], ${int8s(said, ({ back }) => back)}::text[]::int8[],
       ${int8s(said, ({ debt }) => debt)}::text[]::int8[], ${int8s(said, ({ held }) => held)}::text[]::int8[], ${said.map(({ isRecalled }) => String(isRecalled))}::text[]::bool[])`
 
-/** Whether statement `number`, whose answer was lost, was done; from then on it cannot be. */
+/** Whether statement `number`, whose answer was lost, was executed; prevents it from being executed later. */
 export const outcomeStatement = (
   sql: SqlClient.SqlClient,
   { options, process }: Speaker,
@@ -85,7 +85,7 @@ export const outcomeStatement = (
 
 const keyOf = ({ name, started_at }: Pick<Budget, "name" | "started_at">) => `${started_at} ${name}`
 
-/** Applies what Postgres granted to the entries, and notes which must wait for others or are exhausted. */
+/** Applies the granted units to the entries, and notes which must wait for other processes or are exhausted. */
 export const applyExchange = (
   said: ReadonlyArray<BudgetReport>,
   rows: ReadonlyArray<ExchangedRow>,
@@ -108,7 +108,7 @@ export const applyExchange = (
   }
 }
 
-/** Makes up for a lost answer: budgets without a row are unchanged, because the statement was not done. */
+/** Makes up for a lost answer: budgets without a row are unchanged, because the statement was not executed. */
 export const applyOutcome = (said: ReadonlyArray<BudgetReport>, rows: ReadonlyArray<OutcomeRow>): void => {
   const byName = new Map(rows.map((row) => [keyOf(row), row.held]))
   for (const { back, debt, entry, held: before } of said) {

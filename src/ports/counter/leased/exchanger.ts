@@ -1,6 +1,6 @@
 /**
- * Exchanges budgets with Postgres, one numbered statement at a time, always from one fiber. After a statement without
- * an answer, its number is checked before the next one is sent, so nothing is counted twice and nothing is lost.
+ * Exchanges budgets with Postgres, one numbered statement at a time, always from one fiber. If a statement gets no
+ * answer, its number is checked before the next one is sent, so nothing is counted twice and nothing is lost.
  */
 import { type Cause, Deferred, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -16,7 +16,7 @@ import {
 } from "./exchange.ts"
 import type { Availability, TimelyStatements } from "./statements.ts"
 
-/** Budgets in one statement. */
+/** The most budgets in one statement. */
 const ROWS_MAX = 500
 
 interface ExchangerParts {
@@ -32,7 +32,7 @@ interface ExchangerParts {
 export class Exchanger {
   readonly #parts: ExchangerParts
   #number = 0
-  /** The last statement's content, if its answer was lost. */
+  /** What the last statement reported, if its answer was lost. */
   #unsure: ReadonlyArray<BudgetReport> | undefined
   #lastStatementMs = 0
 
@@ -40,12 +40,12 @@ export class Exchanger {
     this.#parts = parts
   }
 
-  /** How long the last statement took. */
+  /** Duration of the last statement. */
   get lastStatementMs(): number {
     return this.#lastStatementMs
   }
 
-  /** Exchanges these entries, at most `ROWS_MAX`. A failure makes Postgres count as away and is not raised. */
+  /** Exchanges these entries, at most `ROWS_MAX`. A failure marks Postgres as unavailable and is not raised. */
   readonly exchange = (entries: ReadonlyArray<BudgetEntry>): Effect.Effect<void> =>
     Effect.uninterruptibleMask((restore) =>
       this.#unsure === undefined
@@ -61,7 +61,7 @@ export class Exchanger {
     while (asking.size > 0) yield* this.exchange(firstOf(asking, ROWS_MAX))
   })
 
-  /** Reports departures and usage, and checks on a lost answer. */
+  /** Reports removed entries and usage, and resolves a lost answer. */
   readonly tell: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
     const { leaving, telling } = this.#parts.table
     if (this.#unsure !== undefined) yield* this.exchange([])
@@ -69,14 +69,14 @@ export class Exchanger {
     if (telling.size > 0) yield* this.#flush(telling)
   })
 
-  /** What a stopping process still has to report. */
+  /** Reports what is left when the process stops. */
   readonly tellLast: Effect.Effect<void> = Effect.suspend(() => {
     const { leaving } = this.#parts.table
     for (const { entry } of this.#unsure ?? []) leaving.add(entry)
     return this.#flush(leaving)
   })
 
-  /** One pass: entries added meanwhile are reported next time. */
+  /** One pass: entries added meanwhile are reported in the next. */
   readonly #flush = Effect.fnUntraced({ self: this }, function* (all: ReadonlySet<BudgetEntry>) {
     const entries = [...all]
     for (let at = 0; at < entries.length && !this.#parts.availability.isAway(); at += ROWS_MAX)
@@ -117,17 +117,17 @@ export class Exchanger {
         applyExchange(said, answer.value, speaker.options, now())
       }
       for (const { entry, pending } of said) {
-        // Recalled while it was granted.
+        // Another process recalled the units while they were being granted.
         if (entry.isRecalled) table.recall(entry)
         settlePending(entry, pending)
       }
     }
   )
 
-  /** Waiters continue, on credit. */
+  /** Lets the waiters continue, on credit. */
   #away(cause: Cause.Cause<unknown>): Effect.Effect<void> {
     const { availability, table } = this.#parts
-    // Before waiters continue, because they check whether Postgres is away.
+    // Called before the waiters continue, because they check whether Postgres is available.
     availability.failed()
     for (const entry of table.asking) {
       table.telling.add(entry)

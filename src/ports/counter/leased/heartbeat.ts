@@ -1,13 +1,13 @@
 /**
- * Every half a minute a process confirms its leases, and sweeps those of processes that stopped doing so: their units
- * count as used.
+ * Every half minute a process renews its leases, and sweeps those of processes that stopped doing so: their units count
+ * as used.
  */
 import { Cause, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { TimelyStatements } from "./statements.ts"
 
 const RENEW_MS = 30_000
-/** A lease that was not renewed for so long is of a process that is gone. */
+/** A lease that was not renewed for this long belongs to a dead process. */
 const DEAD_AFTER_MS = 180_000
 
 export class Heartbeat {
@@ -23,7 +23,7 @@ export class Heartbeat {
       DELETE FROM counter_leases WHERE process <> ${process} AND seen_at < (extract(epoch FROM clock_timestamp()) * 1000)::int8 - ${String(DEAD_AFTER_MS)}::text::int8`)
   }
 
-  /** Renews what is due. A failure is logged and retried at the next time: five more are in time. */
+  /** Renews the leases when due. A failure is logged and retried at the next renewal: five more fit in time. */
   readonly beat: Effect.Effect<void> = Effect.suspend(() => {
     if (this.#monotonic() - this.#renewedAt < RENEW_MS) return Effect.void
     this.#renewedAt = this.#monotonic()

@@ -4,9 +4,9 @@ import { Effect, Option } from "effect"
 const PIECES = 5
 
 /**
- * The success of `wait` if it settles in time, else none. The time passes in five pieces, because an event loop that
- * stalled runs its timers before it reads what arrived: a stall of any length uses up one piece only. `wait` is
- * interrupted and begun again with each piece, so it must be one that can be, such as awaiting a `Deferred`.
+ * Succeeds with the value of `wait` if it completes in time, else with none. The time is split into five parts, because
+ * an event loop that stalled runs its timers before it reads what arrived, so a stall of any length uses up one part
+ * only. `wait` is interrupted and restarted with each part, so it must allow that, as awaiting a `Deferred` does.
  */
 export const settlesWithin = <A, E, R>(
   wait: Effect.Effect<A, E, R>,

@@ -1,13 +1,13 @@
-/** Statements that are given up after a second, and whether Postgres is away because it lately did not answer one. */
+/** Statements with a time limit of a second, and whether Postgres recently failed to answer one. */
 import { Cause, Effect, Fiber, type Scope } from "effect"
 import { CounterUnavailable } from "../counter.ts"
 import { settlesWithin } from "./settles-within.ts"
 
 export const STATEMENT_MAX_MS = 1_000
-/** After a failure nobody waits for another until then. */
+/** After a failure no statement is waited for until this time has passed. */
 const AWAY_MS = 1_000
 
-/** Sends statements apart from the waiter: abandoning a statement can itself wait for an unresponsive server. */
+/** Sends statements in their own fibers, because abandoning one can itself block on an unresponsive server. */
 export class TimelyStatements {
   readonly #scope: Scope.Scope
   #isClosing = false
@@ -16,7 +16,7 @@ export class TimelyStatements {
     this.#scope = scope
   }
 
-  /** A scope that closes takes no fibers. */
+  /** A closing scope accepts no new fibers. */
   close(): void {
     this.#isClosing = true
   }
@@ -37,7 +37,7 @@ export class TimelyStatements {
   }
 }
 
-/** Whether Postgres is away; one warning each time it goes. */
+/** Whether Postgres is available; logs one warning each time it becomes unavailable. */
 export class Availability {
   #awayUntil = -Infinity
   #isTold = false
@@ -51,23 +51,23 @@ export class Availability {
     return this.#monotonic() < this.#awayUntil
   }
 
-  /** A statement was answered. */
+  /** Called when a statement was answered. */
   answered(): void {
     this.#awayUntil = -Infinity
     this.#isTold = false
   }
 
-  /** A process that stops tries once more, however long Postgres has been away. */
+  /** Lets a stopping process try once more, however long Postgres has been unavailable. */
   tryAgain(): void {
     this.#awayUntil = -Infinity
   }
 
-  /** From now on Postgres is away for a second. */
+  /** Marks Postgres as unavailable for a second. */
   failed(): void {
     this.#awayUntil = this.#monotonic() + AWAY_MS
   }
 
-  /** Says why, unless that was said already. */
+  /** Logs the reason, unless it was logged already. */
   warn(cause: Cause.Cause<unknown>): Effect.Effect<void> {
     if (this.#isTold || Cause.hasInterruptsOnly(cause)) return Effect.void
     this.#isTold = true

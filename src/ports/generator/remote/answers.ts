@@ -1,17 +1,17 @@
 /**
- * Answers of servers of writing models, whole and event by event, by their public interfaces. Pure. Only the answer's
- * own text is taken: reasoning and tool calls are in fields that are not read.
+ * Parses the answers of generative model servers, complete and event by event, according to their public interfaces.
+ * Pure. Only the answer's own text is taken; reasoning and tool calls are in fields that are not read.
  */
 import type { Generated, GeneratorFinish, GeneratorKind } from "../generator.ts"
 
-/** A part of an answer being written; fields are absent if an event does not mention them. */
+/** A part of a streamed answer; fields that an event does not contain are absent. */
 interface Part {
   readonly text?: string | undefined
   readonly finish?: GeneratorFinish | undefined
   readonly input_tokens?: number | undefined
   readonly output_tokens?: number | undefined
-  /** Nothing follows. */ readonly isLast?: boolean
-  /** The server's error in the middle of its answer. */ readonly error?: string
+  /** Nothing follows this part. */ readonly isLast?: boolean
+  /** The error that the server reports in the middle of its answer. */ readonly error?: string
   readonly isBusy?: boolean
 }
 
@@ -37,7 +37,7 @@ const finishes: ReadonlyMap<unknown, GeneratorFinish> = new Map<unknown, Generat
 const finishOf = (value: unknown): GeneratorFinish | undefined =>
   typeof value === "string" ? (finishes.get(value) ?? "stop") : undefined
 
-/** A text, or the texts of the parts of one. */
+/** Content that is one string, or the joined texts of its parts. */
 const contentOf = (content: unknown): string | undefined =>
   Array.isArray(content)
     ? content
@@ -71,7 +71,7 @@ const openai: Reading = {
     finish: finishOf(at(answer, "choices", 0, "finish_reason")),
     ...usageOf(answer)
   }),
-  // The chunk with the usage has no choices, and of some servers a null in their place.
+  // The chunk with the usage has no choices; some servers send null instead.
   event: (event) => ({
     text: contentOf(at(event, "choices", 0, "delta", "content")),
     finish: finishOf(at(event, "choices", 0, "finish_reason")),
@@ -119,7 +119,7 @@ const readings: ReadonlyMap<GeneratorKind, Reading> = new Map([
 
 export const isServerSent = (kind: GeneratorKind): boolean => readings.get(kind)!.isServerSent
 
-/** A sentence's end where the event is none of the interface's. */
+/** Returns the end of a sentence if the event does not belong to the interface. */
 export const partOf = (kind: GeneratorKind, event: string): Part => {
   if (event.trim() === "[DONE]") return { isLast: true }
   let value: unknown
@@ -131,13 +131,13 @@ export const partOf = (kind: GeneratorKind, event: string): Part => {
   return errorOf(value) ?? readings.get(kind)!.event(value)
 }
 
-/** Estimated length of a text when nobody counts. */
+/** Estimated number of tokens if the server does not report it. */
 export const tokensAbout = (characters: number): number => Math.ceil(characters / 4)
 
-/** undefined where the answer holds no text. */
+/** Returns undefined if the answer contains no text. */
 export const generatedIn = (kind: GeneratorKind, answer: unknown, asked: number): Generated | undefined => {
   const { finish, input_tokens, output_tokens, text } = readings.get(kind)!.whole(answer)
-  // A model that held everything back says so without a text.
+  // A model that withheld everything reports so without a text.
   if (text === undefined && finish !== "filtered") return undefined
   return {
     text: text ?? "",

@@ -1,4 +1,4 @@
-/** Requests to servers of writing models, by their public interfaces. Pure. */
+/** Builds requests to generative model servers according to their public interfaces. Pure. */
 import type { GenerateRequest, GeneratorKind, GeneratorMessage } from "../generator.ts"
 
 interface Asked {
@@ -7,7 +7,7 @@ interface Asked {
   readonly body: string
 }
 interface Shape {
-  /** If no address is named; undefined if one must be. */ readonly home: string | undefined
+  /** Used if no address is named; undefined if one must be named. */ readonly home: string | undefined
   readonly path: string
   readonly credential: (key: string) => Readonly<Record<string, string>>
   readonly headers: Readonly<Record<string, string>>
@@ -24,7 +24,7 @@ const openai: Shape = {
   body: (request, isStream) => ({
     model: request.model.model,
     messages: request.messages,
-    // The company's newer models refuse the older name, many other servers do not know the newer one.
+    // The company's newer models refuse the older name, while many other servers do not know the newer one.
     [request.model.url === undefined ? "max_completion_tokens" : "max_tokens"]: request.maxTokens,
     ...temperatureOf(request),
     ...(request.isJson === true ? { response_format: { type: "json_object" } } : {}),
@@ -61,7 +61,7 @@ const ollama: Shape = {
   body: (request, isStream) => ({
     model: request.model.model,
     messages: request.messages,
-    // It streams unless told otherwise.
+    // The server streams unless this is false.
     stream: isStream,
     ...(request.isJson === true ? { format: "json" } : {}),
     options: { num_predict: request.maxTokens, ...temperatureOf(request) }
@@ -73,7 +73,7 @@ const shapes: ReadonlyMap<GeneratorKind, Shape> = new Map([
   ["ollama", ollama]
 ])
 
-/** From a base address with or without the interface's path, or the first part of it. */
+/** Completes a base address that may already contain the interface's path or its first part. */
 const addressOf = (base: string, path: string): string => {
   const bare = base.replace(/\/+$/, "")
   if (bare.endsWith(path)) return bare
@@ -81,7 +81,7 @@ const addressOf = (base: string, path: string): string => {
   return first !== undefined && bare.endsWith(first) ? bare + path.slice(first.length) : bare + path
 }
 
-/** undefined where no address is known. */
+/** Returns undefined if no address is known. */
 export const askedOf = (request: GenerateRequest, isStream: boolean): Asked | undefined => {
   const { api_key, keyHeader, kind, path, url } = request.model
   const shape = shapes.get(kind)!

@@ -1,6 +1,6 @@
 /**
- * Events in pieces of a body: `data` of server-sent events, or a line of JSON each. Bounded, and pure apart from
- * itself.
+ * Splits a body that arrives in chunks into events: the `data` of server-sent events, or lines of JSON. Bounded; has no
+ * effects beyond its own state.
  */
 export class EventLines {
   readonly #isServerSent: boolean
@@ -14,7 +14,7 @@ export class EventLines {
     this.#lineMax = lineMax
   }
 
-  /** The events that these bytes complete; undefined if one is too long. */
+  /** Returns the events that these bytes complete; undefined if one is too long. */
   push(bytes: Uint8Array): ReadonlyArray<string> | undefined {
     const lines = (this.#rest + this.#decoder.decode(bytes, { stream: true })).split("\n")
     this.#rest = lines.pop()!
@@ -23,7 +23,7 @@ export class EventLines {
     return waiting > this.#lineMax ? undefined : events
   }
 
-  /** What follows the last end of a line: some servers forget it. */
+  /** Returns what follows the last line break, because some servers omit the final one. */
   end(): ReadonlyArray<string> {
     const last = this.#rest + this.#decoder.decode()
     this.#rest = ""

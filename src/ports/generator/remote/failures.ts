@@ -1,4 +1,4 @@
-/** Sentences for failures of servers of writing models: on one line, and without what looks like a credential. Pure. */
+/** Messages for failures of generative model servers: on one line, without anything like a credential. Pure. */
 import type { OutboundFailure } from "../../outbound-http/outbound-http.ts"
 import { GenerationFailed, type GeneratorModel } from "../generator.ts"
 
@@ -17,7 +17,7 @@ export const said = ({ api_key }: GeneratorModel, text: string): string => {
 }
 
 const statusKind = (status: number): GenerationFailed["kind"] =>
-  // 529 is Anthropic's word for overloaded.
+  // 529 is Anthropic's status for overloaded.
   status === 429 || status === 503 || status === 529
     ? "busy"
     : status === 408 || status === 504

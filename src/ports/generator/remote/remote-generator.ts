@@ -1,7 +1,7 @@
 /**
- * `Generator` by servers elsewhere: every call through `OutboundHttp`, within one deadline, some at once of an
- * organization. A server that is busy or breaks before a word came is asked again after what `Retry-After` says; after
- * the first word it is not, because somebody has read it.
+ * `Generator` over remote servers: every call goes through `OutboundHttp`, within one deadline, with limited
+ * concurrency per organization. A server that is busy or fails before the first token is tried again after the time
+ * that `Retry-After` states; after the first token it is not, because somebody has read it.
  */
 import { Clock, Effect, Layer, Stream } from "effect"
 import { OrganizationLines } from "../../organization-lines.ts"
@@ -13,12 +13,12 @@ import { failed, ofOutbound, ofStatus } from "./failures.ts"
 import { Written } from "./written.ts"
 
 const ANSWER_BYTES_MAX = 2_000_000
-/** An event repeats its frame for each word. */
+/** An event repeats its envelope for each token. */
 const STREAM_BYTES_MAX = 16_000_000
 const TIMEOUT_MAX_MS = 300_000
 const SILENCE_MAX_MS = 60_000
 const AT_ONCE_MAX = 8
-/** Answers that somebody reads while they are written: slow, and cheap to hold. */
+/** Answers that are read while they are written are slow, and cheap to keep open. */
 const STREAMS_MAX = 256
 const TRIES = 2
 const TRIES_MAX = 5
@@ -27,7 +27,7 @@ const WAIT_MAX_MS = 10_000
 
 interface Later {
   readonly error: GenerationFailed
-  /** Undefined: the same again is answered alike. */ readonly wait_ms: number | undefined
+  /** Undefined: a repetition would get the same answer. */ readonly wait_ms: number | undefined
 }
 const waitOf = (retryAfter: string | undefined, now: number, tried: number): number => {
   const byDefault = WAIT_FIRST_MS * 2 ** tried
@@ -69,7 +69,7 @@ const piecesOf = (
       Stream.takeUntil(({ kind }) => kind === "end")
     )
   })
-/** The beginning of a refusal's body, which may never end. */
+/** The beginning of an error's body, which may never end. */
 const beginningOf = ({ body }: OutboundStream) =>
   Stream.runCollect(Stream.take(body, 1)).pipe(
     Effect.timeout(1_000),

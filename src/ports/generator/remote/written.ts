@@ -1,6 +1,6 @@
 /**
- * An answer while it is written: turns events of a server's stream into pieces of the port, within bounds. One per
- * answer.
+ * An answer that is being streamed: converts events of a server's stream into pieces of the port, within bounds. One
+ * instance per answer.
  */
 import { GenerationFailed, type GeneratorFinish, type GeneratorPiece, type GenerateRequest } from "../generator.ts"
 import { isServerSent, partOf, tokensAbout } from "./answers.ts"
@@ -31,7 +31,7 @@ export class Written {
       : this.#take(events)
   }
 
-  /** The body has ended: an answer with a reported end is complete, even if its last event is missing. */
+  /** The body has ended: an answer whose end was reported is complete, even if its last event is missing. */
   end(): ReadonlyArray<GeneratorPiece> | GenerationFailed {
     const pieces = this.#take(this.#lines.end())
     if (pieces instanceof GenerationFailed || this.#isOver) return pieces

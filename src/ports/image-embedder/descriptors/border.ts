@@ -1,7 +1,7 @@
 /**
- * Where a product is in its picture: what remains without a frame and the background. A frame is a border of one
- * colour, about equally wide on every side; background is transparent, nearly white, or of the colour that all four
- * corners have. Pure.
+ * Finds the product in its image: what remains without a frame and the background. A frame is a border of one colour,
+ * about equally wide on every side; background is transparent, nearly white, or of the colour that all four corners
+ * have. Pure.
  */
 import type { Pixels } from "./pixels.ts"
 
@@ -13,14 +13,14 @@ export interface Box {
 }
 const WHITE = 240
 const ALPHA = 24
-/** Between colours that are one, a channel. */
+/** Largest difference per channel between colours that count as the same. */
 const ALIKE = 14
-/** The share of background that makes a row or column background. */
+/** The share of background pixels that makes a row or column background. */
 const GROUND_SHARE = 0.985
 const SIDE_MIN = 8
-/** Share of a side; a wider border is background. */
+/** Share of a side; a wider border counts as background. */
 const FRAME_MAX = 0.12
-/** Compression mixes a frame with what is next to it. */
+/** Compression blurs the edge between a frame and what is next to it. */
 const FRAME_BLUR = 2
 
 type Colour = readonly [red: number, green: number, blue: number]
@@ -34,7 +34,7 @@ const isColour = ({ data }: Pixels, pixel: number, [red, green, blue]: Colour): 
     Math.abs(data[at + 2]! - blue) <= ALIKE
   )
 }
-/** Undefined where the corners differ. */
+/** Returns undefined if the corners differ. */
 const cornerColour = (pixels: Pixels, { height, left, top, width }: Box): Colour | undefined => {
   const first = top * pixels.width + left,
     last = first + (height - 1) * pixels.width
@@ -61,7 +61,7 @@ const withoutGround = (pixelsWide: number, box: Box, isGround: (pixel: number) =
   while (right > left && isLine(top * pixelsWide + right - 1, pixelsWide, bottom - top)) right--
   return { left, top, width: right - left, height: bottom - top }
 }
-/** The picture within its frame, or all of it. */
+/** The image within its frame, or the entire image. */
 const withoutFrame = (pixels: Pixels): Box => {
   const all = whole(pixels)
   const colour = cornerColour(pixels, all)
@@ -86,9 +86,9 @@ const withoutFrame = (pixels: Pixels): Box => {
 
 interface Product {
   readonly box: Box
-  /** 1 where a pixel of the whole picture is ground. */ readonly ground: Uint8Array
+  /** 1 where a pixel of the entire image is background. */ readonly ground: Uint8Array
 }
-/** The box is what is within the frame where nothing, or hardly anything, is no ground. */
+/** If nothing but background remains, or hardly anything else, the box is everything within the frame. */
 export const productIn = (pixels: Pixels): Product => {
   const { data, height, width } = pixels
   const framed = withoutFrame(pixels)

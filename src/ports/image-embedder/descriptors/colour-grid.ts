@@ -1,4 +1,4 @@
-/** Where colours are: a histogram for each of sixteen parts of the picture. Pure. */
+/** Where colours are: a histogram for each of sixteen parts of the image. Pure. */
 import { COARSE, COLOURS } from "./colours.ts"
 
 const PARTS = 4

@@ -1,26 +1,26 @@
 /**
- * Colours as 64 classes: eight greys, and fourteen hues in two strengths and two brightnesses. A colour between classes
- * belongs to each in part, so that a little noise changes little; nearly colourless pixels are grey, because their hue
- * means nothing. Pure.
+ * Colours as 64 classes: eight greys, and fourteen hues in two saturations and two brightnesses. A colour between
+ * classes contributes to each, so that a little noise changes little; nearly colourless pixels count as grey, because
+ * their hue is meaningless. Pure.
  */
 import { SIDE, type Square } from "./resample.ts"
 
 export const COLOURS = 64
 const GREYS = 8
 const HUES = 14
-/** Classes are computed at half the side: the mean of four pixels. */
+/** Classes are computed at half the resolution, from the mean of four pixels. */
 export const COARSE = SIDE / 2
 
 /** 0 below `from`, 1 above `to`. */
 const ramp = (value: number, from: number, to: number): number =>
   value <= from ? 0 : value >= to ? 1 : (value - from) / (to - from)
 
-/** Adds the shares of a colour at `base`; they are `weight` together. */
+/** Adds the shares of a colour at `base`; their sum is `weight`. */
 const share = (shares: Float32Array, base: number, weight: number, red: number, green: number, blue: number): void => {
   const most = Math.max(red, green, blue),
     least = Math.min(red, green, blue)
   const span = most - least
-  // Means of 255 may be a little more.
+  // A mean of values of 255 may be slightly more because of rounding.
   const value = Math.min(1, most / 255)
   const saturation = most === 0 ? 0 : span / most
   const colourful = ramp(saturation, 0.1, 0.26) * ramp(value, 0.1, 0.24)
@@ -53,7 +53,7 @@ const share = (shares: Float32Array, base: number, weight: number, red: number, 
   }
 }
 
-/** For each cell of the coarse square its share of each class; together the amount of product. */
+/** For each cell of the coarse square its share of each class; they sum up to the cell's share of product. */
 export const colourSharesOf = ({ blue, green, product, red }: Square, isAll: boolean): Float32Array => {
   const shares = new Float32Array(COARSE * COARSE * COLOURS)
   const mean = (of: Float32Array, at: number) => (of[at]! + of[at + 1]! + of[at + SIDE]! + of[at + SIDE + 1]!) / 4
@@ -61,7 +61,7 @@ export const colourSharesOf = ({ blue, green, product, red }: Square, isAll: boo
     for (let x = 0; x < COARSE; x++) {
       const at = 2 * (y * SIDE + x)
       const weight = isAll ? 1 : mean(product, at)
-      // A cell that is mostly background has a mixed colour.
+      // A cell that is mostly background would have a mixed colour.
       if (weight < 0.5) continue
       share(shares, (y * COARSE + x) * COLOURS, weight, mean(red, at), mean(green, at), mean(blue, at))
     }

@@ -1,7 +1,7 @@
 /**
  * How colours are arranged: for each colour and each of four distances, how many neighbours at that distance share it
- * (Huang and others, "Image indexing using color correlograms", 1997, the diagonal part). Over the whole product, so
- * that a colour counts by its amount. Pure.
+ * (Huang et al., "Image indexing using color correlograms", 1997, the diagonal part). Computed over the entire product,
+ * so that a colour counts by its amount. Pure.
  */
 import { COARSE, COLOURS } from "./colours.ts"
 
@@ -23,7 +23,7 @@ export const correlogramOf = (shares: Float32Array): Float32Array => {
           sums[d * COLOURS + colour]! += own * others
         }
       }
-  // Square roots: four times as much of a colour counts twice.
+  // Square roots: four times as much of a colour counts twice as much.
   for (let i = 0; i < sums.length; i++) sums[i] = Math.sqrt(sums[i]!)
   return sums
 }

@@ -1,6 +1,6 @@
 /**
- * 64 bits that survive compression and scaling: whether brightness rises from one cell of a row to the next, of nine by
- * eight (dHash). For the whole and for its middle. Pure.
+ * 64 bits that survive compression and scaling: whether brightness rises from one cell of a row to the next, in a grid
+ * of nine by eight (dHash). Computed for the entire image and for its middle. Pure.
  */
 import { SIDE } from "./resample.ts"
 
@@ -8,7 +8,7 @@ export const HASH_BITS = 128
 const ROWS = 8,
   COLUMNS = 9
 
-/** Means of parts of a square part of the picture, row by row. */
+/** Mean brightness of each cell of a square part of the image, row by row. */
 const means = (brightness: Float32Array, start: number, side: number): Float32Array => {
   const found = new Float32Array(ROWS * COLUMNS)
   for (let row = 0; row < ROWS; row++)
@@ -23,7 +23,7 @@ const means = (brightness: Float32Array, start: number, side: number): Float32Ar
     }
   return found
 }
-/** 1 and -1; level places, as of a ground, are -1. */
+/** 1 and -1; areas without change, such as a background, are -1. */
 export const hashBitsOf = (brightness: Float32Array): Float32Array => {
   const bits = new Float32Array(HASH_BITS)
   let at = 0

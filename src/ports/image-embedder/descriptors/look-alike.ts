@@ -1,7 +1,7 @@
 /**
- * What a picture looks like, as one unit vector: how its colours are arranged, where they are, the direction of its
+ * What an image looks like, as one unit vector: how its colours are arranged, where they are, and the direction of its
  * edges (`LOOK` numbers), followed by the bits of its hashes with a small weight, so that two vectors alone show
- * whether they are of one picture. Pure.
+ * whether they are of the same image. Pure.
  */
 import { productIn } from "./border.ts"
 import { COLOUR_GRID, colourGridOf } from "./colour-grid.ts"
@@ -15,10 +15,10 @@ import { brightnessOf, squareOf } from "./resample.ts"
 
 export const LOOK = 256
 export const LOOK_ALIKE_DIMENSIONS = LOOK + HASH_BITS
-/** Another one with every change of what a picture's vector is. */
+/** Must change whenever the computation of an image's vector changes. */
 export const LOOK_ALIKE_VERSION = "look-alike-1"
 const WEIGHTS = { correlogram: 0.4, grid: 0.25, gradients: 0.35 }
-/** Share of the squared length for the bits. */
+/** Share of the squared length that the hash bits get. */
 const HASH_SHARE = 0.2
 
 const projection = new Projection(CORRELOGRAM + COLOUR_GRID + GRADIENTS, LOOK)
@@ -32,7 +32,7 @@ const scaled = (numbers: Float32Array, length: number): Float32Array => {
   for (let i = 0; i < numbers.length; i++) numbers[i]! *= by
   return numbers
 }
-/** Less of a product than this, of all pixels, is none: then the ground is looked at too. */
+/** Smallest share of product pixels; below it the image counts as having no product, and the background is included. */
 const PRODUCT_MIN = 0.03
 
 export const lookAlikeOf = (pixels: Pixels): Float32Array => {

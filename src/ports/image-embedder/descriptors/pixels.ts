@@ -1,4 +1,4 @@
-/** A picture as descriptors read it: RGBA, row by row. */
+/** An image as descriptors read it: RGBA, row by row. */
 export interface Pixels {
   readonly width: number
   readonly height: number

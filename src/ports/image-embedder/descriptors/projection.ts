@@ -1,10 +1,10 @@
 /**
- * Many numbers as few: sums with signs from a seed (Achlioptas, "Database-friendly random projections", 2003), which
- * approximately preserve angles. The signs are part of the model: other signs make incomparable vectors. Pure.
+ * Reduces many numbers to few by sums with signs from a seed (Achlioptas, "Database-friendly random projections",
+ * 2003), which approximately keep angles. The signs are part of the model: other signs make incomparable vectors. Pure.
  */
 const SEED = 0x5eed_1a7e
 
-/** xorshift32, a bit a sign. */
+/** xorshift32, one bit per sign. */
 const signsOf = (n: number): Int8Array => {
   const signs = new Int8Array(n)
   let state = SEED
@@ -24,7 +24,7 @@ export class Projection {
     this.#signs = signsOf(from * to)
     this.#to = to
   }
-  /** O(from × to), less where most of the numbers are 0. */
+  /** O(from × to), less if most of the numbers are 0. */
   project(given: Float32Array): Float32Array {
     const to = this.#to
     const made = new Float32Array(to)

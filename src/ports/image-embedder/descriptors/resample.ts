@@ -1,11 +1,11 @@
-/** A part of a picture as a square of a size that all have, by the mean of what each pixel covers. Pure. */
+/** Scales a part of an image to a square of a fixed size, by the mean of what each pixel covers. Pure. */
 import type { Box } from "./border.ts"
 import type { Pixels } from "./pixels.ts"
 
 /** Side of the square from which descriptors are computed. */
 export const SIDE = 128
 export interface Square {
-  /** Drawn on white, 0..255. */ readonly red: Float32Array
+  /** Composed onto white, 0..255. */ readonly red: Float32Array
   readonly green: Float32Array
   readonly blue: Float32Array
   /** 0..1: how much of the pixel is not background. */ readonly product: Float32Array
@@ -15,7 +15,7 @@ export interface Square {
 const sharesOf = (start: number, length: number, limit: number): ReadonlyArray<readonly [number, Float32Array]> =>
   Array.from({ length: SIDE }, (_, i) => {
     const scale = length / SIDE
-    // If a pixel is larger than a cell: between the two nearest pixels.
+    // If a pixel is larger than a cell, interpolates between the two nearest pixels.
     const from = scale >= 1 ? start + i * scale : start + (i + 0.5) * scale - 0.5
     const to = scale >= 1 ? from + scale : from + 1
     const first = Math.min(limit - 1, Math.max(0, Math.floor(from)))
@@ -70,7 +70,7 @@ export const squareOf = ({ data, height, width }: Pixels, ground: Uint8Array, bo
   }
   return { red, green, blue, product }
 }
-/** 0..255, as bright as people see it. */
+/** Perceived brightness, 0..255. */
 export const brightnessOf = ({ blue, green, red }: Square): Float32Array => {
   const brightness = new Float32Array(red.length)
   for (let i = 0; i < red.length; i++) brightness[i] = 0.299 * red[i]! + 0.587 * green[i]! + 0.114 * blue[i]!

@@ -1,10 +1,10 @@
-/** Whether two vectors are of one picture: hardly a bit of its hashes differs, and it looks the same. Pure. */
+/** Whether two vectors are of the same image: hardly a bit of the hashes differs, and the look is the same. Pure. */
 import { HASH_BITS } from "./hashes.ts"
 import { LOOK } from "./look-alike.ts"
 
-/** For each hash, of 64. */
+/** Most differing bits of each 64-bit hash. */
 const DIFFERING_MAX = 6
-/** Cosine of what it looks like. */
+/** Least cosine of the look. */
 const LOOK_MIN = 0.985
 
 export const isSameImage = (a: ArrayLike<number>, b: ArrayLike<number>): boolean => {

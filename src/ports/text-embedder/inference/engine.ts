@@ -1,13 +1,13 @@
-/** What a thread runs: tokens of texts, and vectors of tokens. */
+/** What a thread runs: it turns texts into tokens, and tokens into vectors. */
 import type { ThreadSettings } from "./messages.ts"
 
 interface Run {
   readonly texts: ReadonlyArray<string>
-  /** Of each text, at least one. */ readonly tokens: ReadonlyArray<ReadonlyArray<number>>
+  /** Tokens of each text, at least one. */ readonly tokens: ReadonlyArray<ReadonlyArray<number>>
 }
 export interface InferenceEngine {
   readonly kind: "native" | "portable"
-  /** The vectors of a run, one after the other. */ readonly run: (run: Run) => Promise<Float32Array>
+  /** Returns the vectors of a run, one after another. */ readonly run: (run: Run) => Promise<Float32Array>
   readonly close: () => Promise<void>
 }
 /** A text without a word has no tokens. */
@@ -16,12 +16,12 @@ export interface Opened {
   readonly engine: InferenceEngine
   readonly tokens: Tokens
   readonly dimensions: number
-  /** Why it is not the native one, where that was tried. */ readonly why?: string | undefined
+  /** Why it is not the native engine, if that was tried. */ readonly why?: string | undefined
 }
 /** Opens the engine of one kind of model. */
 export type Open<S extends ThreadSettings> = (settings: S) => Promise<Opened>
 
-/** Longest first seen: texts of a run as rows of one length, and which of it is text. */
+/** Pads the texts of a run to rows of the longest one's length; the mask marks what is text. */
 export const rowsOf = (tokens: ReadonlyArray<ReadonlyArray<number>>, padding: number) => {
   const longest = tokens.reduce((most, { length }) => Math.max(most, length), 0)
   const ids = new BigInt64Array(tokens.length * longest).fill(BigInt(padding))
@@ -50,7 +50,7 @@ export interface OnnxRuntime {
   }
 }
 const QUIET = 3
-/** No arena and no plan by shape: texts come in all lengths, and each would keep its own blocks. */
+/** No memory arena, no plan by shape: texts come in all lengths, and each would keep its own blocks. */
 export const SESSION = {
   intraOpNumThreads: 1,
   interOpNumThreads: 1,

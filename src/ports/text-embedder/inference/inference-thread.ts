@@ -1,8 +1,8 @@
-/** The front's side of the thread that runs the model: one life of it, as promises. Waiters are told when it ends. */
+/** The front's side of the thread that runs the model: one life, as promises, which reject when it ends. */
 import { Worker } from "node:worker_threads"
 import type { FromThread, ThreadSettings, ToThread } from "./messages.ts"
 
-/** Of its heap: the vocabulary, and texts of two messages. The model's own memory is not on it. */
+/** Limit of its heap: the vocabulary, and texts of two messages. The model's own memory is not on the heap. */
 const HEAP_MB = 192
 const STOP_WITHIN_MS = 2_000
 
@@ -11,7 +11,7 @@ export interface ChunkAnswer {
   readonly tokens: Uint16Array
   readonly took_ms: number
 }
-/** The thread is gone; as far as is known its texts were not to blame. */
+/** The thread has ended; as far as known, not because of these texts. */
 export class ThreadLost extends Error {
   override readonly name = "ThreadLost"
 }
@@ -21,7 +21,7 @@ interface Waiter {
 }
 export interface Loaded {
   readonly engine: "native" | "portable"
-  /** Why it is not the native one, where that was tried. */ readonly why: string | undefined
+  /** Why it is not the native engine, if that was tried. */ readonly why: string | undefined
 }
 
 export class InferenceThread {
@@ -30,7 +30,7 @@ export class InferenceThread {
   readonly #waiting = new Map<number, Waiter>()
   #lost: ThreadLost | undefined
   #ids = 0
-  /** Rejects where it ends before. */ readonly loaded: Promise<Loaded>
+  /** Rejects if the thread ends before. */ readonly loaded: Promise<Loaded>
 
   constructor(settings: ThreadSettings, entry: URL = new URL("./inference-worker.ts", import.meta.url)) {
     this.#worker = new Worker(entry, {
@@ -57,13 +57,13 @@ export class InferenceThread {
       this.#worker.on("exit", (code) => end(`the thread that runs the model ended (exit code ${code})`))
     })
     this.#ended = new Promise((resolve) => this.#worker.on("exit", () => resolve()))
-    // Heard by whoever waits for it; nobody need.
+    // A failure reaches whoever awaits it; nobody has to.
     this.loaded.catch(() => {})
   }
   get isLost(): boolean {
     return this.#lost !== undefined
   }
-  /** Rejects with `ThreadLost` when it ends, with another error when these texts cannot be embedded. */
+  /** Rejects with `ThreadLost` if the thread ends, with another error if these texts cannot be embedded. */
   embed(texts: ReadonlyArray<string>, isQuery: boolean): Promise<ChunkAnswer> {
     if (this.#lost !== undefined) return Promise.reject(this.#lost)
     const id = this.#ids++
@@ -72,7 +72,7 @@ export class InferenceThread {
       this.#worker.postMessage({ kind: "embed", id, isQuery, texts } satisfies ToThread)
     })
   }
-  /** Ends it between two slices of work. */
+  /** Ends the thread between two slices of work. */
   async close(): Promise<void> {
     this.#lost ??= new ThreadLost("the thread that runs the model was told to end")
     for (const { reject } of this.#waiting.values()) reject(this.#lost)

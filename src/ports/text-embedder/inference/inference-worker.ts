@@ -1,6 +1,6 @@
 /**
  * The entry of the thread that runs the model. Work is done in slices of some forty milliseconds, and new messages are
- * read before each: a query waits only for the current slice, whatever else there is to do.
+ * read before each: a query waits only for the current slice, however much other work there is.
  */
 import { parentPort, workerData } from "node:worker_threads"
 import { giveWayHere, HALF_BACKGROUND } from "@dowser/log/process/background"
@@ -18,16 +18,16 @@ const send = (message: FromThread, transfer: ReadonlyArray<ArrayBuffer> = []) =>
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 const fail = (error: unknown) => {
   send({ kind: "failed", message: sentence(error) })
-  // The message leaves with the turn; exiting at once would lose it.
+  // The message is delivered at the end of the turn; exiting immediately would lose it.
   setTimeout(() => process.exit(1), 20)
 }
 process.on("uncaughtException", fail)
 process.on("unhandledRejection", fail)
 
-/** Texts become tokens for so long before others are looked at. */
+/** How long texts are tokenized before other work gets its turn. */
 const TOKENS_MS = 10
 
-/** The texts of one message in progress: tokens first, then run by run. */
+/** The texts of one message in progress: first they are all tokenized, then embedded run by run. */
 class Work {
   readonly message: EmbedMessage
   readonly #tokens: Array<ReadonlyArray<number>> = []
@@ -39,7 +39,7 @@ class Work {
     this.message = message
     this.#vectors = new Float32Array(message.texts.length * dimensions)
   }
-  /** True when it was the last slice. */
+  /** Returns true after the last slice. */
   async slice({ dimensions, engine, tokens }: Opened, pace: Pace): Promise<boolean> {
     const { texts } = this.message
     const began = performance.now()
@@ -71,7 +71,7 @@ class Work {
   }
 }
 
-/** The front has at most one message of each kind here. */
+/** The front sends at most one message of each kind at a time. */
 const queries: Array<Work> = []
 const documents: Array<Work> = []
 let isWorking = false

@@ -1,7 +1,7 @@
 /**
- * The queue of the model and the thread's lives: it starts for the first text, is replaced when it dies, and ended when
- * idle (`closeIdle`). Chunks of one request run one after the other; one of queries and one of documents may be in the
- * thread, which looks for queries before each slice of work. Chunks in a thread that died are retried once.
+ * The queue of the model and the lives of its thread: it starts for the first text, is replaced when it dies, and ended
+ * when idle (`closeIdle`). Chunks of one request run one after another. One chunk of queries and one of documents may
+ * be in the thread, which checks for queries before each slice of work. Chunks in a thread that died are retried once.
  */
 import { EmbeddingUnavailable, type EmbedRequest } from "../text-embedder.ts"
 import { type ChunkAnswer, type InferenceThread, type Loaded, ThreadLost } from "./inference-thread.ts"
@@ -12,9 +12,9 @@ type Priority = EmbedRequest["priority"]
 interface InferenceOptions {
   readonly dimensions: number
   /** Unix milliseconds. */ readonly now: () => number
-  /** undefined if the model no longer exists. */ readonly open: () => InferenceThread | undefined
+  /** Returns undefined if the model no longer exists. */ readonly open: () => InferenceThread | undefined
   readonly onLoaded: (loaded: Loaded) => void
-  /** It died, or could not start. */ readonly onLost: (message: string) => void
+  /** Called when the thread died or could not start. */ readonly onLost: (message: string) => void
 }
 interface Asked {
   readonly texts: ReadonlyArray<string>
@@ -28,9 +28,9 @@ interface Answer {
 
 const CHUNK_TEXTS = 32,
   CHUNK_CHARACTERS = 16_000
-/** Times that a chunk may be in a thread. */
+/** The most attempts per chunk. */
 const TRIES_MAX = 2
-/** A model that could not be loaded is not tried again so soon. */
+/** A model that could not be loaded is not tried again within this time. */
 const LOAD_AGAIN_MS = 30_000
 const BOUNDS = {
   query: { items: 2_000, bytes: 8_000_000 },
@@ -44,7 +44,7 @@ class Chunk {
   readonly items: number
   readonly bytes: number
   readonly request: Request
-  /** Of its first text in the request. */ readonly at: number
+  /** Index of its first text in the request. */ readonly at: number
   tries = 0
 
   constructor(request: Request, at: number, texts: ReadonlyArray<string>) {
@@ -88,7 +88,7 @@ class Request {
   }
   has({ at, texts }: Chunk, { tokens, vectors }: ChunkAnswer): void {
     if (this.isOver) return
-    // Copied: keeping a part of a chunk would keep all of it.
+    // Copied, because a view of a chunk would keep all of the chunk in memory.
     for (let i = 0; i < texts.length; i++)
       this.#known[at + i] = {
         vector: vectors.slice(i * this.#dimensions, (i + 1) * this.#dimensions),
@@ -119,9 +119,9 @@ export class Inference {
   #usedAt = 0
   #msPerText = 10
   #isClosed = false
-  /** Of the model's thread alone. */ seconds = 0
+  /** Seconds spent in the model's thread. */ seconds = 0
   texts = 0
-  /** Threads that died, or did not begin. */ losses = 0
+  /** Threads that died, or did not start. */ losses = 0
 
   constructor(options: InferenceOptions) {
     this.#options = options
@@ -136,7 +136,7 @@ export class Inference {
     return this.#lines[priority].items + (this.#inThread[priority]?.items ?? 0)
   }
 
-  /** Answers later. Returns a function that withdraws what has not begun. */
+  /** Calls `answer` later. Returns a function that withdraws what has not started. */
   ask(asked: Asked, answer: Answer): () => void {
     const request = new Request(asked, answer, this.#options.dimensions)
     const line = this.#lines[asked.priority]
@@ -188,13 +188,13 @@ export class Inference {
     this.#usedAt = this.#options.now()
     this.#inThread[priority] = undefined
     this.#next(priority)
-    // Last: waiters continue at once, and by then the thread should have its next work.
+    // Last, because waiters continue immediately, and the thread should have its next work by then.
     if (answer !== undefined) chunk.request.has(chunk, answer)
   }
   #failed(thread: InferenceThread, priority: Priority, chunk: Chunk, error: Error): void {
     const isLost = error instanceof ThreadLost
     if (isLost) this.#lost(thread, error.message)
-    // Nobody waits for it.
+    // Nobody waits for it any longer.
     if (chunk.request.isOver) return
     if (isLost && chunk.tries < TRIES_MAX && !this.#isClosed) this.#lines[priority].putBack(chunk)
     else this.#giveUp(chunk, error.message)
@@ -240,7 +240,7 @@ export class Inference {
     for (const priority of PRIORITIES) for (const { request } of this.#lines[priority].takeAll()) request.fail(error)
   }
 
-  /** Ends the thread after this much idle time; the next text starts another. */
+  /** Ends the thread after this much idle time; the next text starts another one. */
   async closeIdle(idle_ms: number): Promise<void> {
     const thread = this.#thread
     const isBusy = PRIORITIES.some((priority) => this.waiting(priority) > 0)

@@ -1,7 +1,7 @@
 /**
- * Texts waiting for the model: organizations take turns, chunk by chunk, so that one with a single text passes one with
- * thousands. Bounds apply to all together, and one organization may use half of each, so that none blocks the others.
- * Pure.
+ * Texts waiting for the model. Organizations take turns, chunk by chunk, so that an organization with a single text
+ * overtakes one with thousands. The bounds apply to all together, and one organization may use half of each, so that
+ * none blocks the others. Pure.
  */
 interface Waits {
   readonly organizationId: string
@@ -20,7 +20,7 @@ interface Place<A> {
 
 export class Line<A extends Waits> {
   readonly #bounds: LineBounds
-  /** In the order of their turns. */
+  /** In the order of the organizations' turns. */
   readonly #places = new Map<string, Place<A>>()
   #items = 0
   #bytes = 0
@@ -34,7 +34,7 @@ export class Line<A extends Waits> {
   get bytes(): number {
     return this.#bytes
   }
-  /** Whether there is room for this much. Something larger than a bound is admitted when nothing else waits. */
+  /** Whether there is room for this much. A request larger than a bound is admitted if nothing else waits. */
   hasRoom({ bytes, items, organizationId }: Waits): boolean {
     const own = this.#places.get(organizationId)
     const fits = (waiting: number, more: number, bound: number) => waiting === 0 || waiting + more <= bound
@@ -49,7 +49,7 @@ export class Line<A extends Waits> {
     this.#placeOf(entry).waiting.push(entry)
     this.#count(entry, 1)
   }
-  /** For work that must be repeated: placed before everything else of its organization, whose turn is next. */
+  /** For work that must be repeated: puts it before everything else of its organization, which gets the next turn. */
   putBack(entry: A): void {
     const place = this.#placeOf(entry)
     place.waiting.unshift(entry)
@@ -69,7 +69,7 @@ export class Line<A extends Waits> {
     if (place.waiting.length > 0) this.#places.set(organizationId, place)
     return entry
   }
-  /** For abandoned work. O(what its organization has waiting). */
+  /** Removes abandoned work. O(entries that its organization has waiting). */
   remove(entry: A): void {
     const place = this.#places.get(entry.organizationId)
     const at = place?.waiting.indexOf(entry) ?? -1
@@ -78,7 +78,7 @@ export class Line<A extends Waits> {
     this.#count(entry, -1)
     if (place.waiting.length === 0) this.#places.delete(entry.organizationId)
   }
-  /** All that waits; afterwards nothing does. */
+  /** Takes everything that waits and leaves the queue empty. */
   takeAll(): ReadonlyArray<A> {
     const all = [...this.#places.values()].flatMap(({ waiting }) => waiting)
     this.#places.clear()

@@ -1,6 +1,6 @@
 /**
- * Models that run in this program, each in a thread of its own that starts on first use: the installed one, and the
- * operator's. Here texts are normalized to what a model may see, looked up in the cache, and the rest is computed
+ * Models that run in this program, each in a thread of its own that starts on first use: the installed one, and those
+ * of the operator. Texts are normalized to what a model may see and looked up in the cache; the rest is computed
  * (`inference.ts`).
  */
 import { Clock, Context, Effect, Layer } from "effect"
@@ -16,7 +16,7 @@ import { InferenceThread } from "./inference-thread.ts"
 import type { ThreadSettings } from "./messages.ts"
 import { type CachedVector, VectorCache } from "./vector-cache.ts"
 
-/** Where the model is, said by who installs it. */
+/** Where the model is, as reported by its installer. */
 export type InstalledModel =
   | { readonly state: "absent"; readonly message: string }
   | { readonly state: "installing"; readonly retry_after_s: number }
@@ -25,18 +25,18 @@ export type InstalledModel =
 export interface LocalModel {
   readonly model: EmbeddingModel
   readonly installed: () => InstalledModel
-  /** `folder`: of what is installed. */ readonly settings: (folder: string) => ThreadSettings
+  /** `folder`: where the model is installed. */ readonly settings: (folder: string) => ThreadSettings
 }
 export interface LocalEmbedderOptions {
   readonly idle_ms?: number
   readonly cacheBytes_max?: number
-  /** Another entry of the threads, for tests. */ readonly entry?: URL
+  /** Another entry file for the threads, for tests. */ readonly entry?: URL
 }
 
-/** What operators watch of it. */
+/** Figures for operators. */
 export interface EmbedderFigures {
-  /** Given to the model. */ readonly texts: number
-  /** Found among those that were known. */ readonly known: number
+  /** Texts given to the model. */ readonly texts: number
+  /** Texts found in the cache. */ readonly known: number
   readonly seconds: number
   readonly losses: number
   readonly queriesWaiting: number
@@ -44,7 +44,7 @@ export interface EmbedderFigures {
   readonly cacheBytes: number
   readonly engine: "native" | "portable" | undefined
 }
-/** undefined: this process has none. */
+/** Undefined if this process has no embedder. */
 export const CurrentEmbedderFigures = Context.Reference<() => EmbedderFigures | undefined>(
   "dowser/ports/CurrentEmbedderFigures",
   {
@@ -64,13 +64,13 @@ const unavailable = ({ installed, model }: LocalModel): EmbeddingUnavailable | u
   return new EmbeddingUnavailable({ message: `${model.name} is being installed.`, reason: "installing", retry_after_s })
 }
 
-/** What is cached for each text of a request, and which must be computed. */
+/** The cached results for the texts of a request, and the texts that must be computed. */
 class Lookup {
   readonly #texts: ReadonlyArray<string>
   readonly #byText = new Map<string, CachedVector | undefined>()
   readonly #keys = new Map<string, string>()
   readonly missing: ReadonlyArray<string>
-  /** Of different texts. */ readonly known: number
+  /** Number of distinct texts found. */ readonly known: number
 
   constructor(request: EmbedRequest, { charactersMax, dimensions }: EmbeddingModel, cache: VectorCache) {
     this.#texts = request.texts.map((text) => text.slice(0, charactersMax).toWellFormed())
@@ -144,7 +144,7 @@ const asked = (inference: Inference, request: EmbedRequest, texts: ReadonlyArray
     return Effect.sync(cancel)
   })
 
-/** No two models of one name; the first is the one whose engine operators are shown. */
+/** No two models may have the same name; operators are shown the engine of the first. */
 export const layerLocalModels = (
   models: ReadonlyArray<LocalModel>,
   options: LocalEmbedderOptions = {}

@@ -1,10 +1,10 @@
 /** Messages between the front and the thread that runs the model. */
 export interface MiniLmSettings {
   readonly kind: "minilm"
-  /** Of the installed model. */ readonly folder: string
-  /** The native runtime is not tried. */ readonly isPortable: boolean
+  /** Folder of the installed model. */ readonly folder: string
+  /** Skips the native runtime. */ readonly isPortable: boolean
 }
-/** A file of the operator's, run by what is installed. */
+/** A model file of the operator, run by the installed runtime. */
 export interface OperatorSettings {
   readonly kind: "operator"
   readonly folder: string
@@ -32,13 +32,13 @@ export type ToThread = EmbedMessage | { readonly kind: "stop" }
 interface EmbeddedMessage {
   readonly kind: "embedded"
   readonly id: number
-  /** Of all texts, one after the other; zeros for a text without a word. */ readonly vectors: Float32Array
-  /** What the model read of each text. */ readonly tokens: Uint16Array
-  /** In the model, without what others took meanwhile. */ readonly took_ms: number
+  /** Vectors of all texts, one after another; zeros for a text without a word. */ readonly vectors: Float32Array
+  /** Number of tokens that the model read of each text. */ readonly tokens: Uint16Array
+  /** Time in the model, excluding other work done meanwhile. */ readonly took_ms: number
 }
 export type FromThread =
   | { readonly kind: "loaded"; readonly engine: "native" | "portable"; readonly why: string | undefined }
   | EmbeddedMessage
-  /** The texts of one message; the thread goes on. */
+  /** The texts of one message are refused; the thread continues. */
   | { readonly kind: "refused"; readonly id: number; readonly message: string }
   | { readonly kind: "failed"; readonly message: string }

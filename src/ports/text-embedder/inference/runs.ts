@@ -1,15 +1,15 @@
 /**
- * Texts given to the model together: of nearly equal length, because all texts of a run take as long as its longest,
- * and no more than fits the time that others may wait. Pure.
+ * Groups texts that are given to the model together: of similar length, because every text of a run takes as long as
+ * the longest, and no more than fit the time that others may have to wait. Pure.
  */
 
-/** Indexes of texts of one run, by the lengths of all: shortest first, texts of no length in none. */
+/** Indexes of the texts of each run, given the lengths of all: shortest first; texts of length zero are in no run. */
 export const runsOf = (lengths: ReadonlyArray<number>, tokensMax: number): ReadonlyArray<ReadonlyArray<number>> => {
   const runs: Array<Array<number>> = []
   const order = lengths.map((_, index) => index).filter((index) => lengths[index]! > 0)
   for (const index of order.toSorted((a, b) => lengths[a]! - lengths[b]!)) {
     const run = runs.at(-1)
-    // In order of length: the one that comes is the longest of them.
+    // Sorted by length, so the current text is the longest of its run.
     if (run !== undefined && (run.length + 1) * lengths[index]! <= tokensMax) run.push(index)
     else runs.push([index])
   }
@@ -20,7 +20,7 @@ const RUN_MS = 40
 const TOKENS_LEAST = 32,
   TOKENS_MOST = 2_048
 
-/** How many tokens take `RUN_MS`, learned from runs. */
+/** Learns from past runs how many tokens take `RUN_MS`. */
 export class Pace {
   #tokensPerMs = 2
 

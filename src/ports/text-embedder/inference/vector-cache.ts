@@ -1,7 +1,7 @@
 /**
  * Recently computed vectors, by model, organization and a hash of the text: one organization's texts reveal nothing to
- * another, not even by response times. Queries and documents have bounds of their own, or an import would evict every
- * query.
+ * another, not even by response times. Queries and documents have separate bounds, because otherwise an import would
+ * evict every query.
  */
 import { createHash } from "node:crypto"
 import { BoundedMap } from "@dowser/engine-sdk/host"
@@ -31,7 +31,7 @@ export class VectorCache {
   keyOf({ model, organizationId }: EmbedRequest, text: string): string {
     return createHash("sha256").update(`${model}\n${organizationId}\n${text}`).digest("base64")
   }
-  /** Wherever it is. */
+  /** Looks in both caches. */
   get(key: string): CachedVector | undefined {
     for (const known of [this.#known.query, this.#known.document]) {
       const found = known.get(key)

@@ -1,9 +1,9 @@
 /**
  * The features of a text, for vectors trained on a collection: runs of four characters of each word, with its ends
- * marked. Words of one stem, compounds and misspelled words share most of theirs, whether or not the language has a
- * stemmer: of 1,190 questions each in German, Spanish and Arabic, vectors alone find the right passage with an nDCG of
- * .89 to .90, and those of whole words with .69 to .78. In scripts without word boundaries, characters and pairs of
- * them.
+ * marked. Words with the same stem, compounds and misspelled words share most of their features, whether or not the
+ * language has a stemmer: for 1,190 questions each in German, Spanish and Arabic, vectors alone find the right passage
+ * with an nDCG of .89 to .90; vectors of entire words reach .69 to .78. In scripts without word boundaries, the
+ * features are characters and pairs of them.
  */
 const WORD = /[\p{L}\p{N}]+/gu
 const MARKS = /\p{M}+/gu
@@ -11,14 +11,14 @@ const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const SURROGATE = /[\ud800-\udfff]/
 const LENGTH = 4
-/** Of one word: what is longer is no word. */
+/** Limit of one word: anything longer is not a word. */
 const WORD_CHARACTERS_MAX = 40
 
-/** Half a character would be another one when it is stored: words that have long ones are cut between them. */
+/** Half a surrogate pair would be stored as another character, so words with such pairs are cut by character. */
 const lettersOf = (word: string): string | ReadonlyArray<string> => (SURROGATE.test(word) ? Array.from(word) : word)
 const joined = (piece: string | ReadonlyArray<string>): string => (typeof piece === "string" ? piece : piece.join(""))
 
-/** With repetitions, in order. O(text): about as many as it has characters. */
+/** Features in order, with repetitions. O(text): about one per character. */
 export const featuresOf = (text: string): ReadonlyArray<string> => {
   const found: Array<string> = []
   for (const word of text.normalize("NFKD").replace(MARKS, "").toLowerCase().match(WORD) ?? []) {

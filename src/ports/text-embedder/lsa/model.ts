@@ -1,9 +1,9 @@
 /**
- * A trained model: a vector for each feature, weighted by how rare it is, a byte a number. A text's vector is the sum
- * over its features, of length one (folding in: Deerwester et al., 1990). Its bytes are what is stored; their hash is
- * what a field is pinned to.
+ * A trained model: a vector for each feature, weighted by how rare the feature is, one byte per number. A text's vector
+ * is the sum over its features, scaled to unit length (folding in: Deerwester et al., 1990). Its bytes are what is
+ * stored, and a field is pinned to their hash.
  *
- * Bytes: the length of a header (4), the header (JSON), features (UTF-8, a line each), a scale for each (f32), its
+ * Bytes: the length of the header (4), the header (JSON), features (UTF-8, one per line), a scale for each (f32), its
  * numbers (i8). Little-endian.
  */
 import { createHash } from "node:crypto"
@@ -11,22 +11,22 @@ import { featuresOf } from "./features.ts"
 
 export const LSA_NAME = "dowser/lsa"
 export const DIMENSIONS = 64
-/** Of one text; more is not read. */
+/** Limit of one text; the rest is not read. */
 export const CHARACTERS_MAX = 8_192
 const FORMAT = 1
 const LEVELS = 127
 
 interface Header {
   readonly format: number
-  /** That it was trained on. */ readonly documents: number
+  /** Number of documents that it was trained on. */ readonly documents: number
   readonly features: number
   readonly textBytes: number
 }
 export interface Trained {
   readonly documents: number
-  /** Of a document, on average. */ readonly characters: number
+  /** Average length of a document. */ readonly characters: number
   readonly features: ReadonlyArray<string>
-  /** A row of `DIMENSIONS` for each feature. */ readonly vectors: Float32Array
+  /** One row of `DIMENSIONS` numbers per feature. */ readonly vectors: Float32Array
 }
 
 export const encodeModel = ({ documents, features, vectors }: Omit<Trained, "characters">): Uint8Array => {
@@ -52,9 +52,9 @@ export class LsaModel {
   readonly #scales: Float32Array
   readonly #numbers: Int8Array
   readonly documents: number
-  /** Held in memory, about. */ readonly bytes: number
+  /** Approximate size in memory. */ readonly bytes: number
 
-  /** Throws where the bytes are no model. */
+  /** Throws if the bytes are not a model. */
   constructor(stored: Uint8Array) {
     const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength)
     const at = 4 + bytes.readUInt32LE(0)
@@ -73,7 +73,7 @@ export class LsaModel {
     this.bytes = bytes.length + 80 * features
   }
 
-  /** How many features the model knows of it; a text without one has the vector of zeros. O(characters). */
+  /** `known`: how many features of the text the model knows; a text without any has the zero vector. O(characters). */
   embed(text: string): { readonly vector: Float32Array; readonly known: number } {
     const counts = new Map<number, number>()
     for (const feature of featuresOf(text.slice(0, CHARACTERS_MAX))) {

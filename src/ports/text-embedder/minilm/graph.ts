@@ -1,17 +1,17 @@
 /**
- * MiniLM as a graph: words and places, six layers of attention and two sums, the mean over the words, length one.
+ * MiniLM as a graph: words and positions, six layers of attention and two sums, the mean over the words, unit length.
  *
- * In the small precision tables are stored as bytes with a scale per row, and their operands become bytes too, with a
- * scale per word of a text: a text's vector does not depend on its neighbours. (The runtime's own quantization has one
- * scale per batch: the same text gets vectors whose cosine is .98 between batches.) Weights use 127 of the 255 values,
- * so that processors that add pairs of products in 16 bits never saturate, and all get the same vectors. In the full
- * precision everything is as trained; the small one is tested against it.
+ * In the small precision, tables are stored as bytes with a scale per row, and their operands become bytes too, with a
+ * scale per word: a text's vector does not depend on its neighbours. (The runtime's own quantization has one scale per
+ * batch: the same text gets vectors whose cosine is .98 between batches.) Weights use 127 of the 255 values, so that
+ * processors that add pairs of products in 16 bits never saturate, and all get the same vectors. In the full precision
+ * everything is as trained; the small one is tested against it.
  */
 import { OnnxGraph, RUNTIME_DOMAIN } from "./onnx.ts"
 import type { Safetensors, Tensor } from "./safetensors.ts"
 
 export const HIDDEN = 384
-/** Of one text; the rest is not read. */
+/** Limit of one text; the rest is not read. */
 export const TOKENS_MAX = 256
 const HEADS = 12
 const LAYERS = 6
@@ -20,12 +20,12 @@ const WORD_TOP = 127,
   WEIGHT_TOP = 63,
   VALUE_TOP = 127,
   VALUE_ZERO = 128
-/** The format's number of 32 bits. */
+/** The format's code for 32-bit floats. */
 const FLOAT = 1
 
 type Precision = "full" | "small"
 
-/** Rows of bytes up to `top` either way, and what each is to be multiplied by. */
+/** Quantizes rows to bytes from -`top` to `top`, with the scale of each row. */
 const rowsOf = ({ shape: [rows = 0, columns = 0], values }: Tensor, top: number) => {
   const data = new Int8Array(values.length)
   const scales = new Float32Array(rows)
@@ -52,7 +52,7 @@ const joined = (parts: ReadonlyArray<Float32Array>): Float32Array => {
   return values
 }
 
-/** A product whose bias is still to be added, which the node behind it does. */
+/** A product without its bias, which the next node adds. */
 interface Linear {
   readonly product: string
   readonly bias: string
@@ -103,7 +103,7 @@ class MiniLm {
     const gathered = this.#node("Cast", [this.#node("Gather", [rows, ids])], { to: FLOAT })
     return this.#node("Mul", [gathered, this.#node("Gather", [this.#floats(scales, [scales.length, 1]), ids])])
   }
-  /** Of the places 0, 1, 2 …, with what every word of a first sentence has added. */
+  /** Embeddings of the positions 0, 1, 2 …, plus the embedding of the first sentence, which every word gets. */
   #places(): string {
     const table = this.#weights.tensor("embeddings.position_embeddings.weight").values.slice(0, TOKENS_MAX * HIDDEN)
     const kind = this.#weights.tensor("embeddings.token_type_embeddings.weight").values
@@ -116,13 +116,13 @@ class MiniLm {
       this.#integers([0])
     ])
   }
-  /** Rows of bytes around `VALUE_ZERO`, and what each is to be multiplied by. */
+  /** Rows quantized to bytes around `VALUE_ZERO`, and the scale of each row. */
   #quantized(input: string) {
     const largest = this.#node("ReduceMax", [this.#node("Abs", [input])], { axes: [1], keepdims: 0 })
     const scales = this.#node("Max", [this.#node("Mul", [largest, this.#valueStep]), this.#least])
     return { values: this.#node("QuantizeLinear", [input, scales, this.#zeros], { axis: 0 }), scales }
   }
-  /** Rows times the weights of one name, or of several side by side. */
+  /** Multiplies rows by the weights of one name, or by those of several names concatenated. */
   #linear(input: string, names: ReadonlyArray<string>): Linear {
     const parts = names.map((name) => this.#weights.tensor(`${name}.weight`))
     const columns = parts[0]!.shape[1]!
@@ -153,7 +153,7 @@ class MiniLm {
       bias
     }
   }
-  /** The sum of both, with the mean and the spread of each row taken out. */
+  /** The sum of both, with each row normalized to zero mean and unit variance. */
   #normalized({ bias, product }: Linear, skip: string, name: string): string {
     return this.#ours(
       "SkipLayerNormalization",
@@ -182,7 +182,7 @@ class MiniLm {
       `${at}.output.LayerNorm`
     )
   }
-  /** The mean over the words that are there, of length one. */
+  /** The mean over the words that are not padding, scaled to unit length. */
   #mean(words: string, mask: string): string {
     const shape = this.#node("Concat", [this.#shape, this.#integers([HIDDEN])], { axis: 0 })
     const there = this.#node("Unsqueeze", [this.#node("Cast", [mask], { to: FLOAT }), this.#integers([2])])
@@ -215,7 +215,7 @@ class MiniLm {
   }
 }
 
-/** The file in pieces: `ids` and `mask` of [texts, tokens] in, `vectors` out. `report`: from 0 to 1. */
+/** The file in pieces: inputs `ids` and `mask` of [texts, tokens], output `vectors`. `report`: from 0 to 1. */
 export const writeMiniLm = (
   weights: Safetensors,
   precision: Precision,

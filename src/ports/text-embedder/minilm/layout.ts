@@ -1,6 +1,6 @@
 /**
- * Where the files of an installed model are, below its folder: as their packages have them, so that they find each
- * other, and beside them the graph that is made of the weights.
+ * Where the files of an installed model are, relative to its folder: as in their packages, so that they find each
+ * other, and next to them the graph that is built from the weights.
  */
 import { createRequire } from "node:module"
 import { join } from "node:path"
@@ -18,5 +18,5 @@ export const LAYOUT = {
   portable: "node_modules/@lat.md/embed/dist/engine.cjs"
 } as const
 
-/** What is installed there may ask for: CommonJS alone, by name or by path. */
+/** A `require` for the installed files: CommonJS only, by name or by path. */
 export const requireFrom = (folder: string): NodeJS.Require => createRequire(join(folder, "models.cjs"))

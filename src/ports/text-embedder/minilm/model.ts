@@ -1,4 +1,4 @@
-/** The model that the first start installs: MiniLM, in English. */
+/** The model that the first start installs: MiniLM, for English. */
 import type { Layer } from "effect"
 import {
   type InstalledModel,
@@ -12,7 +12,7 @@ import { MODEL_NAME, WEIGHTS_SHA256 } from "./layout.ts"
 
 interface MiniLmOptions {
   readonly installed: () => InstalledModel
-  /** The native runtime is not tried. */ readonly isPortable?: boolean
+  /** Skips the native runtime. */ readonly isPortable?: boolean
 }
 export const miniLm = ({ installed, isPortable = false }: MiniLmOptions): LocalModel => ({
   model: {
@@ -26,6 +26,6 @@ export const miniLm = ({ installed, isPortable = false }: MiniLmOptions): LocalM
   installed,
   settings: (folder) => ({ kind: "minilm", folder, isPortable })
 })
-/** It alone. */
+/** A layer with this model only. */
 export const layerMiniLm = (options: LocalEmbedderOptions & MiniLmOptions): Layer.Layer<TextEmbedder> =>
   layerLocalModels([miniLm(options)], options)

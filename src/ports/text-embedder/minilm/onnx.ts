@@ -1,10 +1,10 @@
 /**
- * A graph of ONNX as bytes: nodes in the order in which they run, the tensors that they read, and the names of what
- * goes in and comes out. Which field has which number is said by the format's `onnx.proto`.
+ * An ONNX graph as bytes: nodes in the order in which they run, the tensors that they read, and the names of inputs and
+ * outputs. Field numbers are from the format's `onnx.proto`.
  */
 import { bytes, float, int, message, type Pieces, text } from "./protobuf.ts"
 
-/** Kinds of elements by the format's numbers. */
+/** Element types by the format's codes. */
 const KINDS = new Map([
   ["float", 1],
   ["uint8", 2],
@@ -19,7 +19,7 @@ interface Constant {
   readonly shape: ReadonlyArray<number>
   readonly data: ArrayBufferView
 }
-/** A text stands for a size that is known only when it runs. */
+/** A string stands for a size that is known only at run time. */
 interface Port {
   readonly name: string
   readonly kind: Kind
@@ -27,7 +27,7 @@ interface Port {
 }
 type Attribute = number | string | { readonly float: number } | ReadonlyArray<number>
 
-/** Of operators beside the format's own, which the runtime has. */
+/** Domain of operators that are the runtime's own, not the format's. */
 export const RUNTIME_DOMAIN = "com.microsoft"
 const OPERATORS_VERSION = 17
 const FORMAT_VERSION = 8
@@ -37,7 +37,7 @@ export class OnnxGraph {
   readonly #constants: Array<Pieces> = []
   #names = 0
 
-  /** Its name, to be read by nodes. */
+  /** Returns its name, which nodes use as an input. */
   constant({ data, kind, shape }: Constant): string {
     const name = `c${this.#names++}`
     this.#constants.push(
@@ -51,7 +51,7 @@ export class OnnxGraph {
     )
     return name
   }
-  /** The names of what comes out of it, as many as asked for. An input "" is left out. */
+  /** Returns the names of its outputs, as many as requested. An input "" is omitted. */
   nodes(
     operator: string,
     inputs: ReadonlyArray<string>,
@@ -89,7 +89,7 @@ export class OnnxGraph {
       )
     )
   }
-  /** The file. `outputs` pairs a node's output with the name by which it is asked for. */
+  /** Returns the file. `outputs` pairs a node's output with the name by which it is requested. */
   finish(
     inputs: ReadonlyArray<Port>,
     outputs: ReadonlyArray<{ readonly of: string; readonly as: Port }>

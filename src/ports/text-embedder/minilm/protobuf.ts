@@ -1,9 +1,9 @@
-/** Bytes as protocol buffers have them, as far as a model of ONNX needs: numbers, lengths and what is inside them. */
+/** Encodes protocol buffers as far as an ONNX model needs them: numbers, lengths and nested messages. */
 
-/** Of a message: its bytes in pieces, so that tensors of megabytes are copied once, into the file. */
+/** The bytes of a message in pieces, so that tensors of megabytes are copied only once, into the file. */
 export type Pieces = ReadonlyArray<Uint8Array>
 
-/** Below zero as the format has it: ten bytes of two's complement. */
+/** A negative number is encoded as ten bytes of two's complement, as the format requires. */
 const varint = (value: number): Uint8Array => {
   if (value < 0) return negative(BigInt.asUintN(64, BigInt(value)))
   const bytes: Array<number> = []
@@ -20,7 +20,7 @@ const negative = (value: bigint): Uint8Array => {
   for (let rest = value; rest > 0n; rest >>= 7n) bytes.push(Number(rest & 127n) | (rest > 127n ? 128 : 0))
   return Uint8Array.from(bytes)
 }
-/** A field's number and how its value is written: 0 a number, 2 a length and as many bytes, 5 four bytes. */
+/** A field's number and wire type: 0 for a number, 2 for a length and that many bytes, 5 for four bytes. */
 const tag = (field: number, wire: 0 | 2 | 5): Uint8Array => varint(field * 8 + wire)
 
 export const int = (field: number, value: number): Pieces => [tag(field, 0), varint(value)]

@@ -1,6 +1,6 @@
 /**
- * The tensors of a safetensors file: eight bytes with the length of a header, the header as JSON, then the numbers of
- * all tensors, one after the other. Read tensor by tensor, so that a file of any size costs its largest tensor.
+ * The tensors of a safetensors file: eight bytes with the length of the header, the header as JSON, then the numbers of
+ * all tensors, one after another. Read tensor by tensor, so that only the largest tensor must fit in memory.
  */
 import { closeSync, openSync, readSync } from "node:fs"
 
@@ -16,7 +16,7 @@ export interface Tensor {
 
 const HEADER_BYTES_MAX = 1024 * 1024
 
-/** A number of 16 bits with five of exponent, for each of its 65,536 spellings. */
+/** The values of all 65,536 half-precision floats (five exponent bits). */
 const halves = (): Float32Array => {
   const table = new Float32Array(65_536)
   for (let bits = 0; bits < 65_536; bits++) {
@@ -57,7 +57,7 @@ export class Safetensors {
     }
     return bytes
   }
-  /** As numbers of 32 bits. Throws where there is none of that name, or it is of another kind. */
+  /** Converts a tensor to 32-bit floats. Throws if there is none of that name, or it has another type. */
   tensor(name: string): Tensor {
     const entry = this.#entries.get(name)
     if (entry === undefined || entry.dtype !== "F16") throw new Error(`The weights have no tensor ${name} of 16 bits.`)

@@ -1,6 +1,6 @@
 /**
  * A text as the ids of its word pieces, at most as many as the model reads. The tokenizer gets no more of a text than
- * it needs for that: 8,000 random letters would take it half a second.
+ * is needed for that, because 8,000 random letters would take it half a second.
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -18,7 +18,7 @@ interface Tokenizer {
 }
 const BEGIN = 101,
   END = 102
-/** Of what is given to the tokenizer at once; a text of ordinary words takes three. */
+/** Characters given to the tokenizer at a time; a text of ordinary words takes three such pieces. */
 const PIECE_CHARACTERS = 512
 /**
  * A text can be cut after one of these: no word continues across it. Brackets are part of the model's own markers
@@ -39,7 +39,7 @@ export function* piecesOf(text: string): Generator<string> {
   }
 }
 
-/** A quarter of a second of a thread, 25 MB. A text without a word has no tokens. */
+/** Takes a quarter of a second of a thread and 25 MB. A text without a word has no tokens. */
 export const loadTokens = (folder: string): Tokens => {
   const { Tokenizer } = requireFrom(folder)(join(folder, LAYOUT.tokenizers)) as {
     readonly Tokenizer: new (tokenizer: unknown, configuration: unknown) => Tokenizer

@@ -1,7 +1,7 @@
 /**
  * Runs a model that the operator provides as a file: a sentence-embedding model exported for ONNX Runtime, with the
  * inputs `input_ids`, `attention_mask` and `token_type_ids` (those it has), and a vector per text or per token. The
- * hashed bytes are the ones that run: both files are read once.
+ * hashed bytes are the ones that run, because both files are read only once.
  */
 import { createHash } from "node:crypto"
 import { readFile } from "node:fs/promises"
@@ -31,7 +31,7 @@ interface Tokenizer {
     options: { readonly add_special_tokens: boolean }
   ) => { readonly ids: ReadonlyArray<number> }
 }
-/** What stands before and behind every text, as the tokenizer's own file says. */
+/** The tokens before and after every text, according to the tokenizer's own file. */
 const framesOf = (tokenizer: Tokenizer): readonly [before: ReadonlyArray<number>, behind: ReadonlyArray<number>] => {
   const inner = tokenizer.encode("a", { add_special_tokens: false }).ids
   const whole = tokenizer.encode("a", { add_special_tokens: true }).ids
@@ -55,11 +55,11 @@ const tokensOf = (tokenizer: Tokenizer, tokensMax: number) => {
     return ids.length === 0 ? [] : [...before, ...ids.slice(0, room), ...behind]
   }
 }
-/** The id that fills short rows; the mask hides it whatever it is. */
+/** The id that pads short rows; the mask hides it in any case. */
 const paddingIn = (file: { readonly padding?: { readonly pad_id?: number } | null }): number =>
   file.padding?.pad_id ?? 0
 
-/** One vector a text, of length one. `data` holds `longest` a text, unless the model pools itself. */
+/** One unit vector per text. `data` holds `longest` vectors per text, unless the model pools by itself. */
 const pooled = (
   data: Float32Array,
   tokens: ReadonlyArray<ReadonlyArray<number>>,
@@ -78,7 +78,7 @@ const pooled = (
   return vectors
 }
 
-/** The output that has what is pooled, by the names that exporters give. */
+/** The output to pool, by the names that exporters use. */
 const outputOf = ({ outputNames }: OnnxSession, pooling: Pooling): string => {
   const wanted =
     pooling === "none" ? ["sentence_embedding", "text_embeds", "embeddings"] : ["last_hidden_state", "token_embeddings"]

@@ -1,6 +1,6 @@
 /**
  * The operator's list of embedding models (`--embedding-models FILE`): where each is, the hash of its bytes, and how
- * its vectors are taken. It is read at start, which fails if the list is wrong; the models themselves are read and
+ * its vectors are pooled. It is read at start, which fails if the list is invalid; the models themselves are read and
  * hashed on first use.
  */
 import { Schema } from "effect"
@@ -9,7 +9,7 @@ import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import type { InstalledModel, LocalModel } from "../inference/local-embedder.ts"
 
-/** As fields and organizations name one: `onnx/<name>`. */
+/** The prefix by which fields and organizations name one: `onnx/<name>`. */
 export const OPERATOR_KIND = "onnx"
 const MODELS_MAX = 20
 
@@ -23,20 +23,20 @@ const OperatorModel = Schema.Struct({
   model: HashedFile,
   tokenizer: HashedFile,
   dimensions: between(1, 4_096),
-  /** That it reads of a text. */ tokens: between(8, 8_192),
+  /** Most tokens that it reads of a text. */ tokens: between(8, 8_192),
   pooling: Schema.Literals(["mean", "first", "none"]),
-  /** ISO 639-1; none said: all. */ languages: Schema.optionalKey(
+  /** ISO 639-1; if absent: all languages. */ languages: Schema.optionalKey(
     Schema.Array(Schema.String.check(Schema.isPattern(/^[a-z]{2}$/)))
   )
 })
 export type OperatorModel = typeof OperatorModel.Type
 const Models = Schema.Array(OperatorModel).check(Schema.isMaxLength(MODELS_MAX))
 
-/** A text of so many fills the model's tokens, but for words that are far longer than a language's; the rest is cut. */
+/** A text of this many characters per token fills the model, unless its words are unusually long; the rest is cut. */
 const CHARACTERS_A_TOKEN = 8
 const CHARACTERS_MAX = 32_768
 
-/** `runtime`: what runs it, which is installed with this program's own model. */
+/** `runtime`: what runs the model, which is installed with this program's own model. */
 export const operatorModel = (
   { dimensions, languages = [], model, name, pooling, tokenizer, tokens }: OperatorModel,
   runtime: () => InstalledModel
@@ -47,14 +47,14 @@ export const operatorModel = (
     embedded: true,
     languages,
     charactersMax: Math.min(CHARACTERS_MAX, CHARACTERS_A_TOKEN * tokens),
-    // Another tokenizer makes other vectors of the same weights.
+    // With another tokenizer, the same weights produce different vectors.
     hash: createHash("sha256").update([model.sha256, tokenizer.sha256, tokens, pooling].join(" ")).digest("hex")
   },
   installed: runtime,
   settings: (folder) => ({ kind: "operator", folder, model, tokenizer, dimensions, tokensMax: tokens, pooling })
 })
 
-/** Paths are relative to the file's folder. Throws what is wrong with the file, in a sentence. */
+/** Paths are relative to the file's folder. Throws an error that describes what is wrong with the file. */
 export const readOperatorModels = (file: string): ReadonlyArray<OperatorModel> => {
   let found: ReadonlyArray<OperatorModel>
   try {

@@ -1,16 +1,16 @@
 /**
- * Requests to servers of embedding models and their answers, by their public interfaces. Pure: an address, headers and
- * a body for some texts, and the vectors in the answer.
+ * Requests to embedding model servers and their answers, according to their public interfaces. Pure: an address,
+ * headers and a body for some texts, and the vectors in the answer.
  */
 export type Purpose = "query" | "document"
 
 /** A model of a server, as a field or an organization names it. */
 export interface RemoteModel {
   readonly kind: RemoteKind
-  /** As the server knows it. */ readonly model: string
-  /** Base address; the provider's own where absent. */ readonly url?: string | undefined
+  /** The server's name for the model. */ readonly model: string
+  /** Base address; the provider's default if absent. */ readonly url?: string | undefined
   readonly apiKey?: string | undefined
-  /** Asked of models that can be cut; what comes back must have as many. */ readonly dimensions?: number | undefined
+  /** Requested if the model can shorten vectors; answers must have as many. */ readonly dimensions?: number | undefined
 }
 interface Asked {
   readonly url: string
@@ -18,11 +18,11 @@ interface Asked {
   readonly body: unknown
 }
 interface Shape {
-  /** Where nobody names an address; undefined: one must be named. */ readonly home: string | undefined
-  /** Texts that the server takes at once. */ readonly batchMax: number
+  /** Used if no address is named; undefined if one must be named. */ readonly home: string | undefined
+  /** The most texts that the server accepts in one request. */ readonly batchMax: number
   readonly path: string
   readonly body: (model: RemoteModel, texts: ReadonlyArray<string>, purpose: Purpose) => unknown
-  /** Anything: it is checked afterwards. */ readonly vectors: (answer: unknown) => ReadonlyArray<unknown> | undefined
+  /** Unchecked: the caller validates them. */ readonly vectors: (answer: unknown) => ReadonlyArray<unknown> | undefined
 }
 
 const own = (value: unknown, key: string): unknown =>
@@ -30,7 +30,7 @@ const own = (value: unknown, key: string): unknown =>
     ? (value as Record<string, unknown>)[key]
     : undefined
 const listOf = (value: unknown): ReadonlyArray<unknown> | undefined => (Array.isArray(value) ? value : undefined)
-/** `data: [{index, embedding}]`, in the order of their numbers. */
+/** `data: [{index, embedding}]`, sorted by index. */
 const numbered = (answer: unknown): ReadonlyArray<unknown> | undefined => {
   const data = listOf(own(answer, "data"))
   if (data === undefined) return undefined
@@ -100,7 +100,7 @@ export const isRemoteKind = (text: string): text is RemoteKind => shapes.has(tex
 export const batchMaxOf = (kind: RemoteKind): number => shapeOf(kind).batchMax
 export const homeOf = (kind: RemoteKind): string | undefined => shapeOf(kind).home
 
-/** Of a base address: with or without the path, or the first part of it, that the interface has. */
+/** Completes a base address that may already contain the interface's path or its first part. */
 const addressOf = (base: string, path: string): string => {
   const bare = base.replace(/\/+$/, "")
   if (bare.endsWith(path)) return bare
@@ -108,7 +108,7 @@ const addressOf = (base: string, path: string): string => {
   return version !== undefined && bare.endsWith(version) ? bare + path.slice(version.length) : bare + path
 }
 
-/** undefined where no address is known. */
+/** Returns undefined if no address is known. */
 export const askedOf = (model: RemoteModel, texts: ReadonlyArray<string>, purpose: Purpose): Asked | undefined => {
   const shape = shapeOf(model.kind)
   const base = model.url ?? shape.home
@@ -124,7 +124,7 @@ export const askedOf = (model: RemoteModel, texts: ReadonlyArray<string>, purpos
   }
 }
 
-/** As many vectors as there were texts, all of one length; a sentence where the answer is something else. */
+/** Returns as many vectors as there were texts, all of one length; a sentence if the answer is invalid. */
 export const vectorsIn = (
   model: RemoteModel,
   answer: unknown,
@@ -149,14 +149,14 @@ const numberAt = (answer: unknown, ...path: ReadonlyArray<string>): number | und
   const found = path.reduce(own, answer)
   return typeof found === "number" && Number.isFinite(found) && found >= 0 ? Math.floor(found) : undefined
 }
-/** Tokens read according to the server; a quarter of the characters if it does not say. */
+/** Tokens read according to the server; a quarter of the characters if it does not report them. */
 export const tokensIn = (answer: unknown, texts: ReadonlyArray<string>): number =>
   numberAt(answer, "usage", "prompt_tokens") ??
   numberAt(answer, "usage", "total_tokens") ??
   numberAt(answer, "meta", "billed_units", "input_tokens") ??
   numberAt(answer, "prompt_eval_count") ??
   texts.reduce((sum, text) => sum + Math.ceil(text.length / 4), 0)
-/** Of length one; zeros stay zeros. */
+/** Scales a vector to unit length; zeros stay zeros. */
 const unit = (vector: Float32Array): Float32Array => {
   let sum = 0
   for (const x of vector) sum += x * x

@@ -1,7 +1,7 @@
 /**
- * Vectors of a model on a server: in batches as large as the server accepts, one after the other, each retried if that
- * may help (429 and 5xx after `Retry-After`, a broken connection), each within a time. The answer's body is bounded,
- * and so are an organization's concurrent requests.
+ * Vectors of a model on a server: in batches as large as the server accepts, one after another. Each is retried if that
+ * may help (429 and 5xx after `Retry-After`, a broken connection), and each has a time limit. The answer's body is
+ * bounded, and so are an organization's concurrent requests.
  */
 import { Clock, Data, Effect } from "effect"
 import { OrganizationLines } from "../../organization-lines.ts"
@@ -12,7 +12,7 @@ import { askedOf, batchMaxOf, type Purpose, type RemoteModel, tokensIn, vectorsI
 export class RemoteEmbeddingFailed extends Data.TaggedError("RemoteEmbeddingFailed")<{
   readonly message: string
   readonly isFinal: boolean
-  /** The request is refused, possibly because of a single text. */ readonly isOfInput: boolean
+  /** The request was refused, possibly because of a single text. */ readonly isOfInput: boolean
 }> {}
 
 export interface RemoteOrder {
@@ -20,18 +20,18 @@ export interface RemoteOrder {
   readonly model: RemoteModel
   readonly texts: ReadonlyArray<string>
   readonly purpose: Purpose
-  /** That vectors must have; undefined: whatever the first has. */ readonly dimensions: number | undefined
-  /** Of one try. */ readonly timeout_ms: number
+  /** Dimensions that vectors must have; undefined: those of the first. */ readonly dimensions: number | undefined
+  /** Limit of one try. */ readonly timeout_ms: number
   readonly tries: number
 }
 
-/** A vector of 3,072 numbers is some 60 kB of JSON; 128 of them. */
+/** Room for 128 vectors of 3,072 numbers, each some 60 kB of JSON. */
 const ANSWER_BYTES_MAX = 16_000_000
 const TIMEOUT_MAX_MS = 120_000
 const TRIES_MAX = 10
 const WAIT_FIRST_MS = 250
 const WAIT_MAX_MS = 10_000
-/** Of one organization, of all models. */
+/** Concurrent requests of one organization, over all models. */
 const AT_ONCE_MAX = 4
 const QUOTED_MAX = 200
 
@@ -41,7 +41,7 @@ const waitOf = (header: string | undefined, now: number, tried: number): number 
   const ms = /^\d{1,9}(?:\.\d+)?$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now
   return Math.min(WAIT_MAX_MS, Number.isFinite(ms) ? Math.max(0, ms) : byDefault)
 }
-/** A text that is too long, or that the server cannot read. */
+/** Statuses for a text that is too long, or that the server cannot read. */
 const OF_INPUT: ReadonlySet<number> = new Set([400, 413, 422])
 const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500
 
@@ -95,7 +95,7 @@ const judged = (order: RemoteOrder, texts: ReadonlyArray<string>, response: Outb
     : { kind: "vectors", vectors, tokens: tokensIn(answer, texts) }
 }
 
-/** Asks servers of models; every call through `OutboundHttp`. */
+/** Queries model servers; every call goes through `OutboundHttp`. */
 export const makeRemoteEmbedder = Effect.gen(function* () {
   const http = yield* OutboundHttp
   const clock = yield* Clock.Clock
@@ -134,7 +134,7 @@ export const makeRemoteEmbedder = Effect.gen(function* () {
   })
 
   return {
-    /** A vector for each text, in order, each of length one; equal texts are asked once. */
+    /** Returns a unit vector for each text, in order; equal texts are sent once. */
     embed: Effect.fnUntraced(function* (order: RemoteOrder) {
       const distinct = [...new Set(order.texts)]
       const found = new Map<string, Float32Array>()

@@ -1,18 +1,18 @@
 /**
  * What can be shown of speech in progress: the words with which two successive decodings begin (Local Agreement, Liu,
- * Spanakis and Niehues, 2020). The end of each is a guess about an unfinished word. Shown words are not taken back
- * before the end. Pure.
+ * Spanakis and Niehues, 2020), because the end of a decoding is a guess about an unfinished word. Shown words are not
+ * withdrawn before the end. Pure.
  */
 import type { SpokenWord } from "../transcriber.ts"
 
-/** Models change their mind about points and capitals, and say the same word. */
+/** Models change their mind about punctuation and capitals of the same word. */
 const plain = ({ text }: SpokenWord): string => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "")
 
 export class Agreement {
   #before: ReadonlyArray<SpokenWord> = []
   #agreed: ReadonlyArray<SpokenWord> = []
 
-  /** Of the same sound and what came behind it; answers what is agreed now. */
+  /** Adds a decoding of the same audio and what followed; returns the words agreed on now. */
   add(words: ReadonlyArray<SpokenWord>): ReadonlyArray<SpokenWord> {
     let same = 0
     while (same < words.length && same < this.#before.length && plain(words[same]!) === plain(this.#before[same]!))

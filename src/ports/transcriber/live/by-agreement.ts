@@ -1,8 +1,8 @@
 /**
- * Live transcription by a model for whole recordings: a run of speech is decoded repeatedly while it grows, what two
- * decodings agree on is shown, and the decoding of the whole run is final. One decoding at a time; a slow model is used
- * less often, spending at most a fifth of the time on interim results. Waiting sound is bounded: a run has fifteen
- * seconds, and a sender waits while two runs are not decoded yet.
+ * Live transcription by a model for complete recordings. A run of speech is decoded repeatedly while it grows; what two
+ * decodings agree on is shown, and the decoding of the complete run is final. One decoding at a time; a slow model is
+ * used less often, spending at most a fifth of the time on interim results. Waiting audio is bounded: a run has at most
+ * fifteen seconds, and a sender waits while two runs are not decoded yet.
  */
 import { Clock, Deferred, Effect, Exit, Queue } from "effect"
 import { RATE } from "../../audio-decoder/audio-decoder.ts"
@@ -20,21 +20,21 @@ import { Agreement } from "./agreement.ts"
 import { SpokenSound } from "./spoken-sound.ts"
 import { VoiceActivity, type VoiceEvent } from "./voice-activity.ts"
 
-/** Of a run, before it is decoded for the first time, and more of it each time after. */
+/** Samples of a run before its first decoding, and the growth before each further one. */
 const FIRST = 0.4 * RATE,
   STEP = 0.3 * RATE
-/** Of the time of the model, once there is something to see; the last run is decoded at once. */
+/** Interim decodings get one part in this many of the model's time, once some text is shown. */
 const SHARE = 5
-/** Around a run: a word's soft beginning and end. */
+/** Audio added around a run, because a word begins and ends softly. */
 const AROUND = 0.25 * RATE
 const RUNS_MAX = 2
-/** Pushed at once: what is found in it is found late. */
+/** The most samples pushed in one step, so that speech in them is detected without delay. */
 const PIECE = RATE / 10
 
 type Transcribe = (order: TranscribeOrder) => Effect.Effect<Transcript, TranscriptionUnavailable>
 interface Work {
   readonly samples: Float32Array
-  /** Of the speech in them. */ readonly from: number
+  /** Start of the speech in the samples. */ readonly from: number
   readonly to: number
   readonly isWhole: boolean
 }
@@ -45,11 +45,11 @@ class Listening {
   readonly #runs: Array<Work> = []
   #onset = 0
   #decoded = 0
-  /** Before it no interim decoding begins. */ #notBefore_ms = 0
+  /** No interim decoding starts before this time. */ #notBefore_ms = 0
   #agreement = new Agreement()
   #settled: ReadonlyArray<SpokenWord> = []
   #shown: ReadonlyArray<SpokenWord> = []
-  /** Of the one run that was settled. */ #readings: Readings | undefined
+  /** The readings of the only settled run. */ #readings: Readings | undefined
   #runsSettled = 0
   language: string
   model: string
@@ -92,7 +92,7 @@ class Listening {
     const { from, samples } = this.#sound.cut(this.#onset - AROUND, to + AROUND)
     return { samples, from: this.#onset - from, to: to - from, isWhole }
   }
-  /** What is to be decoded now. */
+  /** The next decoding, if any. */
   next(now_ms: number): Work | undefined {
     const whole = this.#runs[0]
     if (whole !== undefined) return whole
@@ -115,11 +115,11 @@ class Listening {
       this.#agreement = new Agreement()
       return
     }
-    // A run that ended meanwhile is decoded next; until then this is what is known of it.
+    // A run that ended meanwhile is decoded next; until then its interim result is shown.
     this.#shown = this.#agreement.add(words)
     if (this.#shown.length > 0) this.#notBefore_ms = now_ms + (SHARE - 1) * (now_ms - began_ms)
   }
-  /** One that is only shown is not missed. */
+  /** An interim decoding need not be repeated. */
   given(): void {
     this.#decoded = this.#sound.end
   }
@@ -134,14 +134,14 @@ const orderOf = (
   speech: [{ start: from / RATE, end: to / RATE }],
   language,
   hints,
-  // What is only shown is heard once.
+  // An interim decoding gets one pass only.
   likely: isWhole ? likely : undefined
 })
 
-/** `model`: its name, until it says one itself. */
+/** `model`: its name, until it reports one itself. */
 export const openByAgreement = Effect.fnUntraced(function* (transcribe: Transcribe, order: LiveOrder, model: string) {
   const listening = new Listening(order.language ?? "und", model)
-  /** Something arrived, and something was decoded. */
+  /** Signals that audio arrived, and that something was decoded. */
   const arrived = yield* Queue.sliding<void>(1)
   const decoded = yield* Queue.sliding<void>(1)
   const failed = yield* Deferred.make<never, TranscriptionUnavailable>()

@@ -1,16 +1,16 @@
-/** The sound of one run of speech while it arrives: what stands before its onset, and then all of it. Pure. */
+/** The audio of one run of speech while it arrives: some of what precedes the onset, then all of it. Pure. */
 import { RATE } from "../../audio-decoder/audio-decoder.ts"
 
-/** Kept while nobody speaks: an onset is found 60 ms behind it, and a word may begin softly. */
+/** Kept during silence: an onset is detected 60 ms late, and a word may begin softly. */
 const BEFORE = RATE / 2
 const GROWTH = 2 * RATE
 
 export class SpokenSound {
   #samples = new Float32Array(GROWTH)
   #length = 0
-  /** Of the first that is kept, from the beginning of the stream. */ #from = 0
+  /** Position of the first kept sample, from the beginning of the stream. */ #from = 0
 
-  /** Of the first behind the last. */
+  /** Position after the last sample. */
   get end(): number {
     return this.#from + this.#length
   }
@@ -24,13 +24,13 @@ export class SpokenSound {
     this.#samples.set(samples, this.#length)
     this.#length = length
   }
-  /** From there to there, as far as it is kept. */
+  /** The samples between two positions, as far as they are kept. */
   cut(from: number, to: number): { readonly samples: Float32Array; readonly from: number } {
     const start = Math.min(this.#length, Math.max(0, from - this.#from))
     const end = Math.max(start, Math.min(this.#length, to - this.#from))
     return { samples: this.#samples.slice(start, end), from: this.#from + start }
   }
-  /** What stands before is not asked for again. */
+  /** Earlier samples are not requested again. */
   forget(before: number): void {
     const gone = Math.min(this.#length, before - this.#from)
     if (gone <= 0) return
@@ -41,9 +41,9 @@ export class SpokenSound {
     this.#length = left.length
     this.#from += gone
   }
-  /** Nobody speaks. */
+  /** Called while nobody speaks. */
   forgetSilence(): void {
-    // Not for every frame: it is a copy.
+    // Not for every frame, because it copies.
     if (this.#length > GROWTH - RATE / 4) this.forget(this.end - BEFORE)
   }
 }

@@ -1,23 +1,23 @@
 /**
- * Where somebody begins to speak and pauses, while the sound arrives: frames of 20 ms louder than the floor, which is
- * the quietest of the last seconds, with a hangover over the pauses between words. During speech the floor only falls,
- * so a long word does not become its own floor; after fifteen seconds a run is cut and the floor is the present level,
- * so a fan that is switched on is speech once and no longer. Pure, O(samples), some hundred bytes.
+ * Detects onsets and pauses of speech while audio arrives: frames of 20 ms louder than the noise floor, which is the
+ * quietest frame of the last seconds, with a hangover that bridges the pauses between words. During speech the floor
+ * only falls, so a long word does not become its own floor. After fifteen seconds a run is cut and the floor becomes
+ * the present level, so a fan that is switched on counts as speech only once. Pure, O(samples), some hundred bytes.
  */
 import { RATE } from "../../audio-decoder/audio-decoder.ts"
 
-/** In samples from the beginning. */
+/** Positions in samples from the beginning. */
 export type VoiceEvent =
   | { readonly kind: "onset"; readonly at: number }
-  /** `isClick`: too short to be speech. `isCut`: somebody goes on. */
+  /** `isClick`: too short to be speech. `isCut`: the speech continues. */
   | { readonly kind: "end"; readonly at: number; readonly isClick: boolean; readonly isCut: boolean }
 
 const FRAME = RATE / 50
-/** Over the floor; frames of steady noise are within a fifth of it. */
+/** Speech is this many times the floor; frames of steady noise stay within a fifth of it. */
 const LOUDER = 3
-/** Mean square of what nobody hears: -75 dB of full scale. */
+/** Mean square of inaudible sound: -75 dB of full scale. */
 const SILENCE = 3e-8
-/** No microphone is this quiet: it has not begun, and what follows must not be measured against it. */
+/** No microphone is this quiet: it has not started, and what follows must not be measured against it. */
 const NOTHING = 1e-10
 const NOTHING_COUNTS_AS = 3e-6
 const ONSET_FRAMES = 3
@@ -27,10 +27,10 @@ const PAUSE_FRAMES = 30
 const SPEECH_FRAMES_MIN = 12
 /** 15 s. */
 const RUN_FRAMES_MAX = 750
-/** Of half a second each: what they have as their quietest frame, the oldest first. */
+/** Parts of half a second, of each of which the quietest frame is kept, the oldest first. */
 const FLOOR_PARTS = 5,
   PART_FRAMES = 25
-/** A hum, or a microphone's offset, is below it. */
+/** Hum and the DC offset of a microphone are below this frequency. */
 const KEEP = 1 - (2 * Math.PI * 80) / RATE
 
 /** The quietest frame of the last two to two and a half seconds. */
@@ -56,16 +56,16 @@ export class VoiceActivity {
   readonly #floor = new Floor()
   #before = 0
   #passed = 0
-  /** Of the frame that is not full yet. */
+  /** State of the incomplete frame. */
   #sum = 0
   #filled = 0
   #frame = 0
   #loud = 0
   #quiet = 0
   #heard = 0
-  /** The frame in which the run began; none: nobody speaks. */
+  /** The frame in which the run began; undefined while nobody speaks. */
   #from: number | undefined
-  /** While somebody speaks. */
+  /** The quietest level while somebody speaks. */
   #least = Infinity
 
   get isSpeaking(): boolean {
@@ -85,7 +85,7 @@ export class VoiceActivity {
     }
     return events
   }
-  /** Nobody listens any more. */
+  /** Ends the stream. */
   end(): VoiceEvent | undefined {
     return this.#from === undefined ? undefined : this.#ended(this.#frame - this.#quiet, false)
   }

@@ -1,6 +1,6 @@
 /**
  * The transcriber that runs in this program, in a thread of its own that starts on first use and ends after ten idle
- * minutes. Pieces of speech are processed one by one, so a long recording of one organization lets the others in
+ * minutes. Spans of speech are processed one by one, so that a long recording of one organization lets others in
  * between.
  */
 import { Worker } from "node:worker_threads"
@@ -14,7 +14,7 @@ import type { Heard } from "../moonshine/model.ts"
 import { questionOf } from "./question.ts"
 import type { TranscriberSettings } from "./transcriber-worker.ts"
 
-/** Where it is, said by who installs it. */
+/** Where the transcriber is, as reported by its installer. */
 export type InstalledTranscriber =
   | { readonly state: "absent"; readonly message: string }
   | {
@@ -22,10 +22,10 @@ export type InstalledTranscriber =
       readonly size: TranscriberSize
       readonly folder: string
       readonly runtime: string
-      /** Of what tells speech from other sounds. */ readonly speech?: string | undefined
+      /** Folder of the model that tells speech from other sounds. */ readonly speech?: string | undefined
     }
 
-/** What operators watch of it. */
+/** Figures for operators. */
 export interface TranscriberFigures {
   readonly pieces: number
   readonly seconds: number
@@ -33,7 +33,7 @@ export interface TranscriberFigures {
   readonly waiting: number
   readonly isLoaded: boolean
 }
-/** undefined: this process has none. */
+/** Undefined if this process has no transcriber. */
 export const CurrentTranscriberFigures = Context.Reference<() => TranscriberFigures | undefined>(
   "dowser/ports/CurrentTranscriberFigures",
   { defaultValue: () => () => undefined }
@@ -41,27 +41,27 @@ export const CurrentTranscriberFigures = Context.Reference<() => TranscriberFigu
 
 const LANGUAGES = ["en"] as const
 const RATE = 16_000
-/** A second of speech takes a tenth of one; a piece has at most fifteen. */
+/** A second of speech takes a tenth of a second; a span has at most fifteen. */
 const WITHIN_MS = 60_000
 const READY_MS = 60_000
 const IDLE_MS = 10 * 60_000
 const HEAP_MB = 192
-/** Seconds of speech that wait, 64 kB each. */
+/** Seconds of speech in the queue, 64 kB each. */
 const WAITING_MAX_S = 1_200,
   WAITING_MAX_EACH_S = 600
-/** Audio around each piece that is transcribed with it, because a word may begin and end softly. */
+/** Audio around each span that is transcribed with it, because a word may begin and end softly. */
 const AROUND_S = 0.25
-/** The shortest sound in which the model recognises anything. */
+/** The shortest audio in which the model recognizes anything. */
 const LEAST_S = 0.8
 
 interface LocalTranscriberOptions {
   readonly installed: () => InstalledTranscriber
   readonly idle_ms?: number
   readonly within_ms?: number
-  /** Another entry of the thread, for tests. */ readonly entry?: URL
+  /** Another entry file for the thread, for tests. */ readonly entry?: URL
 }
 
-/** With something around it; silence where the recording has no more. */
+/** A span with some audio around it; silence where the recording has no more. */
 const piece = (samples: Float32Array, { end, start }: Span): Float32Array => {
   const from = Math.max(0, Math.round((start - AROUND_S) * RATE))
   const to = Math.min(samples.length, Math.round((end + AROUND_S) * RATE))
@@ -82,7 +82,7 @@ class Threads {
   constructor(options: LocalTranscriberOptions) {
     this.#options = options
   }
-  /** Another installation has another thread; the one before ends when its work is done. */
+  /** Another installation gets another thread; the previous one ends when its work is done. */
   lineOf(settings: TranscriberSettings) {
     const { entry, idle_ms = IDLE_MS, within_ms = WITHIN_MS } = this.#options
     const of = `${settings.folder}\n${settings.speech ?? ""}`

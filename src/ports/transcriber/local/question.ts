@@ -1,6 +1,6 @@
 /**
- * What the transcriber's thread is asked, as one buffer: the sound first, then what documents begin with and its name,
- * if anything is told of that, and the lengths of both last. Pure.
+ * A request to the transcriber's thread as one buffer: the audio, then the openings of documents and their name, if any
+ * are given, and last the lengths of both. Pure.
  */
 import type { Likely } from "../transcriber.ts"
 
@@ -18,7 +18,7 @@ export const questionOf = (samples: Float32Array, likely: Likely | undefined): U
   question.set(openings, from + name.length)
   const lengths = new DataView(question.buffer, question.byteLength - TAIL)
   lengths.setUint32(0, name.length)
-  // What fills up the last number is none of the openings.
+  // The padding of the last number does not belong to the openings.
   lengths.setUint32(NUMBER, openings.length)
   return question
 }

@@ -1,4 +1,4 @@
-/** The entry of the thread that runs the transcriber: one piece of speech after the other. */
+/** The entry of the thread that runs the transcriber: one span of speech after another. */
 import { parentPort, workerData } from "node:worker_threads"
 import { BoundedMap } from "@dowser/engine-sdk/host"
 import { giveWayHere, HALF_BACKGROUND } from "@dowser/log/process/background"
@@ -12,16 +12,16 @@ import { readQuestion } from "./question.ts"
 
 export interface TranscriberSettings {
   readonly size: TranscriberSize
-  /** Of its files. */ readonly folder: string
-  /** Of what tells speech from other sounds; without it all that is loud enough is listened to. */
+  /** Folder of its files. */ readonly folder: string
+  /** Folder of the model that tells speech from other sounds; without it all loud enough audio is transcribed. */
   readonly speech?: string | undefined
-  /** Of what runs it. */ readonly runtime: string
+  /** Folder of its runtime. */ readonly runtime: string
 }
 giveWayHere(HALF_BACKGROUND)
 const send = (said: FromLine<Heard>) => parentPort!.postMessage(said)
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** Indexes of what documents begin with: a half of a second's work each, for ten thousand. */
+/** Indexes of the openings of documents: half a second of work for each ten thousand. */
 const OPENINGS_BYTES_MAX = 16_000_000
 const kept = new BoundedMap<string, Openings>({
   bytes_max: OPENINGS_BYTES_MAX,

@@ -1,18 +1,18 @@
 /**
- * What may have been said, the likeliest first: several continuations at once, told apart by their words alone, not by
- * marks and capitals. A letter that goes on with a word of the lexicon is rewarded, and the rewards of a word are given
- * back where it breaks off as no word at all, so that nothing stays of a beginning (contextual biasing by a trie of
- * words). Pieces that go on with such a word are looked at however unlikely the model takes them to be. What the model
- * itself makes of a sentence is told apart from the rewards.
+ * Beam search for what may have been said, the likeliest first. Continuations are distinguished by their words alone,
+ * not by punctuation and capitals. A letter that continues a word of the lexicon is rewarded, and the rewards are
+ * withdrawn if the word breaks off before it is complete, so that a mere beginning keeps nothing (contextual biasing by
+ * a trie of words). Pieces that continue such a word are considered however unlikely they are for the model. The
+ * model's own score of a sentence is kept apart from the rewards.
  */
 import { BEGIN, END, type Graphs, type Remembered } from "./graphs.ts"
 import type { Beginning, Lexicon } from "./lexicon.ts"
 import type { PieceIndex } from "./pieces.ts"
 
 interface Beaming {
-  /** Continuations at once. */ readonly beams: number
-  /** Of each, the likeliest tokens that are looked at. */ readonly tokens: number
-  /** For a letter of a word of the lexicon, in natural logarithms. */ readonly perLetter: number
+  /** Number of continuations kept. */ readonly beams: number
+  /** Number of the likeliest tokens considered for each. */ readonly tokens: number
+  /** Reward for a letter of a lexicon word, as a natural logarithm. */ readonly perLetter: number
 }
 export interface SaidToken {
   readonly token: number
@@ -20,22 +20,22 @@ export interface SaidToken {
 }
 export interface Hypothesis {
   readonly said: ReadonlyArray<SaidToken>
-  /** How likely the model takes it to be, as a logarithm. */ readonly heard: number
-  /** With the rewards. */ readonly worth: number
+  /** Log probability according to the model. */ readonly heard: number
+  /** Score including the rewards. */ readonly worth: number
 }
 interface Beam extends Hypothesis {
-  /** How the word that is being said begins; undefined where no word of the lexicon does. */
+  /** The beginning of the current word; undefined if no word of the lexicon begins so. */
   readonly at: Beginning | undefined
-  /** Rewards of that word, until it is whole. */ readonly pending: number
-  /** What was said without marks and capitals. */ readonly letters: string
+  /** Rewards of the current word, until it is complete. */ readonly pending: number
+  /** The text without punctuation and capitals. */ readonly letters: string
 }
 interface Grown {
   readonly beam: Beam
-  /** Of the continuation before it. */ readonly row: number
+  /** Row of the continuation that it extends. */ readonly row: number
 }
 type Logarithm = readonly [token: number, logarithm: number]
 
-/** The likeliest of one continuation, the most likely first, and the logarithm that all are measured by. */
+/** The likeliest tokens of one continuation, in descending order, and the logarithm of the normalizer. */
 const likeliest = (logits: Float32Array, count: number) => {
   let most = -Infinity
   for (const value of logits) if (value > most) most = value
@@ -57,7 +57,7 @@ const likeliest = (logits: Float32Array, count: number) => {
 }
 const isLetter = (text: string): boolean => /[\p{L}\p{M}\p{N}]/u.test(text)
 
-/** One word, or what begins like one, while its pieces are put behind each other. */
+/** One word, or the beginning of one, while pieces are appended to it. */
 class Saying {
   readonly #lexicon: Lexicon
   readonly #perLetter: number
@@ -74,7 +74,7 @@ class Saying {
     this.worth = worth
     this.letters = letters
   }
-  /** The word is over: its rewards stay, or it is none and they go. */
+  /** The word has ended: it keeps its rewards if it is in the lexicon, and loses them if not. */
   close(): void {
     if (this.at === undefined || !this.#lexicon.isWord(this.at)) this.worth -= this.pending
     this.at = this.#lexicon.all
@@ -95,7 +95,7 @@ export class Beams {
   readonly #pieces: PieceIndex
   readonly #lexicon: Lexicon
   readonly #options: Beaming
-  /** Tokens that a word of the lexicon begins with. */ readonly #beginning: ReadonlyArray<number>
+  /** Tokens that begin a word of the lexicon. */ readonly #beginning: ReadonlyArray<number>
 
   constructor(pieces: PieceIndex, lexicon: Lexicon, options: Beaming) {
     this.#pieces = pieces
@@ -133,7 +133,7 @@ export class Beams {
     saying.close()
     return { said: beam.said, heard: beam.heard + logarithm, worth: saying.worth + logarithm }
   }
-  /** The best of them, no two of the same words. */
+  /** The best of them, no two with the same words. */
   #kept(grown: ReadonlyArray<Grown>): ReadonlyArray<Grown> {
     const kept = new Map<string, Grown>()
     for (const each of grown.toSorted((a, b) => b.beam.worth - a.beam.worth)) {
@@ -143,7 +143,7 @@ export class Beams {
     }
     return [...kept.values()]
   }
-  /** What ended, the best first, at most as many as there are beams; at most `steps` runs of the decoder. */
+  /** The completed hypotheses, best first, at most as many as beams; at most `steps` runs of the decoder. */
   async search(graphs: Graphs, sound: Remembered["sound"], steps: number): Promise<ReadonlyArray<Hypothesis>> {
     const ended = new Map<string, Hypothesis>()
     const best = () => [...ended.values()].toSorted((a, b) => b.worth - a.worth).slice(0, this.#options.beams)
@@ -170,7 +170,7 @@ export class Beams {
       const worst = best()[this.#options.beams - 1]
       if (worst !== undefined && beams.every(({ worth }) => worth < worst.worth)) break
     }
-    // Who never came to an end says what it has.
+    // Without a completed hypothesis, returns the incomplete ones.
     return ended.size === 0 ? beams.map((beam) => this.#ended(beam, 0)) : best()
   }
 }

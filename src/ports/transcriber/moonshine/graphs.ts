@@ -1,14 +1,14 @@
 /**
- * Moonshine's two graphs, run by hand: one pass of the encoder over the sound, then the decoder one token after the
- * other, for one continuation or several at once. What attention remembers (keys and values) goes back into the
- * decoder, so a token costs the same wherever it stands; what is remembered of the sound is the same for all of them.
+ * Runs Moonshine's two graphs: one pass of the encoder over the audio, then the decoder token by token, for one or
+ * several continuations. The attention cache (keys and values) is fed back into the decoder, so every token costs the
+ * same; the cache of the audio is shared by all continuations.
  */
 import { join } from "node:path"
 import { SESSION } from "../../text-embedder/inference/engine.ts"
 import { requireFrom } from "../../text-embedder/minilm/layout.ts"
 import { shapeOf, type TranscriberSize } from "./layout.ts"
 
-/** A token is a hundred small steps: memory that is kept between them makes it twice as fast, for 80 MB. */
+/** A token takes a hundred small steps: memory that is kept between them makes it twice as fast, for 80 MB. */
 const KEEPING = { ...SESSION, enableCpuMemArena: true } as const
 export const BEGIN = 1,
   END = 2
@@ -32,16 +32,16 @@ interface Runtime {
   }
 }
 
-/** What was said so far, of each continuation, as the decoder remembers it. */
+/** The decoder's cache of what was said so far, for each continuation. */
 export interface Remembered {
-  /** What the encoder made of it. */ readonly sound: Tensor
+  /** Output of the encoder. */ readonly sound: Tensor
   readonly past: Tensors
-  /** One after the other, the whole vocabulary of each. */ readonly logits: Float32Array
+  /** The entire vocabulary of each continuation, one after another. */ readonly logits: Float32Array
 }
 export interface Graphs {
-  /** Of one channel at 16,000 a second. */ readonly encode: (samples: Float32Array) => Promise<Tensor>
+  /** Samples of one channel at 16,000 a second. */ readonly encode: (samples: Float32Array) => Promise<Tensor>
   readonly begin: (sound: Tensor) => Promise<Remembered>
-  /** `from`: of each continuation, which of those before it goes on; `tokens`: with what. */
+  /** `from`: the previous continuation that each new one extends; `tokens`: the token appended to each. */
   readonly next: (before: Remembered, from: ReadonlyArray<number>, tokens: ReadonlyArray<number>) => Promise<Remembered>
 }
 
@@ -60,7 +60,7 @@ export const openGraphs = async (size: TranscriberSize, folder: string, runtime:
       )
     ).flat()
   )
-  /** Rows of a tensor, in another order or more than once. */
+  /** Rows of a tensor, reordered or repeated. */
   const rows = (tensor: Tensor, from: ReadonlyArray<number>): Tensor => {
     const [count = 0, ...shape] = tensor.dims
     if (count === from.length && from.every((row, at) => row === at)) return tensor
@@ -74,7 +74,7 @@ export const openGraphs = async (size: TranscriberSize, folder: string, runtime:
     new onnx.Tensor("int64", BigInt64Array.from(tokens, BigInt), [tokens.length, 1])
   const remembered = (answer: Tensors, past: Tensors, sound: Tensor, isFirst: boolean): Remembered => {
     const kept = new Map(Object.entries(past))
-    // What was made of the sound is made once; later answers hold nothing there.
+    // The cache of the audio is computed once; later answers contain nothing there.
     for (const [name, value] of Object.entries(answer))
       if (name.startsWith("present") && (isFirst || name.includes("decoder")))
         kept.set(name.replace("present", "past_key_values"), value)
@@ -93,7 +93,7 @@ export const openGraphs = async (size: TranscriberSize, folder: string, runtime:
       return remembered(await decoder.run(asked), nothing, sound, true)
     },
     next: async ({ past: all, sound }, from, tokens) => {
-      // What is remembered of the sound is the same of all: other numbers of continuations need other copies alone.
+      // The cache of the audio is the same for all continuations, so only a change of their number needs a copy.
       const same = from.map(() => 0)
       const past = Object.fromEntries(
         Object.entries(all).map(([name, each]) => {

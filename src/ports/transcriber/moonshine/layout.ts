@@ -1,9 +1,9 @@
-/** Where the files of an installed transcriber are, below its folder, and the shape of its two graphs. */
+/** Where the files of an installed transcriber are, relative to its folder, and the shape of its two graphs. */
 
-/** The better one first. */
+/** The more accurate one first. */
 export const TRANSCRIBER_SIZES = ["base", "tiny"] as const
 export type TranscriberSize = (typeof TRANSCRIBER_SIZES)[number]
-/** What tells speech from other sounds, beside each of them. */
+/** The model that tells speech from other sounds, installed with each of them. */
 export const SPEECH_NAME = "dowser/silero-v5"
 export const transcriberName = (size: TranscriberSize): string => `dowser/moonshine-${size}`
 

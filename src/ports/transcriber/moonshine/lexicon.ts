@@ -1,9 +1,9 @@
 /**
- * Words to listen for, as a decoder asks for them letter by letter: sorted, so that those with one beginning stand
- * together, and a beginning is a range of them. Pure.
+ * Words to listen for, looked up by a decoder letter by letter. They are sorted, so that words with a common beginning
+ * are adjacent, and a beginning is a range of words. Pure.
  */
 
-/** The words from `from` to before `to`, which begin with the same `depth` letters. */
+/** The words from `from` to before `to`, which share the same `depth` first letters. */
 export interface Beginning {
   readonly from: number
   readonly to: number
@@ -19,21 +19,21 @@ export class Lexicon {
     this.#words = [...new Set(words)].toSorted((a, b) => (a < b ? -1 : 1))
     this.all = { from: 0, to: this.#words.length, depth: 0 }
   }
-  /** With one letter more; undefined where no word goes on so. O(log words). */
+  /** The range for one more letter; undefined if no word continues so. O(log words). */
   step(beginning: Beginning, code: number): Beginning | undefined {
     const from = this.#first(code, beginning)
     const to = this.#first(code + 1, beginning)
     return from < to ? { from, to, depth: beginning.depth + 1 } : undefined
   }
-  /** A word itself, and not only how one begins. */
+  /** Whether it is a complete word, not only a beginning. */
   isWord({ depth, from }: Beginning): boolean {
     return depth > 0 && this.#words[from]!.length === depth
   }
-  /** What the words of the range go on with. */
+  /** The rest of each word of the range. */
   rests({ depth, from, to }: Beginning): ReadonlyArray<string> {
     return this.#words.slice(from, to).map((word) => word.slice(depth))
   }
-  /** Of the range, the first whose letter there is at least `code`; one that has ended there stands before all. */
+  /** The first word of the range whose letter at `depth` is at least `code`; a word that ends there sorts first. */
   #first(code: number, { depth, from, to }: Beginning): number {
     let low = from,
       high = to

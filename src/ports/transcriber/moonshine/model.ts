@@ -1,7 +1,7 @@
 /**
- * Moonshine run by hand: one pass of the encoder over the sound, then the decoder token by token, each time the most
- * likely, until it ends by itself or has produced as much as anybody can say in the time. Given what documents begin
- * with, it decodes twice more: for a few other readings, then for the words of the openings that sound most like one.
+ * Runs Moonshine: one pass of the encoder over the audio, then the decoder token by token, each time the most likely,
+ * until it ends by itself or has produced as much as anybody can say in the time. Given the openings of documents, it
+ * decodes twice more: for a few other readings, then for the words of the openings that sound most like one.
  */
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
@@ -14,11 +14,11 @@ import { type Openings, wordsOfOpenings } from "./openings.ts"
 import { PieceIndex } from "./pieces.ts"
 import { wordsOfTokens } from "./words.ts"
 
-/** Of speech; more a second is a model that repeats itself. */
+/** Per second of speech; more means that the model repeats itself. */
 const TOKENS_PER_SECOND = 6.5
 const TOKENS_LEAST = 6
 const RATE = 16_000
-/** Who says more than this at once, or more words, is telling something: only what is short is listened to again. */
+/** Longer speech, or more words, is running text: only short speech is decoded again. */
 const AGAIN_S_MAX = 6,
   AGAIN_WORDS_MAX = 12
 const GREEDY = { beams: 1, tokens: 1, perLetter: 0 },
@@ -29,13 +29,13 @@ const NEAR_MAX = 30
 interface Tokenizer {
   readonly vocabById: ReadonlyArray<string>
 }
-/** All that was made of one piece of speech; a thread's answer. */
+/** Everything recognized in one span of speech; a thread's answer. */
 export interface Heard {
-  /** The likeliest, whatever it is said about. */ readonly words: ReadonlyArray<SpokenWord>
+  /** The likeliest reading, regardless of the openings. */ readonly words: ReadonlyArray<SpokenWord>
   readonly readings?: Readings
 }
 interface Moonshine {
-  /** Of one channel at 16,000 a second. */
+  /** Samples of one channel at 16,000 a second. */
   readonly listen: (samples: Float32Array, openings: Openings | undefined) => Promise<Heard>
 }
 const textOf = (words: ReadonlyArray<SpokenWord>): string => words.map(({ text }) => text).join(" ")

@@ -1,25 +1,25 @@
 /**
- * What documents begin with, found by how it sounds: each as runs of three and four sounds, in which letters that are
- * made at the same place of the mouth are one. Words that were torn apart or joined, and a first syllable that was
- * lost, leave most of the runs what they are. Pure; some two thousand bytes a document.
+ * Finds openings of documents by how they sound: each as runs of three and four sounds, in which letters with the same
+ * place of articulation are equal. Words that were split or joined, or that lost a first syllable, keep most of their
+ * runs. Pure; some two thousand bytes a document.
  */
 import { soundOfWord } from "../sounds-alike.ts"
 
-/** By letter, for whoever finds: near sounds are one, and breath is none. */
+/** By letter, for look-ups: similar sounds are equal, and h is dropped. */
 const SOUNDS = new Map(
   Object.entries({ aeiouy: "a", bp: "p", dt: "t", gkj: "k", fv: "f", s$: "s", mn: "n", h: "" }).flatMap(
     ([letters, sound]) => [...letters].map((letter) => [letter, sound] as const)
   )
 )
 const RUNS = [3, 4] as const
-/** A run that more of them have tells nothing. */
+/** A run that occurs in more of the openings is not informative. */
 const COMMON = 1 / 3
-/** A long opening matches more runs by accident. Shorter ones count as having this many letters. */
+/** A long opening matches more runs by chance. Shorter ones count as having this many letters. */
 const LENGTH_AT_LEAST = 20
 
-/** Their numbers are two bytes. */
+/** Their indexes have two bytes. */
 const OPENINGS_MAX = 65_535
-/** Of a text or a run, beside what it holds. */
+/** Overhead of a text or a run. */
 const ENTRY_BYTES = 100
 
 const outlineOf = (word: string): string => [...soundOfWord(word)].map((each) => SOUNDS.get(each) ?? each).join("")
@@ -27,10 +27,10 @@ const wordsIn = (text: string): ReadonlyArray<string> => text.toLowerCase().matc
 
 export class Openings {
   readonly #texts: ReadonlyArray<string>
-  /** The openings that have a run. */ readonly #having: ReadonlyMap<string, Uint16Array>
+  /** By run: the openings that contain it. */ readonly #having: ReadonlyMap<string, Uint16Array>
   readonly #outlines = new Map<string, string>()
 
-  /** One to a line, as `vocabularies.ts` keeps them. */
+  /** One per line, as `vocabularies.ts` stores them. */
   constructor(lines: string) {
     this.#texts = lines === "" ? [] : lines.split("\n", OPENINGS_MAX)
     const all = new Map<string, Array<number>>()
@@ -43,7 +43,7 @@ export class Openings {
     this.#having = new Map([...all].map(([run, having]) => [run, Uint16Array.from(having)]))
     this.#outlines.clear()
   }
-  /** About. */
+  /** Approximate. */
   get bytes(): number {
     const texts = this.#texts.reduce((sum, { length }) => sum + ENTRY_BYTES + 2 * length, 0)
     return [...this.#having.values()].reduce((sum, { length }) => sum + ENTRY_BYTES + 2 * length, texts)
@@ -65,7 +65,7 @@ export class Openings {
       for (let at = 0; at + length <= outline.length; at++) runs.add(outline.slice(at, at + length))
     return runs
   }
-  /** Those that sound most like one of the texts, the most alike first. O(runs of the texts x openings with them). */
+  /** The openings that sound most like one of the texts, best first. O(runs of the texts x openings with them). */
   near(texts: ReadonlyArray<string>, count: number): ReadonlyArray<string> {
     const size = this.#texts.length
     const worth = new Float32Array(size)
@@ -82,7 +82,7 @@ export class Openings {
     return found.slice(0, count).map((at) => this.#texts[at]!)
   }
 }
-/** Of openings, each once: what a decoder is told to listen for. */
+/** The distinct words of openings: what a decoder listens for. */
 export const wordsOfOpenings = (openings: ReadonlyArray<string>): ReadonlyArray<string> => [
   ...new Set(openings.flatMap((each) => wordsIn(each)).filter((word) => /^\p{L}/u.test(word)))
 ]

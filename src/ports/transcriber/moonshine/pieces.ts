@@ -1,10 +1,10 @@
-/** The tokens of a vocabulary by their letters. Pure. */
+/** Looks up the tokens of a vocabulary by their letters. Pure. */
 
 interface Piece {
-  /** Lower case, without the blank before them. */ readonly letters: string
+  /** Lower case, without the leading blank. */ readonly letters: string
   readonly isBeginning: boolean
 }
-/** Before a piece that begins a word, as SentencePiece writes it. */
+/** SentencePiece's prefix of a piece that begins a word. */
 const SPACE = "▁"
 const MARK = /^<.*>$/
 
@@ -31,7 +31,7 @@ export class PieceIndex {
   of(token: number): Piece {
     return this.#pieces[token] ?? { letters: "", isBeginning: false }
   }
-  /** Those that one of the texts begins with, in any capitals. */
+  /** Tokens with which one of the texts begins, ignoring case. */
   goingOn(texts: Iterable<string>, isBeginning: boolean): ReadonlyArray<number> {
     const own = isBeginning ? this.#beginning : this.#following
     const found = new Set<number>()

@@ -1,11 +1,11 @@
-/** Pieces that a model says, as words: each as sure as its least sure piece. Pure. */
+/** Joins a model's pieces to words; a word's confidence is that of its least certain piece. Pure. */
 import type { SpokenWord } from "../transcriber.ts"
 
 interface SaidPiece {
-  /** As a vocabulary of SentencePiece writes it. */ readonly piece: string
+  /** As in a SentencePiece vocabulary. */ readonly piece: string
   readonly score: number
 }
-/** Before a piece that begins a word. */
+/** Prefix of a piece that begins a word. */
 const SPACE = "▁"
 const BYTE = /^<0x([0-9A-F]{2})>$/
 const MARK = /^<.*>$/

@@ -1,7 +1,7 @@
 /**
- * The protocols of live transcription servers, by their public interfaces: Deepgram's live listening, AssemblyAI's
- * streaming (version 3), OpenAI's realtime transcription. Each says what to send and interprets what arrives, without
- * touching a socket.
+ * The protocols of live transcription servers, according to their public interfaces: Deepgram's live listening,
+ * AssemblyAI's streaming (version 3), OpenAI's realtime transcription. Each builds the messages to send and interprets
+ * what arrives, without touching a socket.
  */
 import { RATE } from "../../audio-decoder/audio-decoder.ts"
 import { Resampler } from "../../audio-decoder/resample.ts"
@@ -14,12 +14,12 @@ export interface LiveProtocol {
   readonly headers: Readonly<Record<string, string>>
   /** Sent first. */ readonly opening: ReadonlyArray<string>
   readonly encode: (samples: Float32Array) => ReadonlyArray<Message>
-  /** Sent last; what is behind it is waited for. */ readonly closing: () => ReadonlyArray<Message>
-  /** Sent where there is no sound for some seconds. */ readonly keeping: ReadonlyArray<string>
-  /** JSON that arrived. */ readonly hear: (message: unknown) => void
+  /** Sent last; the answers to it are awaited. */ readonly closing: () => ReadonlyArray<Message>
+  /** Sent if there was no audio for some seconds. */ readonly keeping: ReadonlyArray<string>
+  /** Handles JSON that arrived. */ readonly hear: (message: unknown) => void
   readonly heard: Pick<LiveHeard, "words" | "settled">
-  /** All that was said has been told, behind `closing`. */ readonly isOver: boolean
-  /** What the server says is wrong. */ readonly failure: string | undefined
+  /** Whether everything has been reported after `closing`. */ readonly isOver: boolean
+  /** The error that the server reported. */ readonly failure: string | undefined
 }
 interface LiveOptions {
   readonly model: RemoteTranscriberModel
@@ -27,7 +27,7 @@ interface LiveOptions {
   readonly hints: ReadonlyArray<string>
 }
 
-/** Of one session: five minutes of speech are a quarter of it. */
+/** Limits of one session: five minutes of speech are a quarter of them. */
 const WORDS_MAX = 4_000,
   TURNS_MAX = 2_000
 const HINTS_MAX = 50
@@ -39,7 +39,7 @@ const pcm16 = (samples: Float32Array): Uint8Array => {
     view.setInt16(2 * i, Math.round(Math.max(-1, Math.min(1, sample)) * 32_767), true)
   return bytes
 }
-/** A list of words with their scores, or a text without. */
+/** From a list of words with scores, or a text without. */
 const wordsOf = (list: unknown, names: ReadonlyArray<string>, text: string | undefined): ReadonlyArray<SpokenWord> => {
   if (!Array.isArray(list) || list.length === 0)
     return wordsIn(text ?? "").map((word) => ({ text: word, score: undefined }))
@@ -53,7 +53,7 @@ class Deepgram implements LiveProtocol {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly opening = []
-  /** It closes behind ten seconds without a message. */
+  /** The server closes after ten seconds without a message. */
   readonly keeping = [JSON.stringify({ type: "KeepAlive" })]
   #settled: ReadonlyArray<SpokenWord> = []
   #passing: ReadonlyArray<SpokenWord> = []
@@ -84,7 +84,7 @@ class Deepgram implements LiveProtocol {
     return [JSON.stringify({ type: "CloseStream" })]
   }
   hear(message: unknown): void {
-    // The last before it closes.
+    // The last message before it closes.
     if (textAt(message, "type") === "Metadata") this.isOver = true
     if (textAt(message, "type") !== "Results") return
     const said = at(message, "channel", "alternatives", 0)
@@ -102,7 +102,7 @@ interface Turn {
   readonly words: ReadonlyArray<SpokenWord>
   readonly isOver: boolean
 }
-/** What is said of turns that may be over in any order. */
+/** The texts of turns, which may end in any order. */
 class Turns {
   readonly #turns = new Map<string, Turn>()
   set(name: string, turn: Turn): void {
@@ -128,7 +128,7 @@ class Turns {
   }
 }
 
-/** It takes 50 ms and more at once. */
+/** The server takes at least 50 ms per message. */
 const ASSEMBLY_SAMPLES_MIN = RATE / 20
 const ASSEMBLY_PATH = "/v3/ws"
 class AssemblyAi implements LiveProtocol {
@@ -142,7 +142,7 @@ class AssemblyAi implements LiveProtocol {
   failure: string | undefined
 
   constructor({ hints, model }: LiveOptions) {
-    // What transcribes recordings is asked elsewhere, by other names.
+    // The interface for recordings has another host name.
     const url = (model.url ?? "https://api.assemblyai.com").replace(
       /^(\w+:\/\/)api\.(?=[\w.]*assemblyai\.com)/,
       "$1streaming."
@@ -191,14 +191,14 @@ class OpenAiRealtime implements LiveProtocol {
   readonly #resampler = new Resampler(RATE, OPENAI_RATE)
   readonly #turns = new Turns()
   #texts = new Map<string, string>()
-  /** What was sent last was taken, or there was nothing left. */ #isClosing = false
+  /** The last audio was committed, or there was none left. */ #isClosing = false
   #isTaken = false
   failure: string | undefined
 
   constructor({ hints, language, model }: LiveOptions) {
     this.url = `${addressOf(model, "/v1/realtime")}?intent=transcription`
     this.headers = authorized(model.apiKey, "Bearer ")
-    // One that is made for it tells words as they come, and no turns.
+    // A model made for live use reports words as they are spoken, without turns.
     const turn_detection = model.model.startsWith("gpt-live")
       ? null
       : { type: "server_vad", threshold: 0.5, prefix_padding_ms: 300, silence_duration_ms: 500 }
@@ -238,7 +238,7 @@ class OpenAiRealtime implements LiveProtocol {
     }
   }
   #fail(message: unknown): void {
-    // All of it was a turn already.
+    // All audio already belonged to a turn.
     if (textAt(message, "error", "code") === "input_audio_buffer_commit_empty") this.#isTaken = true
     else this.failure = textAt(message, "error", "message") ?? "It said that there was an error"
   }

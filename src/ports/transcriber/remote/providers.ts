@@ -1,6 +1,6 @@
 /**
- * How servers of transcribers are asked and what they answer, by their public interfaces. Pure: addresses, headers and
- * bodies, and the words in what came back.
+ * Requests to transcription servers and their answers, according to their public interfaces. Pure: addresses, headers
+ * and bodies, and the words in the answer.
  */
 import type { SpokenSegment, SpokenWord } from "../transcriber.ts"
 
@@ -13,7 +13,7 @@ export const isTranscriberKind = (text: string): text is TranscriberKind =>
 export interface RemoteTranscriberModel {
   readonly kind: TranscriberKind
   readonly model: string
-  /** Base address; the provider's own where absent. */ readonly url?: string | undefined
+  /** Base address; the provider's default if absent. */ readonly url?: string | undefined
   readonly apiKey?: string | undefined
 }
 export interface Spoken {
@@ -21,7 +21,7 @@ export interface Spoken {
   readonly seconds: number
   readonly language: string | undefined
   readonly hints: ReadonlyArray<string>
-  /** Parts a body of several; differs each time. */ readonly boundary: string
+  /** Separates the parts of a multipart body; differs each time. */ readonly boundary: string
 }
 export interface Asked {
   readonly method: "GET" | "POST"
@@ -43,7 +43,7 @@ const homes: ReadonlyMap<TranscriberKind, string> = new Map([
   ["deepgram", "https://api.deepgram.com"],
   ["assemblyai", "https://api.assemblyai.com"]
 ])
-/** Of a base address, with or without its path. */
+/** Completes a base address, with or without its path. */
 export const addressOf = ({ kind, url }: RemoteTranscriberModel, path: string): string => {
   const bare = (url ?? homes.get(kind)!).replace(/\/+$/, "")
   if (bare.endsWith(path)) return bare
@@ -67,7 +67,7 @@ export const authorized = (apiKey: string | undefined, word: string): Readonly<R
   apiKey === undefined || apiKey === "" ? {} : { authorization: word + apiKey }
 
 const HINTS_MAX = 50
-/** A server's text is as hostile as any: at most as much as somebody can say. */
+/** A server's text is as untrusted as any: at most as much as somebody can say. */
 const WORDS_MAX = 3_000,
   WORD_CHARACTERS_MAX = 100
 const PAUSE_S = 0.6
@@ -114,7 +114,7 @@ const timedWords = (list: unknown, names: ReadonlyArray<string>, unit: number, s
 const languageIn = (text: string | undefined): string | undefined =>
   text !== undefined && /^[a-z]{2}([-_]\w{1,8})?$/i.test(text) ? text.slice(0, 2).toLowerCase() : undefined
 
-/** A field of a form, by itself. */
+/** One field of a form. */
 const field = (boundary: string, name: string, value: string): string =>
   `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
 
@@ -146,7 +146,7 @@ export const openaiHeard = (answer: unknown, { seconds }: Spoken): Heard | undef
 export const deepgramAsked = (model: RemoteTranscriberModel, { hints, language, wav }: Spoken): Asked => {
   const query = new URLSearchParams({ model: model.model, punctuate: "true" })
   query.set(...((language === undefined ? ["detect_language", "true"] : ["language", language]) as [string, string]))
-  // Others answer 400 where they are told of terms.
+  // Other models answer 400 if terms are given.
   if (model.model.startsWith("nova-3")) for (const hint of hints.slice(0, HINTS_MAX)) query.append("keyterm", hint)
   return {
     method: "POST",
@@ -172,7 +172,7 @@ const assemblyHeaders = ({ apiKey }: RemoteTranscriberModel, type: string) => ({
   "content-type": type,
   ...authorized(apiKey, "")
 })
-/** First the sound goes there, which answers an address of its own for it. */
+/** The audio is uploaded first; the server returns an address for it. */
 export const assemblyUpload = (model: RemoteTranscriberModel, { wav }: Spoken): Asked => ({
   method: "POST",
   url: addressOf(model, "/v2/upload"),

@@ -1,6 +1,6 @@
 /**
- * A live transcriber on a server: sound is sent as it comes, results are passed on as they arrive. A server with
- * OpenAI's interface but without realtime listens by agreement (`../live/by-agreement.ts`).
+ * A live transcriber on a server: audio is sent as it arrives, results are passed on as they arrive. A server with
+ * OpenAI's interface but without realtime is used by agreement (`../live/by-agreement.ts`).
  */
 import { Clock, Deferred, Effect } from "effect"
 import { OutboundHttp, type OutboundSocket } from "../../outbound-http/outbound-http.ts"
@@ -19,13 +19,13 @@ import { failed, quoted } from "./remote-transcriber.ts"
 
 const TIMEOUT_MS = 10_000
 const MESSAGE_BYTES_MAX = 1_000_000
-/** Ten seconds of sound that the server has not taken. */
+/** Ten seconds of audio that the server has not accepted. */
 const UNSENT_MAX = 320_000
 const UNSENT_LOOK_MS = 20
-/** Behind the last sound. */
+/** Wait after the last audio. */
 const LAST_MS = 5_000
 const KEEPING_MS = 4_000
-/** Of a close. */
+/** Normal close code. */
 const CLOSED_WELL = 1_000
 
 type Transcribe = (order: TranscribeOrder) => Effect.Effect<Transcript, TranscriptionUnavailable>
@@ -63,7 +63,7 @@ class Listening {
     this.#told = told
     if (isOver) Deferred.doneUnsafe(this.ended, Effect.void)
   }
-  /** `isAsked`: by us, behind the last sound. */
+  /** A normal close ends the session; any other fails it. */
   onClose(code: number, reason: string): void {
     if (code === CLOSED_WELL) Deferred.doneUnsafe(this.ended, Effect.void)
     else this.fail(`closed the connection (${code})${quoted(reason)}`)

@@ -1,6 +1,6 @@
 /**
- * A transcriber on a server. It receives WAV that we wrote, never the original file; every call goes through
- * `OutboundHttp`; an organization's concurrent requests, the total time and the length of answers are bounded. A broken
+ * A transcriber on a server. It receives WAV that we wrote, never the original file. Every call goes through
+ * `OutboundHttp`. An organization's concurrent requests, the total time and the length of answers are bounded. A broken
  * connection, 429 and 5xx are retried once.
  */
 import { Effect } from "effect"
@@ -30,7 +30,7 @@ import {
 const ANSWER_BYTES_MAX = 2_000_000
 const TIMEOUT_MS = 60_000
 const AGAIN_MS = 500
-/** Between two looks at what a server has queued. */
+/** Interval at which a job in the server's queue is polled. */
 const LOOK_MS = 500
 const AT_ONCE_MAX = 4
 const QUOTED_MAX = 200
@@ -51,7 +51,7 @@ export const quoted = (text: string): string => {
 }
 const isPassing = ({ status }: OutboundResponse): boolean => status === 408 || status === 429 || status >= 500
 
-/** What a server answers, as JSON. */
+/** Returns a server's answer as JSON. */
 const makeAnswered = Effect.map(OutboundHttp, (http) => {
   const sent = (model: RemoteTranscriberModel, asked: Asked) =>
     Effect.mapError(

