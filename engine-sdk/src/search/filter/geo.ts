@@ -51,7 +51,7 @@ export class SphericalPolygon {
       before = angle
     }
     if (Math.abs(total) < Math.PI) return false
-    // The antipode has a winding, too: require the point to lie on the side of the corners.
+    // The antipode also has a nonzero winding, so require the point to lie on the same side as the corners.
     let side = 0
     for (const corner of corners) side += corner[0] * p[0] + corner[1] * p[1] + corner[2] * p[2]
     return side > 0
