@@ -1,4 +1,4 @@
-/** Collects the words of a text field as they are added: token numbers, documents, positions. `build` sorts them. */
+/** Collects the words of a text field as they are added: token numbers, documents, positions. `finish` sorts them. */
 import { type Analyzer } from "../analysis/tokens.ts"
 import type { IndexValue } from "../documents/mod.ts"
 import { AsciiTokens } from "../analysis/ascii-tokens.ts"
