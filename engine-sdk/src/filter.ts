@@ -4,7 +4,7 @@
 
 export type Comparison = "=" | "!=" | "<" | "<=" | ">" | ">="
 
-/** Equal precedence and left-associative by the time it is a tree (`docs/contract/filters.md#structure`). */
+/** Operators are left-associative with equal precedence, as in the text (`docs/contract/filters.md#structure`). */
 export type Filter =
   | { readonly kind: "and" | "or"; readonly left: Filter; readonly right: Filter }
   | { readonly kind: "not"; readonly filter: Filter }
@@ -22,7 +22,7 @@ export type Filter =
    * `parent.{…}`: one element of the object array satisfies the entire inner filter. Inner field names are full paths.
    */
   | { readonly kind: "element"; readonly path: string; readonly filter: Filter }
-  /** `$Collection(…)`: related to a document of `collection` that matches `filter`. Negation is a `not` around it. */
+  /** `$Collection(…)`: related to a document of `collection` that matches `filter`. A `not` around it negates it. */
   | { readonly kind: "join"; readonly collection: string; readonly filter: Filter }
 
 /**

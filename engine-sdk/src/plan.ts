@@ -204,7 +204,7 @@ export interface HighlightRequest {
   readonly startTag: string
   readonly endTag: string
   readonly v1: boolean
-  /** For one highlighted text, tags included. */ readonly bytes_max: number
+  /** Maximum size of one highlighted text, tags included. */ readonly bytes_max: number
 }
 
 // ---- what rules put into a list
@@ -212,7 +212,7 @@ export interface HighlightRequest {
 
 /**
  * A document that rules place whether or not it matches. It counts once in `found`, facets and paging and appears
- * nowhere else. Of several for one position the first in the plan gets it, the others the next free positions.
+ * nowhere else. If several have one position, the first in the plan gets it and the others the next free positions.
  */
 export interface Injection {
   readonly kind: "pin" | "sponsored"

@@ -48,7 +48,7 @@ export const sequentialP = (z: number, n: number, alpha: number, tuning = TUNING
 }
 
 export interface Comparison {
-  /** Relative to the control; null where the control's mean is 0. */ readonly lift: number | null
+  /** Relative to the control; null if the control's mean is 0. */ readonly lift: number | null
   /** Interval of the lift; also null if there are too few units. */
   readonly interval: readonly [low: number, high: number] | null
   /** p-value of this look. */ readonly p: number

@@ -147,7 +147,7 @@ const PAIRS_MAX = 32,
   LOOKED_MAX = 16_384
 
 type NumberArray = Int32Array | Float32Array | Float64Array | Uint8Array
-/** Numbers and booleans (0/1). `big` replaces exact `values` if an int64 needs more than 53 bits. */
+/** Numbers and booleans (0/1). `big` holds the exact values if an int64 needs more than 53 bits. */
 export class NumberColumn {
   readonly values: NumberArray
   readonly big: BigInt64Array | undefined

@@ -1,4 +1,4 @@
-/** The parts of WebAssembly used here, whose types are only part of the browser's, and code in base 64. */
+/** Types of the WebAssembly API used here, which only come with browsers, and loading of code in base 64. */
 
 /** Memory that threads share, like its buffer. */
 export interface LinearMemory {

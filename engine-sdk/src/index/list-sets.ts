@@ -36,7 +36,7 @@ export const postingIn = ({ bases, bits, firsts }: ListSet, doc: number): number
 interface KeptSet {
   readonly set: ListSet
   /** Cost of building it, in postings. */ readonly cost: number
-  /** Cost plus the `worth` evicted last when it was used; the lowest is evicted next. */ worth: number
+  /** Eviction priority: cost, plus the worth last evicted when it was used. */ worth: number
 }
 /**
  * The sets of a segment, least recently used first. Of the older ones, the cheapest to recompute is evicted, aged by

@@ -15,7 +15,7 @@ const WORDS_MAX = 10
 /** Words that a misspelled word may stand for, in one field. */
 const EXPANSIONS_MAX = 10,
   EXPANSIONS_MIN = 2
-/** Splits of words that are tried. */
+/** Maximum respelled queries that are tried, and number of leading words that are joined or split. */
 const SPELLINGS_MAX = 40,
   SPLIT_WORDS_MAX = 5
 

@@ -26,7 +26,7 @@ interface FieldSlots {
   /** Words, for searching and `:`. */ readonly words?: string
   /** The words of a whole value, for `:=`. */ readonly whole?: string
   /** The value as written, for facets and groups. */ readonly value?: string
-  /** Sort value. */ readonly sort?: string
+  /** The sort key. */ readonly sort?: string
   readonly number?: string
   readonly boolean?: string
   readonly point?: string

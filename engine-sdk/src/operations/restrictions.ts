@@ -22,7 +22,7 @@ export interface Restrictions {
   readonly collections?: ReadonlyArray<string>
   /** The only name that may be searched, if set. */
   readonly only?: string | undefined
-  /** Filter texts, AND-ed as trees to every search of the collections they name. A non-empty table closes others. */
+  /** Filter texts, AND-ed as trees to every search of the collections named. A non-empty table closes all others. */
   readonly filters?: ForcedFilters
   /** Fields that may be named and seen, in every collection. Default, and if empty: all. */
   readonly fields?: FieldNames

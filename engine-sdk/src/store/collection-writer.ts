@@ -251,7 +251,7 @@ export class CollectionWriter implements ChunkOwner {
     this.openChunks.add(chunk)
     return chunk
   }
-  /** Lays a chunk out, large ones in slices, and commits it. */
+  /** Lays out a chunk (a large one in slices) and commits it. */
   private async committed(chunk: Chunk): Promise<void> {
     for (let until = performance.now() + SLICE_MS; !chunk.isClosed;) {
       if (chunk.layOut(this.allocate, this.outside)) {
@@ -351,7 +351,7 @@ export class CollectionWriter implements ChunkOwner {
     return committed
   }
 
-  // ---- what chunks ask
+  // ---- what chunks need
   // -----------------------------------------------------------------------------------------------
 
   textOf(seq: number): string | undefined {

@@ -379,7 +379,7 @@ export class Writer implements WriterPort {
     }
   }
 
-  // ---- a disk that refuses
+  // ---- a disk that refuses writes
   // -------------------------------------------------------------------------------------------
 
   /**

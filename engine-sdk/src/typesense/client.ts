@@ -19,7 +19,7 @@ interface ServerRequest {
   readonly method: "GET" | "PUT" | "POST" | "PATCH" | "DELETE"
   readonly path: string
   readonly body?: object | string
-  /** Over all nodes that are tried; the client has a default. */ readonly timeout_ms?: number
+  /** Limit over all nodes tried; the client has a default. */ readonly timeout_ms?: number
   /** Limit for one node, as long as there is another to try. */ readonly attempt_ms?: number
   /** Whether sending it twice has the same effect as sending it once. */ readonly isRepeatable: boolean
   /** Called with the size of the response in bytes. */ readonly heard?: (bytes: number) => void

@@ -126,8 +126,8 @@ const facetOf = (
   }
 }
 /**
- * Decision: with `top_values`, and under `automatic` for large results, only the values that are largest in the whole
- * collection are examined, and sums and ranges cover only those, as recorded answers of the reference engine do.
+ * Decision: with `top_values`, and under `automatic` for large results, only the values that are most frequent in the
+ * entire collection are examined, and sums and ranges cover only those, as in the reference engine's recorded answers.
  */
 const usesTopValues = (
   reader: CollectionReader,

@@ -31,7 +31,7 @@ export class SphericalPolygon {
     const { corners } = this
     if (corners.length < 3) return false
     const p = vectorOf(lat, lng)
-    // Tangent plane at the point: the winding of the corners' directions around it.
+    // In the tangent plane at the point: the winding of the directions to the corners around it.
     const east: Vector = [-Math.sin(lng * RADIANS), Math.cos(lng * RADIANS), 0]
     const north: Vector = [
       p[1] * east[2] - p[2] * east[1],

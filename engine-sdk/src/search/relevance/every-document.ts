@@ -150,8 +150,8 @@ const add = (cells: Scored, { docs, tfs }: TermDocs, weight: number, factor: num
 }
 
 /**
- * Documents that write two words of the query as one count as if they had both, unless the two words themselves give
- * them more.
+ * Documents that write two words of the query as one count as if they had both, unless the two separate words give them
+ * a higher score.
  */
 const addCompound = (
   cells: Scored,

@@ -34,7 +34,7 @@ export const bestByColumn = (
 }
 
 interface Threshold {
-  /** Also called with the highest value of 32. */ isReached(value: number): boolean
+  /** Also called with the highest value of 32 documents. */ isReached(value: number): boolean
 }
 const eachAbove = (
   found: Bits,

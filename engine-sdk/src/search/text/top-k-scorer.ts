@@ -257,7 +257,7 @@ class TopKScorer {
     if (this.write(doc, high, low) && best.offer(one.s, doc, high, low, this.tie === undefined ? -Infinity : value))
       if (best.isFull) this.raiseThreshold()
   }
-  /** Below the threshold, whatever the tie value. */
+  /** Whether a score is below the threshold, whatever the tie value. */
   private isBelow(high: number, low: number): boolean {
     return high < this.thresholdHigh || (high === this.thresholdHigh && low < this.thresholdLow)
   }

@@ -139,7 +139,7 @@ export class WordMatcher {
     }
     const docs = matchingDocs(lists, scoring.words, match.allowed, match.view.segment.docs)
     if (docs === undefined) return false
-    // As long as all matches came as lists, facets count over these lists.
+    // As long as all matches arrived as lists, facets count over these lists.
     if (match.count === 0) {
       addFirstDocs(docs, match.found)
       match.docs = [docs]
