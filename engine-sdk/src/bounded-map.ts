@@ -1,14 +1,14 @@
 /**
- * A cache for values that come from outside: a map with a bound in bytes, which every cache of the package and of its
- * host declares (`test/caches.test.ts` lists them). Entries leave in insertion order; a look-up moves nothing, so it
- * costs the same as in a `Map`.
+ * A cache for values that come from outside: a map with a bound in bytes, used for all caches of the package and of its
+ * host (`test/caches.test.ts` lists them). Entries are evicted in insertion order; a lookup moves nothing, so it costs
+ * the same as in a `Map`.
  */
 interface Bounds<K, V> {
   readonly bytes_max: number
-  /** Approximate size of an entry: two bytes a character plus its objects. Called once, on insertion. */
+  /** Approximate size of an entry: two bytes per character plus its objects. Called once, on insertion. */
   readonly bytesOf: (key: K, value: V) => number
 }
-/** Overhead of an entry beside its content. */
+/** Overhead of an entry in addition to its content. */
 const ENTRY_BYTES = 64
 
 export class BoundedMap<K, V> {
@@ -33,7 +33,7 @@ export class BoundedMap<K, V> {
   has(key: K): boolean {
     return this.#entries.has(key)
   }
-  /** An entry larger than the bound is not kept. */
+  /** An entry larger than the bound is not stored. */
   set(key: K, value: V): void {
     this.delete(key)
     const bytes = ENTRY_BYTES + this.#bytesOf(key, value)
@@ -52,7 +52,7 @@ export class BoundedMap<K, V> {
     this.#entries.delete(key)
     this.#bytes -= known.bytes
   }
-  /** As if it had just been put: for caches whose least recently used leaves first. */
+  /** Treats an entry as if it had just been set, for caches that evict the least recently used one first. */
   renew(key: K): void {
     const known = this.#entries.get(key)
     if (known === undefined) return

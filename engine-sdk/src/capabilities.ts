@@ -27,7 +27,7 @@ export type Capability =
 export type Grade = "exact" | "approximate" | "composed" | "none"
 export interface Capabilities {
   readonly kind: string
-  /** Searches hold the calling thread until they are done: several plans cost no less in one call than one by one. */
+  /** Searches block the calling thread until they are done, so sending several plans in one call saves nothing. */
   readonly searchesOnCaller?: boolean
   readonly grades: Readonly<Record<Capability, Grade>>
   readonly limits: {
@@ -36,6 +36,6 @@ export interface Capabilities {
     readonly facet_values_max: number
     readonly batch_bytes_max: number
     readonly plans_per_trip_max: number
-    /** How long after an acknowledged write a search sees it. */ readonly visible_after_ms: number
+    /** Time after which a search sees an acknowledged write. */ readonly visible_after_ms: number
   }
 }

@@ -1,13 +1,13 @@
-/** Quotes the request's own text in an error: enough to recognise it, not all of it. Pure. */
+/** Quotes the request's own text in an error: enough to recognize it, but not all of it. Pure. */
 
 const QUOTED_MAX = 200
-/** Longest length of a whole sentence: ours are shorter, so a longer one repeats unmarked text of the request. */
+/** Maximum length of an entire message. Our own are shorter, so a longer one repeats unmarked text of the request. */
 const SENTENCE_MAX = 800
 
 const cut = (text: string, max: number): string =>
   text.length <= max ? text : `${text.slice(0, max).replace(/[\uD800-\uDBFF]$/, "")}…`
 
-/** Every quoted part, and every run without a blank, is cut at 200 characters; the whole at 800. O(text). */
+/** Cuts every quoted part, and every run without a space, at 200 characters, and the entire text at 800. O(text). */
 export const boundedText = (message: string): string =>
   message.length <= QUOTED_MAX
     ? message

@@ -1,6 +1,6 @@
 /**
- * Every failure an engine can answer, as one closed union. An engine never throws these: it returns them,
- * one per plan or per write, so that one bad item does not disturb its neighbours. Anything thrown is a defect.
+ * Every failure an engine can return, as one closed union. An engine never throws these: it returns them, one per plan
+ * or per write, so that one bad item does not affect the others. Anything thrown is a defect.
  */
 export type EngineError =
   | Invalid
@@ -15,18 +15,18 @@ export type EngineError =
   | Unavailable
   | TimedOut
 
-/** The request is wrong. `message` is what the caller reads; `parameter` names what to change. */
+/** The request is wrong. `message` is shown to the caller; `parameter` names what to change. */
 export interface Invalid {
   readonly kind: "Invalid"
   readonly message: string
   readonly parameter?: string
 }
-/** The caller's restrictions exclude the collection, whether it exists or not. */
+/** The caller's restrictions exclude the collection, whether or not it exists. */
 export interface Closed {
   readonly kind: "Closed"
   readonly message: string
 }
-/** A filter that the caller's restrictions force on the collection does not fit it: nothing of it can be shown. */
+/** A filter that the caller's restrictions force on the collection does not fit it, so nothing of it can be shown. */
 export interface RestrictionNotApplicable {
   readonly kind: "RestrictionNotApplicable"
   readonly message: string
@@ -39,7 +39,7 @@ export interface Conflict {
   readonly kind: "Conflict"
   readonly message: string
 }
-/** The namespace keeps as much as it may (`KeepLimits`): `limit` of `cap`, as `plan` has it. */
+/** The namespace already stores as much as it may (`KeepLimits`): `limit` of `cap`, according to `plan`. */
 export interface CapReached {
   readonly kind: "CapReached"
   readonly message: string
@@ -67,12 +67,12 @@ export interface Overloaded {
 export interface Unavailable {
   readonly kind: "Unavailable"
   readonly message: string
-  /** This one answer was lost, and others are given: no reason to leave the engine alone. */ readonly isThere?: true
+  /** Only this answer was lost, and others are given; callers should keep using the engine. */ readonly isThere?: true
 }
 export interface TimedOut {
   readonly kind: "TimedOut"
   readonly message: string
-  /** As of `Unavailable`. */ readonly isThere?: true
+  /** As in `Unavailable`. */ readonly isThere?: true
 }
 
 import type { Capability } from "./capabilities.ts"
@@ -113,7 +113,7 @@ export const notFound = (message: string): NotFound => ({ kind: "NotFound", mess
  */
 export const conflict = (message: string): Conflict => ({ kind: "Conflict", message })
 /**
- * A failure because a namespace already keeps as much as its limits allow.
+ * A failure because a namespace already stores as much as its limits allow.
  *
  * @example
  * ```ts
@@ -136,7 +136,7 @@ export type Result<A, E = EngineError> =
   | { readonly ok: true; readonly value: A }
   | { readonly ok: false; readonly error: E }
 /**
- * A result that holds a value.
+ * A result that contains a value.
  *
  * @example
  * ```ts
@@ -148,7 +148,7 @@ export type Result<A, E = EngineError> =
  */
 export const ok = <A>(value: A): Result<A, never> => ({ ok: true, value })
 /**
- * A result that holds a failure.
+ * A result that contains a failure.
  *
  * @example
  * ```ts
@@ -161,7 +161,7 @@ export const ok = <A>(value: A): Result<A, never> => ({ ok: true, value })
 export const fail = <E>(error: E): Result<never, E> => ({ ok: false, error })
 
 /**
- * The status a Typesense-compatible import line, multi-search entry or HTTP answer carries for a failure.
+ * The status for a failure in a Typesense-compatible import line, multi-search entry or HTTP answer.
  *
  * @example
  * ```ts

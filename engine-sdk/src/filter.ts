@@ -1,10 +1,10 @@
-/** Filters as engines get them: checked, typed, without names that do not exist. */
+/** Filters as engines receive them: checked, typed, without names that do not exist. */
 
 // ---- filters -------------------------------------------------------------------------------------------------------
 
 export type Comparison = "=" | "!=" | "<" | "<=" | ">" | ">="
 
-/** Equal precedence and left-associative by the time it is a tree (`docs/contract/filters.md#structure`). */
+/** Operators are left-associative with equal precedence, as in the text (`docs/contract/filters.md#structure`). */
 export type Filter =
   | { readonly kind: "and" | "or"; readonly left: Filter; readonly right: Filter }
   | { readonly kind: "not"; readonly filter: Filter }
@@ -19,10 +19,10 @@ export type Filter =
   /** A point inside a stored polygon. */
   | { readonly kind: "geo_contains"; readonly field: string; readonly lat: number; readonly lng: number }
   /**
-   * `parent.{…}`: one element of the object array satisfies the whole inner filter. Inner field names are full paths.
+   * `parent.{…}`: one element of the object array satisfies the entire inner filter. Inner field names are full paths.
    */
   | { readonly kind: "element"; readonly path: string; readonly filter: Filter }
-  /** `$Collection(…)`: related to a document of `collection` that matches `filter`. Negation is a `not` around it. */
+  /** `$Collection(…)`: related to a document of `collection` that matches `filter`. A `not` around it negates it. */
   | { readonly kind: "join"; readonly collection: string; readonly filter: Filter }
 
 /**
@@ -37,7 +37,7 @@ export interface StringFilter {
     readonly match: "contains" | "equals" | "phrase"
     /** The last token is a prefix (`pre*`). With `equals`: the value starts with these tokens. */
     readonly prefix: boolean
-    /** The words that the prefix in last place expands to, where an engine has chosen them already. */
+    /** The words to which the prefix in last position expands, if an engine has already chosen them. */
     readonly words?: ReadonlyArray<string>
   }>
   /** Completions considered per prefix, best first (`max_filter_by_candidates`). */ readonly prefixCandidates: number

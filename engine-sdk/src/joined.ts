@@ -1,11 +1,11 @@
-/** Joins concurrent requests for the same work: one run serves everyone who asked before it began. */
+/** Joins concurrent requests for the same work: one run serves everyone who requested it before it began. */
 
 interface Running<A> {
   readonly done: Promise<A>
-  /** The run shared by callers that came after the current one began. */ next: Promise<A> | undefined
+  /** The run shared by callers that arrived after the current one began. */ next: Promise<A> | undefined
 }
 export class Joined<A> {
-  /** At most one entry per key, while something is in progress for it. */
+  /** At most one entry per key, as long as a run for it is in progress. */
   readonly #running = new Map<string, Running<A>>()
   /** Resolves with work that began after the call. */
   run(key: string, work: () => Promise<A>): Promise<A> {

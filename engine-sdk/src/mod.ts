@@ -1,4 +1,4 @@
-/** Public names of the package, nothing else. */
+/** The public names of the package, and nothing else. */
 export * from "./capabilities.ts"
 export type { Rules } from "./collection/collection-rules.ts"
 export { createSearch, type CreateSearchOptions, type Search } from "./collection/create-search.ts"

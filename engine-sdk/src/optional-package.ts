@@ -1,11 +1,11 @@
 /**
  * Packages that some features need and most programs do not have: `lmdb` (disk), `usearch` (approximate vectors),
- * `@orama/stemmers` (roots of words in other languages than English). None is imported by name at load time, so that
- * the engine in memory runs without any of them, and without Node's own modules.
+ * `@orama/stemmers` (roots of words in languages other than English). None is imported by name at load time, so that
+ * the in-memory engine runs without any of them, and without Node's own modules.
  */
 
 /**
- * Thrown where a feature is used without its package. `message` names both and what to install.
+ * Thrown if a feature is used without its package. `message` names both and what to install.
  *
  * @example
  * ```ts
@@ -33,18 +33,13 @@ const nameOf = (specifier: string): string =>
     .slice(0, specifier.startsWith("@") ? 2 : 1)
     .join("/")
 
-/**
- * Node's `require` from here, where there is one: looked up when asked, because a static import would shut out
- * browsers.
- */
+/** Node's `require`, if there is one. It is looked up when needed, because a static import would exclude browsers. */
 const requireHere = (): NodeJS.Require | undefined =>
   (globalThis as { readonly process?: Partial<NodeJS.Process> }).process
     ?.getBuiltinModule?.("node:module")
     .createRequire(import.meta.url)
 
-/**
- * The error to throw when loading failed: PackageMissing where the package itself is missing, else the original error.
- */
+/** The error to throw if loading failed: PackageMissing if the package itself is missing, else the original error. */
 export const missingPackage = (specifier: string, purpose: string, error: unknown): unknown => {
   const { code, message = "" } = error as { readonly code?: string; readonly message?: string }
   return (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND") && message.includes(nameOf(specifier))
@@ -52,8 +47,8 @@ export const missingPackage = (specifier: string, purpose: string, error: unknow
     : error
 }
 /**
- * The package, loaded synchronously. Throws PackageMissing where it is not installed, and its own error where it cannot
- * be loaded.
+ * Loads a package synchronously. Throws PackageMissing if it is not installed, and its own error if it cannot be
+ * loaded.
  */
 export const optionalPackage = (specifier: string, purpose: string): unknown => {
   const require = requireHere()
@@ -65,11 +60,11 @@ export const optionalPackage = (specifier: string, purpose: string): unknown => 
   }
 }
 /**
- * By name: looking costs several calls to the file system, and searches ask. At most one entry a package named in the
- * source.
+ * By name, because looking it up costs several file system calls, and searches do so. At most one entry per package
+ * named in the source.
  */
 const installed = new Map<string, boolean>()
-/** Whether it is installed, without loading it. Looked up once a program. */
+/** Whether it is installed, without loading it. Looked up once per program. */
 export const hasOptionalPackage = (specifier: string): boolean => {
   let known = installed.get(specifier)
   if (known === undefined) installed.set(specifier, (known = canResolve(specifier)))

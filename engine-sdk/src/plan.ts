@@ -1,7 +1,7 @@
 /**
  * A checked search: everything a caller wrote has been parsed, typed against the schema and bounded, so an engine only
- * executes it. `query/compile-search.ts` is the one producer; engines, rules and tests are the consumers. No text of a
- * `filter_by`, `sort_by` or `facet_by` travels past this point.
+ * executes it. `query/compile-search.ts` is the only producer; engines, rules and tests are the consumers. No text of a
+ * `filter_by`, `sort_by` or `facet_by` is passed beyond this point.
  */
 import type { AnswerBudget } from "./budget/answer-budget.ts"
 import type { DirtyValues, Document, ScalarType, WriteAction } from "./schema.ts"
@@ -28,33 +28,31 @@ export interface TokenList {
 
 /** One name of `query_by` as the relevance ranking indexes it: a field, or all fields that start with `prefix`. */
 export interface RelevanceUnit {
-  /** As written: also the name of its index. */ readonly name: string
-  /** Set for wildcards and objects: their fields count as one. */ readonly prefix?: string
+  /** As written; also the name of its index. */ readonly name: string
+  /** Set for wildcards and objects, whose fields count as one. */ readonly prefix?: string
   readonly locale: string
   /** 1 for the least heavy name. */ readonly weight: number
 }
 /** The named rankings over the relevance index (`relevance/`); raw requests keep the engine-compatible scoring. */
 export interface RelevanceQuery {
-  /** `bm25` is the baseline that every gain of `relevance` is measured against. */ readonly ranking:
-    | "relevance"
-    | "bm25"
+  /** `bm25` is the baseline for measuring every gain of `relevance`. */ readonly ranking: "relevance" | "bm25"
   /** The query as written, without exclusions, quotation marks and stopwords of the request. */
   readonly text: string
   /** Other spellings from synonyms. */ readonly variants: ReadonlyArray<string>
   readonly units: ReadonlyArray<RelevanceUnit>
-  /** Unknown words may be corrected. */ readonly corrects: boolean
-  /** The last word may be unfinished. */ readonly completes: boolean
-  /** Documents without some of the words may match when few have all. */ readonly mayDropWords: boolean
+  /** Whether unknown words may be corrected. */ readonly corrects: boolean
+  /** Whether the last word may be unfinished. */ readonly completes: boolean
+  /** Whether documents without some of the words may match if few have all. */ readonly mayDropWords: boolean
 }
 
 export interface TextQuery {
-  /** Set when a named ranking replaces the scoring and matching of words; phrases and exclusions stay as they are. */
+  /** Set if a named ranking replaces the scoring and matching of words; phrases and exclusions stay as they are. */
   readonly relevance?: RelevanceQuery
-  /** In the order of weight. Never empty. */ readonly fields: ReadonlyArray<QueryField>
+  /** Ordered by weight. Never empty. */ readonly fields: ReadonlyArray<QueryField>
   /**
    * Analysed (and stemmed) with the analyzer of the highest-weighted field. Empty with phrases = only phrases were
-   * asked. Empty without phrases = every document but the excluded ones, each with text match 100 (only exclusions were
-   * asked, or a curation took every word).
+   * given. Empty without phrases = every document except the excluded ones, each with text match 100 (only exclusions
+   * were given, or a curation removed every word).
    */
   readonly tokens: ReadonlyArray<string>
   /** The same words before stemming, for highlighting; same length as `tokens`. */
@@ -88,7 +86,7 @@ export interface TextQuery {
 
 // ---- vectors -------------------------------------------------------------------------------------------------------
 
-/** Texts to embed, each with its weight (none: equal), and how long a remote model may take. */
+/** Texts to embed, each with its weight (absent: equal weights), and how long a remote model may take. */
 export interface QueryEmbedding {
   readonly texts: ReadonlyArray<string>
   readonly weights: ReadonlyArray<number>
@@ -100,8 +98,8 @@ export interface VectorQuery {
   readonly vector: ReadonlyArray<number> | undefined
   /** Use this document's vector and leave the document out. */ readonly likeId?: string
   /**
-   * Texts (or one base64 image) to embed into `vector` before the plan reaches an engine: the host's work. Averaged, or
-   * weighted where weights are given.
+   * Texts (or one base64 image) that the host embeds into `vector` before the plan reaches an engine. Averaged, or
+   * weighted if weights are given.
    */
   readonly embed?: QueryEmbedding
   readonly k: number
@@ -140,7 +138,7 @@ export type SortKey = { readonly order: SortOrder } & (
   | { readonly kind: "seq" }
   /** The sum of all cases whose filter a document passes: boosts of rules add up. */
   | { readonly kind: "boosts"; readonly cases: ReadonlyArray<{ readonly filter: Filter; readonly score: number }> }
-  /** Documents of the list in its order, everything else behind them. */
+  /** Documents of the list in its order; all others after them. */
   | { readonly kind: "listed"; readonly ids: ReadonlyArray<string> }
   /** `$Collection(key)`: the best related value for the direction. */
   | { readonly kind: "join"; readonly collection: string; readonly key: SortKey }
@@ -206,7 +204,7 @@ export interface HighlightRequest {
   readonly startTag: string
   readonly endTag: string
   readonly v1: boolean
-  /** For one highlighted text, tags included. */ readonly bytes_max: number
+  /** Maximum size of one highlighted text, tags included. */ readonly bytes_max: number
 }
 
 // ---- what rules put into a list
@@ -214,7 +212,7 @@ export interface HighlightRequest {
 
 /**
  * A document that rules place whether or not it matches. It counts once in `found`, facets and paging and appears
- * nowhere else. Of several for one position the first in the plan gets it, the others the next free positions.
+ * nowhere else. If several have one position, the first in the plan gets it and the others the next free positions.
  */
 export interface Injection {
   readonly kind: "pin" | "sponsored"
@@ -226,17 +224,14 @@ export interface Injection {
   readonly sponsored?: { readonly label: string; readonly campaign_id: string }
 }
 
-/**
- * A search whose hits are put into another order by its caller: all of them from the first, without what is pinned or
- * injected.
- */
+/** A search whose hits the caller reorders: all hits from the first, without pinned and injected ones. */
 export interface WindowRequest {
-  /** Hits, counted without pinned and injected ones. */ readonly size: number
+  /** Number of hits, without pinned and injected ones. */ readonly size: number
   /** Read with `HitWindow.value`. */ readonly fields: ReadonlyArray<string>
 }
 
 export interface SearchPlan {
-  /** The real name, aliases resolved. */ readonly collection: string
+  /** The real name, with aliases resolved. */ readonly collection: string
   readonly text: TextQuery | undefined
   /** True when the query can match nothing (only stopwords were given, unknown fields with validation off). */
   readonly matchesNothing: boolean
@@ -251,35 +246,35 @@ export interface SearchPlan {
   readonly facets: ReadonlyArray<FacetRequest>
   readonly facetQuery: FacetQuery | undefined
   readonly facetValuesMax: number
-  /**
-   * The approximation that the caller accepts; an engine may count everything all the same, as the embedded one does.
-   */
+  /** The approximation that the caller accepts; an engine may still count everything, as the embedded one does. */
   readonly facetSample: {
     readonly percent: number
     readonly threshold: number
   }
   readonly group: GroupRequest | undefined
-  /** By position; of several at one position the first document that exists holds it and the others are not pinned. */
+  /**
+   * By position. If several have one position, the first document that exists gets it and the others are not pinned.
+   */
   readonly pinned: ReadonlyArray<{ readonly id: string; readonly position: number }>
   readonly hidden: ReadonlyArray<string>
   readonly filterCuratedHits: boolean
   /**
-   * By precedence; set (if empty) where rules of the collection act. What the request hides does not hide those that
-   * are named.
+   * By precedence; set (even if empty) if rules of the collection act. What the request hides does not hide documents
+   * that are named here.
    */
   readonly injected?: ReadonlyArray<Injection>
   /**
-   * The filter that an injection with `mustPassFilter` must pass where that is not `filter` (a fallback searches with
-   * another).
+   * The filter that an injection with `mustPassFilter` must pass, if that is not `filter` (a fallback searches with
+   * another one).
    */
   readonly injectedFilter?: Filter
-  /** Asks for `SearchAnswer.window` instead of the page; not with `group`. */ readonly window?: WindowRequest
+  /** Requests `SearchAnswer.window` instead of the page; not with `group`. */ readonly window?: WindowRequest
   /**
    * The filter that a pinned document must pass even without `filterCuratedHits` (restrictions of a key); already part
    * of `filter`.
    */
   readonly pinnedFilter?: Filter
-  /** Maximal marginal relevance asked by a curation item (`docs/contract/curation.md#diversity`). */
+  /** Maximal marginal relevance requested by a curation item (`docs/contract/curation.md#diversity`). */
   readonly diversity:
     | {
         readonly lambda: number
@@ -292,22 +287,19 @@ export interface SearchPlan {
     | undefined
   readonly offset: number
   readonly limit: number
-  /** Rows past it are never returned. */ readonly hits_max: number
+  /** Hits beyond this position are never returned. */ readonly hits_max: number
   readonly selection: Selection
   readonly highlight: HighlightRequest
   readonly cutoff_ms: number
-  /**
-   * Known to take long: an engine that has another place for such searches does not try it first where all are
-   * searched.
-   */
+  /** Known to take long: an engine that runs such searches elsewhere does not try it on the shared thread first. */
   readonly isLong?: boolean
   /**
-   * The size limit of the answer, one for all searches of a request; absent: no limit. A remote engine is asked for no
-   * more than what is left.
+   * The size limit of the answer, shared by all searches of a request; absent: no limit. A remote engine is asked for
+   * no more than what is left.
    */
   readonly budget?: AnswerBudget
   /** `metadata` of the first matching curation. */ readonly metadata?: Record<string, unknown>
-  /** Asks for `SearchAnswer.corrections`. */ readonly corrects?: boolean
+  /** Requests `SearchAnswer.corrections`. */ readonly corrects?: boolean
   /** Parameters that the answer repeats, and its paging. */
   readonly echo: {
     readonly q: string
@@ -321,7 +313,7 @@ export interface SearchPlan {
 
 // ---- answers -------------------------------------------------------------------------------------------------------
 
-/** A field of a document as stages read it: vectors as they are indexed, everything else as it is stored. */
+/** A document's field as stages read it: vectors as they are indexed, everything else as it is stored. */
 export type FieldValue = string | number | boolean | ReadonlyArray<string | number | boolean> | Float32Array
 
 /** `text_match` is a 64-bit integer: bigint here, plain digits on the wire (`search/answer/answer-json.ts`). */
@@ -330,14 +322,16 @@ export interface Hit {
   highlight: Record<string, unknown>
   highlights?: ReadonlyArray<Record<string, unknown>>
   text_match?: bigint
-  /** Hits of one score may share it. */ text_match_info?: TextMatchInfo
+  /** Hits with the same score may share it. */ text_match_info?: TextMatchInfo
   curated?: true
-  /** Put there by a rule of the collection. */ pinned?: true
+  /** Placed there by a rule of the collection. */ pinned?: true
   sponsored?: { label: string; campaign_id: string }
-  /** Sum of boosts, where they are among the sort keys. For the pipeline, which takes it off before the wire. */
+  /**
+   * Sum of boosts, if they are among the sort keys. Used by the pipeline, which removes it before the answer is sent.
+   */
   boosts?: number
   geo_distance_meters?: Record<string, number>
-  /** From the point that a search is about, where its host says so. */ distance_m?: number
+  /** Distance from the point that a search is about, if its host defines one. */ distance_m?: number
   vector_distance?: number
   hybrid_search_info?: { rank_fusion_score: number }
   /** Union only. */ search_index?: number
@@ -358,10 +352,10 @@ export interface FacetCount {
   counts: Array<{ value: string; highlighted: string; count: number; parent?: unknown; facet_filter?: string }>
   stats: { min?: number; max?: number; sum?: number; avg?: number; total_values: number }
 }
-/** A word of a query that was found through typing errors alone, and the word that it was taken for. */
+/** A word of a query that matched only through typos, and the word it was taken for. */
 export interface WordCorrection {
   /** In the form in which words are looked up, before stemming. */ readonly typed: string
-  /** As the first hit has it that matched the typed word, in the same form. */ readonly indexed: string
+  /** The word of the first hit that matched the typed word, in the same form. */ readonly indexed: string
 }
 export interface SearchAnswer {
   found: number
@@ -377,44 +371,45 @@ export interface SearchAnswer {
   request_params: { collection_name: string; first_q: string; per_page: number; q: string }
   metadata?: Record<string, unknown>
   /**
-   * Documents that matched, injected ones not counted. Only where the plan has `injected`; taken off before the wire.
+   * Number of documents that matched, without injected ones. Only if the plan has `injected`; removed before the answer
+   * is sent.
    */
   organic?: number
-  /** Only where the plan asked for it; `hits` is then empty. Removed before the answer is sent. */ window?: HitWindow
+  /** Only if the plan requested it; `hits` is then empty. Removed before sending. */ window?: HitWindow
   /**
-   * Words that were found through typing errors alone, where the plan `corrects` and there are any. Of a key with
-   * restrictions (`pinnedFilter`), what other documents hold does not count. Taken off before the wire. An engine that
-   * cannot say leaves it out.
+   * Words that matched only through typos, if the plan `corrects` and there are any. For a key with restrictions
+   * (`pinnedFilter`), documents that it cannot see do not count. Removed before the answer is sent. An engine that does
+   * not know leaves it out.
    */
   corrections?: ReadonlyArray<WordCorrection>
 }
 /**
  * Hits before they are placed and paged. Documents, highlights and values are read on first access, from memory that
- * the engine may reuse once control has returned to the event loop: call `keep` before waiting for anything.
+ * the engine may reuse once control has returned to the event loop, so call `keep` before awaiting anything.
  */
 export interface HitWindow {
   readonly organic: ReadonlyArray<Hit>
-  /** Of `organic`, whichever fields are shown. */ readonly ids: ReadonlyArray<string>
-  /** Pinned and injected hits that exist and pass, each at a position of its own, ascending. */
+  /** Ids of `organic`, whichever fields are shown. */ readonly ids: ReadonlyArray<string>
+  /** Pinned and injected hits that exist and pass, each at a different position, ascending. */
   readonly injected: ReadonlyArray<{
     readonly id: string
     readonly hit: Hit
     /** From 1. */ readonly position: number
   }>
-  /** A field of `organic[i]`; undefined where the document has none. */
+  /** A field of `organic[i]`; undefined if the document lacks it. */
   value(i: number, field: string): FieldValue | undefined
-  /** A field of all of them at once; undefined where that would read more than the hits that are looked at. */
+  /** A field of all hits together; undefined if that would read more than the hits that are examined. */
   column?(field: string): WindowColumn | undefined
-  /** Reads everything now that may be looked at later: all hits, and the fields that the plan's `window` names. */
+  /** Reads now everything that may be read later: all hits, and the fields that the plan's `window` names. */
   keep(): void
-  /** False where `keep` ran out of time: the reader then gives way, and the search runs elsewhere. */
+  /** False if `keep` ran out of time: the reader then gives way, and the search runs elsewhere. */
   readonly isWhole?: boolean
 }
 
-/** A field of the hits of a window, each value once or about so: what is done with it is done once. */
+/** A field of a window's hits with each value stored about once, so that processing a value is done once. */
 export interface WindowColumn {
-  /** undefined for no value. */ readonly values: ReadonlyArray<FieldValue | undefined>
-  /** By hit, in `values`. */ readonly places: Uint32Array
+  /** undefined if there is no value. */ readonly values: ReadonlyArray<FieldValue | undefined>
+  /** By hit: index in `values`. */ readonly places: Uint32Array
 }
 
 /** Union (`docs/contract/search.md#union`): one ranked list over several plans with the same sort shape. */
@@ -426,7 +421,7 @@ export interface UnionPlan {
   readonly hits_max: number
   readonly page?: number
   readonly echoOffset?: number
-  /** As `SearchPlan.window`, of the merged list. */ readonly window?: WindowRequest
+  /** Like `SearchPlan.window`, for the merged list. */ readonly window?: WindowRequest
 }
 export interface UnionAnswer {
   found: number
@@ -451,9 +446,9 @@ export type WriteOperation =
       readonly action: WriteAction
       readonly dirtyValues: DirtyValues | undefined
       readonly document: Document | string | Uint8Array
-      /** From the path (PATCH). */ readonly id?: string
+      /** The id in the path (PATCH). */ readonly id?: string
       /**
-       * Index again what is stored under the id now (reindex); of `document` only the id counts, so that a write in
+       * Reindexes what is stored under the id at that moment; of `document` only the id is used, so that a write in
        * between is not undone.
        */
       readonly rewrite?: boolean

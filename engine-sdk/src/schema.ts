@@ -1,6 +1,6 @@
 /**
- * Collections and fields as the wire shows them (`docs/contract/collections.md#fields`, in snake_case) and nothing
- * computed. Validation of what a caller sends lives in `schema/`; this file is only the shape of what was accepted.
+ * Collections and fields as the wire shows them (`docs/contract/collections.md#fields`, in snake_case), without
+ * anything computed. `schema/` validates what a caller sends; this file only defines the shape of what was accepted.
  */
 export type ScalarType = "string" | "int32" | "int64" | "float" | "bool" | "geopoint"
 export type FieldType =
@@ -26,7 +26,7 @@ export interface VectorParams {
 }
 
 /**
- * How the approximate index of a vector field is built where the field does not say.
+ * How the approximate index of a vector field is built if the field does not say.
  *
  * @example
  * ```ts
@@ -58,7 +58,7 @@ export interface Field {
   /** `Collection.field`, or "". */ readonly reference: string
   readonly async_reference: boolean
   readonly cascade_delete: boolean
-  /** Override the collection's lists when non-empty. */
+  /** These override the collection's lists if non-empty. */
   readonly token_separators: ReadonlyArray<string>
   readonly symbols_to_index: ReadonlyArray<string>
   readonly truncate_len: number
@@ -89,7 +89,7 @@ export interface CollectionInfo {
   /** Unix seconds. */ readonly created_at: number
 }
 
-/** A document as JSON has it. `id` is always a non-empty string once accepted. */
+/** A document as JSON represents it. `id` is always a non-empty string once accepted. */
 export type Document = { readonly [key: string]: unknown }
 export type DirtyValues = "coerce_or_reject" | "coerce_or_drop" | "drop" | "reject"
 export type WriteAction = "create" | "upsert" | "update" | "emplace"

@@ -1,13 +1,13 @@
 /**
  * Open addressing with linear probing, for tables of numbers in typed arrays: 0 marks a free slot, and the length is a
- * power of two. Most tables store an entry's place + 1 in its slot and keep the entry in columns of their own. Growing
- * is left to the table: a search in one without a free slot does not end, so keep at most three quarters filled.
+ * power of two. Most tables store an entry's index + 1 in its slot and keep the entry in separate columns. The table
+ * must grow itself: a search in a table without a free slot does not end, so keep it at most three quarters full.
  */
 type Slots = Int32Array | Uint32Array
 
 /**
- * The slot at which `isWanted` is true of the value, or the free one where the entry would go. Expected O(1), plus a
- * call per entry that is looked at.
+ * The slot whose value satisfies `isWanted`, or the free slot where the entry would go. Expected O(1), plus a call per
+ * entry that is examined.
  */
 export const slotOf = (slots: Slots, hash: number, isWanted: (value: number, slot: number) => boolean): number => {
   const mask = slots.length - 1

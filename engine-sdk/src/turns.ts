@@ -1,17 +1,15 @@
-/**
- * Giving way: long work runs in slices, and between slices whatever waits (a single upsert, a message) gets its turn.
- */
+/** Yielding: long work runs in slices, and between slices whatever waits (a single upsert, a message) gets its turn. */
 
 let isAwaited = (): boolean => false
-/** Tasks that yielded to a message that has not arrived. */
+/** Tasks that yielded to a message that has not arrived yet. */
 const givenWay: Array<() => void> = []
 const goOn = (): void => {
   for (const resolve of givenWay.splice(0)) resolve()
 }
 /**
- * How a worker learns that a message is under way to it. One runtime (Deno 2.9) takes none in while one `setImmediate`
- * follows another: a message waited 14 to 40 ms that way, 1 ms behind a timer. The answer is to be called when one has
- * come, so that work goes on at once: with the timer alone a writer slept a quarter of an import away.
+ * Sets how a worker knows that a message is on its way. One runtime (Deno 2.9) receives none while one `setImmediate`
+ * follows another: a message waited 14 to 40 ms that way, and 1 ms behind a timer. Call the returned function when a
+ * message has arrived, so that work continues immediately: with the timer alone, a writer slept a quarter of an import.
  */
 export const giveWayTo = (isMessageUnderWay: () => boolean): (() => void) => {
   isAwaited = isMessageUnderWay
@@ -19,8 +17,8 @@ export const giveWayTo = (isMessageUnderWay: () => boolean): (() => void) => {
 }
 
 /**
- * Resolves in a later turn of the event loop, where there is `setImmediate` without the milliseconds of a timer; where
- * a message is under way, once it has arrived.
+ * Resolves in a later turn of the event loop, by `setImmediate` if available, which avoids the milliseconds of a timer;
+ * if a message is on its way, once it has arrived.
  */
 export const nextTurn = (): Promise<void> =>
   new Promise((resolve) => {
@@ -32,13 +30,13 @@ export const nextTurn = (): Promise<void> =>
     setTimeout(goOn, 0)
   })
 
-/** A turn of at least a millisecond, for the searching thread: messages and searches that wait all come first. */
+/** A turn of at least a millisecond, for the searching thread: all messages and searches that wait come first. */
 export const pause = (): Promise<void> =>
   new Promise((resolve) => {
     setTimeout(resolve, 0)
   })
 
-/** Time of this thread that work in pieces takes in one turn of the event loop, all of it together. */
+/** Total time of this thread that sliced work takes in one turn of the event loop. */
 const PIECES_MS = 2
 const waiting: Array<() => void> = []
 let turnBegan = -Infinity
@@ -48,7 +46,7 @@ const nextPiece = (): void => {
   turnBegan = performance.now()
   resume()
 }
-/** As many as the turn has time for: the clock is read again after the microtask in which the resumed task ran. */
+/** Resumes as many as the turn has time for; the clock is read again after the resumed task's microtask. */
 const resume = (): void => {
   if (performance.now() - turnBegan >= PIECES_MS) return comeBack()
   waiting.shift()?.()
@@ -60,12 +58,12 @@ const comeBack = (): void => {
   setTimeout(nextPiece, 0)
 }
 /**
- * For work in pieces: resolves in a later turn once such work has taken long in this one, and immediately until then.
- * Waiting tasks resume one after the other, as many in a turn as fit into that time, however many there are.
+ * For sliced work: resolves in a later turn once such work has taken long in this one, and immediately until then.
+ * Waiting tasks resume one after another, as many per turn as fit into that time.
  */
 export const givingWay = (): (() => Promise<void> | undefined) => {
   const now = performance.now()
-  // Several requests of one turn share it.
+  // Several callers in one turn share the next one.
   if (!isTurnComing && waiting.length === 0) {
     turnBegan = now
     comeBack()
@@ -84,7 +82,7 @@ export const givingWay = (): (() => Promise<void> | undefined) => {
   }
 }
 
-/** Drives a generator in slices of at most about `slice_ms`; a function is asked before each. */
+/** Drives a generator in slices of at most about `slice_ms`; a function is called before each slice. */
 export const inSlices = async <A>(
   work: Generator<void, A>,
   slice_ms: number | (() => number),

@@ -1,6 +1,6 @@
 /**
- * Warns the operator of the program, where no caller waits for an answer: Node's and Deno's warnings, or the console of
- * a browser.
+ * Warns the operator of the program when no caller waits for an answer: by Node's and Deno's warnings, or on a
+ * browser's console.
  */
 export const warn = (what: string, error: unknown): void => {
   const sentence = `${what}: ${error instanceof Error ? error.message : String(error)}`

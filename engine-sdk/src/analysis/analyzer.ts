@@ -1,8 +1,7 @@
 /**
  * Text to tokens: the one place where fields, queries, filters, synonyms and rules agree on what a word is
- * (`docs/contract/text.md`). Fields without a locale use the default tokenizer, others word segmentation of the
- * runtime; stemming and romanisation come last. Offsets serve highlighting and are in UTF-16 units of the original
- * text.
+ * (`docs/contract/text.md`). Fields without a locale use the default tokenizer, others the runtime's word segmentation;
+ * stemming and romanization come last. Offsets are for highlighting and count UTF-16 units of the original text.
  */
 import { BoundedMap } from "../bounded-map.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
@@ -23,7 +22,7 @@ import {
 } from "./tokens.ts"
 import { characterClasses, combine, DROP, isPair, KEEP, SPLIT, UPPER } from "./character-classes.ts"
 
-/** The default tokenizer. ASCII runs are sliced, never rebuilt, because this runs for every text of an import. */
+/** The default tokenizer. ASCII runs are sliced, never rebuilt, because it processes every text of an import. */
 class DefaultAnalyzer implements Analyzer {
   readonly #classes: Uint8Array
   readonly #truncate: number
@@ -161,7 +160,7 @@ class DefaultAnalyzer implements Analyzer {
   tokenizeWithOffsets(text: string): Array<TokenSpan> {
     return this.#spans(text, undefined)
   }
-  // A root may begin with another letter than its word.
+  // If words are stemmed, `wanted` is ignored, because a root may start with a different letter than its word.
   spansFor(text: string, wanted: WantedTokens): Array<TokenSpan> {
     return this.#spans(text, this.stems ? undefined : wanted)
   }
@@ -169,7 +168,7 @@ class DefaultAnalyzer implements Analyzer {
     const spans: Array<TokenSpan> = []
     const classes = this.#classes
     const length = text.length
-    // Characters of one run are sliced out together; `pending` holds what preceded a dropped or folded character.
+    // Characters of one run are sliced together; `pending` holds what preceded a dropped or folded character.
     let pending = "",
       start = 0,
       end = 0,
@@ -249,7 +248,7 @@ class DefaultAnalyzer implements Analyzer {
     return symbol.charCodeAt(0) < 128 && this.#classes[symbol.charCodeAt(0)] === KEEP
   }
   /**
-   * The rest after the cut is not appended: re-reading the end of a long word that grows piece by piece would be
+   * Text after the maximum length is not appended: re-reading the end of a long word that grows step by step would be
    * quadratic.
    */
   #grown(pending: string, piece: string): string {
@@ -279,16 +278,16 @@ export const createAnalyzer = (options: Partial<AnalyzerOptions>): Analyzer => {
 }
 
 /**
- * Analyzers by settings, which tenants choose; one with its own segmentation takes some 100 kB. Fields keep theirs when
- * it leaves this map.
+ * Analyzers by settings, which tenants choose; one with its own segmentation takes some 100 kB. Fields keep their
+ * analyzer when it is evicted from this map.
  */
 const newAnalyzers = () =>
   new BoundedMap<string, Analyzer>({ bytes_max: 32_000_000, bytesOf: (settings) => 100_000 + settings.length * 2 })
 const analyzers = newAnalyzers()
 const dictionaryAnalyzers = new WeakMap<ReadonlyMap<string, string>, BoundedMap<string, Analyzer>>()
 /**
- * The analyzer of a field: its own separator and symbol lists when non-empty, else the collection's. Cached by its
- * settings, so that equal fields share one; a dictionary that changed (another map) gives another analyzer.
+ * The analyzer of a field: its own separator and symbol lists if non-empty, else the collection's. Cached by its
+ * settings, so that equal fields share one; a changed dictionary (a different map) gives a different analyzer.
  */
 export const analyzerOf = (schema: CollectionSchema, field: Field, dictionaries?: Dictionaries): Analyzer => {
   if (field.stem_dictionary !== "") return analyzerBySettings(schema, field, dictionaries)

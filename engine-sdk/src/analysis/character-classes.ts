@@ -1,4 +1,4 @@
-/** What becomes of each ASCII character, and of those that two make. */
+/** How each ASCII character is treated, and which characters are combined from two. */
 import { foldCharacter } from "./transliterate.ts"
 
 export const DROP = 0,
@@ -22,10 +22,10 @@ export const characterClasses = (symbols: ReadonlyArray<string>, separators: Rea
   return classes
 }
 
-/** Whether both halves of a surrogate pair are here; a lone half is removed on its own. */
+/** Whether both halves of a surrogate pair are present; a lone half is removed on its own. */
 export const isPair = (text: string, i: number, code: number): boolean =>
   code >= 0xd800 && code < 0xdc00 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00
-/** A separate combining mark: on a plain ASCII letter it vanishes as the composed letter's mark would. */
+/** Applies a separate combining mark: on a plain ASCII letter it disappears, like the mark of a composed letter. */
 export const combine = (token: string, mark: string): string => {
   const last = token.charCodeAt(token.length - 1)
   if (token === "" || last < 128) return token

@@ -1,18 +1,18 @@
-/** Edit distance of two words, adjacent transposition counting one (optimal string alignment). */
+/** Edit distance of two words; an adjacent transposition counts as one edit (optimal string alignment). */
 export const damerauWithin = (a: string, b: string, most: number): boolean => editDistance(a, b, most) <= most
 
-/** Rows of the table, used again: the words of a query are compared with thousands. */
+/** Rows of the table, reused because the words of a query are compared with thousands of others. */
 let rows = [new Int32Array(64), new Int32Array(64), new Int32Array(64)]
 const rowsFor = (length: number): typeof rows => {
   if (rows[0].length <= length) rows = rows.map(() => new Int32Array(2 * length))
   return rows
 }
-/** Beyond, the rows are not kept. */
+/** Longer rows are not kept. */
 const KEPT_MAX = 65_536
 
 /**
- * The distance, or something above `most` once it is certain to exceed it. O(`most` · length): only cells near the
- * diagonal can be within.
+ * The distance, or a number above `most` once it is certain to exceed that. O(`most` · length), because only cells near
+ * the diagonal can be within `most`.
  */
 export const editDistance = (a: string, b: string, most: number): number => {
   const n = a.length,
@@ -26,7 +26,7 @@ export const editDistance = (a: string, b: string, most: number): number => {
       to = Math.min(m, i + most),
       own = a.charCodeAt(i - 1),
       last = i > 1 ? a.charCodeAt(i - 2) : -1
-    // Cells on both sides of the band hold a distance that is certainly too large.
+    // Cells on both sides of the band contain a distance that is certainly too large.
     row[from - 1] = from === 1 ? i : most + 1
     if (to === i + most) above[to] = most + 1
     let least = row[from - 1]

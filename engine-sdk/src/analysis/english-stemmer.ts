@@ -1,7 +1,7 @@
 /**
- * The English stemmer that the Snowball project calls "english" (Porter2, snowballstem.org/algorithms/english): words
- * to roots by suffix rules over the regions R1 and R2. Written out here because published libraries carry the older
- * Porter algorithm under the same name, which confuses "generous" with "generals".
+ * The English stemmer that the Snowball project calls "english" (Porter2, snowballstem.org/algorithms/english): it
+ * reduces words to roots by suffix rules over the regions R1 and R2. Implemented here because published libraries
+ * contain the older Porter algorithm under the same name, which confuses "generous" with "generals".
  */
 
 const SPECIAL: ReadonlyMap<string, string> = new Map(
@@ -65,7 +65,7 @@ const endsInShortSyllable = (word: string): boolean => {
   const [a, b, c] = [word[n - 3], word[n - 2], word[n - 1]]
   return !isVowel(a) && isVowel(b) && !isVowel(c) && c !== "w" && c !== "x" && c !== "Y"
 }
-/** A y that acts as a consonant is upper case while rules run. */
+/** A y that acts as a consonant is marked as upper case while the rules run. */
 const markConsonantY = (word: string): string => {
   if (!word.includes("y")) return word
   let out = ""

@@ -1,4 +1,4 @@
-/** The analyzer of languages whose words are not parted by spaces, or whose letters have other rules. */
+/** The analyzer for languages whose words are not separated by spaces, or whose letters follow other rules. */
 import { caseFold, foldKana, romanize } from "./transliterate.ts"
 import { simplify } from "./simplified-chinese.ts"
 import { type Analyzer, type AnalyzerOptions, sameToken, STEMMED_LENGTH_MAX, type TokenSpan } from "./tokens.ts"
@@ -15,7 +15,7 @@ export const isLocale = (text: string): boolean => {
   }
 }
 
-/** Word segmentation of a locale. Diacritics stay; ASCII punctuation goes unless it is an indexed symbol. */
+/** Word segmentation of a locale. Diacritics are kept; ASCII punctuation is dropped unless it is an indexed symbol. */
 export class LocaleAnalyzer implements Analyzer {
   readonly #segmenter: Intl.Segmenter
   readonly #options: AnalyzerOptions
@@ -26,7 +26,7 @@ export class LocaleAnalyzer implements Analyzer {
   readonly unstemmed: Analyzer
   constructor(options: AnalyzerOptions) {
     this.#options = options
-    // Locales stored before they were validated still get a tokenizer.
+    // Locales that were stored before locales were validated still get a tokenizer.
     this.#segmenter = new Intl.Segmenter(isLocale(options.locale) ? options.locale : "und", { granularity: "word" })
     this.#symbols = new Set(options.symbolsToIndex)
     this.#separators = new Set(options.tokenSeparators.filter((separator) => !this.#symbols.has(separator)))
@@ -78,7 +78,7 @@ export class LocaleAnalyzer implements Analyzer {
     for (const character of text) if (this.#symbols.has(character)) return true
     return false
   }
-  /** Separators become spaces of the same length, so that offsets stay those of the original. */
+  /** Replaces separators by spaces of the same length, so that offsets remain those of the original. */
   #separate(text: string): string {
     if (this.#separators.size === 0) return text
     let out = ""

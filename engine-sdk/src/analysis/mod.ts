@@ -1,4 +1,4 @@
-/** Names of the analysis folder that engines, compilers and rules use. */
+/** Exports of the analysis folder for engines, compilers and rules. */
 export { analyzerOf, createAnalyzer } from "./analyzer.ts"
 export { TRUNCATE_LENGTH } from "./tokens.ts"
 export { sortKeyOfString } from "./sort-key.ts"

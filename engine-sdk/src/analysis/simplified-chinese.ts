@@ -1,6 +1,6 @@
 /**
- * Traditional Chinese characters and their simplified forms, so that one word has one token in `zh` fields. A table of
- * single characters covers the everyday vocabulary; ambiguous pairs, which need context, stay as they are written.
+ * Traditional Chinese characters and their simplified forms, so that a word has one token in `zh` fields. A table of
+ * single characters covers the everyday vocabulary; ambiguous pairs, which need context, are left as written.
  */
 const PAIRS =
   "書书臺台灣湾國国學学會会來来時时個个們们說说這这為为過过對对發发還还後后業业東东車车長长問问關关開开間间門门見见電电話话點点兩两與与麼么樣样頭头動动給给應应當当種种經经覺觉讓让實实愛爱" +
@@ -22,7 +22,7 @@ const SIMPLIFIED = new Map<string, string>()
   for (let i = 0; i + 1 < characters.length; i += 2) SIMPLIFIED.set(characters[i], characters[i + 1])
 }
 
-/** Every character that has one simplified form, in that form. O(text). */
+/** Replaces every character that has a single simplified form by that form. O(text). */
 export const simplify = (text: string): string => {
   let out = ""
   for (const character of text) out += SIMPLIFIED.get(character) ?? character

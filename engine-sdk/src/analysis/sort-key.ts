@@ -5,15 +5,15 @@ import { characterClasses, combine, DROP, isPair, KEEP, SPLIT, UPPER } from "./c
 
 const SORT_KEY_LENGTH_MAX = 2_000
 const sortClasses = characterClasses([], [])
-/** Stands before a letter that has no ASCII form, so that such letters sort before Latin ones, as recorded. */
+/** Prefix of letters that have no ASCII form, so that they sort before Latin ones, as recorded. */
 const BEFORE_LATIN = "\u0001"
 const sortable = (folded: string): string => {
   for (let i = 0; i < folded.length; i++) if (folded.charCodeAt(i) >= 128) return BEFORE_LATIN + folded
   return folded
 }
 /**
- * What a string sorts by (`docs/contract/text.md#sort-texts`), to be compared by its UTF-8 bytes: lower case, accents
- * folded, punctuation gone, spaces kept, at most 2,000 characters. "" sorts as missing.
+ * The key by which a string sorts (`docs/contract/text.md#sort-texts`), compared by its UTF-8 bytes: lower case,
+ * accents folded, punctuation removed, spaces kept, at most 2,000 characters. "" sorts as missing.
  */
 export const sortKeyOfString = (text: string): string => {
   let out = ""
@@ -28,9 +28,7 @@ export const sortKeyOfString = (text: string): string => {
   }
   return out.toLowerCase().slice(0, SORT_KEY_LENGTH_MAX)
 }
-/**
- * The same as bytes of one token (none: count 0) where the text is ASCII; false where `sortKeyOfString` has to do it.
- */
+/** The same as bytes of one token (none: count 0) if the text is ASCII; false if `sortKeyOfString` must be used. */
 export const asciiSortKey = (text: string, into: AsciiTokens): boolean => {
   const { length } = text
   into.reset(length)

@@ -1,6 +1,6 @@
 /**
- * Snowball stemmers by field locale, loaded on first use and kept. English is written out here, the other languages
- * come from one optional library; this file knows which locales have one and bounds the memory of repeated words.
+ * Snowball stemmers by field locale, loaded on first use and kept. English is implemented here; the other languages
+ * come from one optional library. This file knows which locales have one and bounds the memory of repeated words.
  */
 import { hasOptionalPackage, optionalPackage } from "../optional-package.ts"
 import { stemEnglish } from "./english-stemmer.ts"
@@ -46,7 +46,7 @@ const STEMMERS = "@orama/stemmers"
 
 /** Whether the language of a locale has a stemmer; `false` refuses `stem: true` for it. */
 export const hasStemmer = (locale: string): boolean => LANGUAGES.has(locale)
-/** Why words of a locale that has a stemmer cannot be stemmed in this program; undefined when they can. */
+/** Why words of a locale that has a stemmer cannot be stemmed in this program; undefined if they can. */
 export const stemmerMissing = (locale: string): string | undefined =>
   LANGUAGES.get(locale) === "english" || hasOptionalPackage(`${STEMMERS}/${LANGUAGES.get(locale)}`)
     ? undefined
@@ -54,7 +54,7 @@ export const stemmerMissing = (locale: string): string | undefined =>
 
 /**
  * The stemmer of a locale; the first call per language loads it synchronously (about 2 ms). Throws for an unknown
- * locale, which schemas cannot hold, and PackageMissing without the library.
+ * locale, which schemas cannot contain, and PackageMissing without the library.
  */
 export const stemmerOf = (locale: string): Stem => {
   const language = LANGUAGES.get(locale)

@@ -1,12 +1,10 @@
-/**
- * Results computed from a text, kept within a bound: the titles on a shop's first pages come back with every search.
- */
+/** A bounded cache of results computed from texts, because the titles on a shop's first pages recur in every search. */
 import { BoundedMap } from "../bounded-map.ts"
 
 export class TextCache<A> {
   readonly #known: BoundedMap<string, A>
   readonly #make: (text: string) => A
-  /** `bytesOf`: of what is made, without the text. */
+  /** `bytesOf`: size of the result, without the text. */
   constructor(
     make: (text: string) => A,
     { bytesOf, bytes_max }: { readonly bytes_max: number; readonly bytesOf: (made: A) => number }

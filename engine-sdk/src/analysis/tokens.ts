@@ -1,4 +1,4 @@
-/** What an analyzer makes of a text, and what it is asked to make. */
+/** Input and output of an analyzer. */
 import { type AsciiTokens } from "./ascii-tokens.ts"
 
 export interface TokenSpan {
@@ -9,39 +9,34 @@ export interface TokenSpan {
 export interface Analyzer {
   /** Tokens in order; positions are indexes. O(text). */
   tokenize(text: string): string[]
-  /**
-   * The same as bytes, where the text is ASCII and words stay as they are written; false where `tokenize` has to do it.
-   * O(text).
-   */
+  /** The same as bytes, if the text is ASCII and words are not stemmed; false if `tokenize` must be used. O(text). */
   asciiTokens(text: string, into: AsciiTokens): boolean
   /**
-   * The same tokens with where they came from: dropped characters at the edges are outside, inside they are covered.
+   * The same tokens with their offsets: dropped characters are excluded at the edges of a token and included inside.
    */
   tokenizeWithOffsets(text: string): Array<TokenSpan>
   /**
-   * The same spans for a caller that looks for few words: a token may be left empty where none of `wanted` can be it.
-   * Cost: one pass over the characters, without a string per token.
+   * The same spans for a caller that looks for a few words: a token that cannot be in `wanted` may be left empty. Cost:
+   * one pass over the characters, without a string per token.
    */
   spansFor(text: string, wanted: WantedTokens): Array<TokenSpan>
   /**
-   * The tokens of an ASCII text that may be among the wanted ones, where words need no folding; false where `spansFor`
-   * has to do it. O(text).
+   * The tokens of an ASCII text that may be in `wanted`, if words need no folding; false if `spansFor` must be used.
+   * O(text).
    */
   fewTokens(text: string, wanted: WantedTokens, into: FewTokens): boolean
   readonly typosAllowed: boolean
   readonly stems: boolean
-  /**
-   * The same analysis without stemming: phrases of a query and words for highlighting. Itself when nothing is stemmed.
-   */
+  /** The same analysis without stemming, for phrases of a query and for highlighting. Itself if nothing is stemmed. */
   readonly unstemmed: Analyzer
-  /** Root of one token of `unstemmed`; the token itself when nothing is stemmed. */
+  /** The root of one token of `unstemmed`; the token itself if nothing is stemmed. */
   stem(token: string): string
   /** True when every character of `symbol` (one ASCII character) stays inside tokens. */
   indexesSymbol(symbol: string): boolean
 }
 /**
- * Tokens that are looked for: which ASCII characters they begin with, capitals too; every token that begins otherwise
- * is kept.
+ * Tokens to look for, as the ASCII characters with which they start, including capitals; tokens that start with any
+ * other character are always kept.
  */
 export type WantedTokens = Uint8Array
 export const wantedTokens = (tokens: Iterable<string>): WantedTokens => {
@@ -53,14 +48,14 @@ export const wantedTokens = (tokens: Iterable<string>): WantedTokens => {
   }
   return firsts
 }
-/** Tokens of a text that a caller may be looking for, reused from text to text: the first `size` of each list. */
+/** Tokens that a caller may be looking for, reused from text to text: the first `size` of each list are valid. */
 export class FewTokens {
   size = 0
   readonly tokens: string[] = []
-  /** Places among all tokens. */ readonly places: number[] = []
+  /** Index of each among all tokens. */ readonly places: number[] = []
   readonly starts: number[] = []
   readonly ends: number[] = []
-  /** All tokens of the text. */ count = 0
+  /** Number of all tokens of the text. */ count = 0
 }
 export type Dictionaries = (name: string) => ReadonlyMap<string, string> | undefined
 
@@ -73,6 +68,6 @@ export interface AnalyzerOptions {
   readonly stems: boolean
 }
 export const TRUNCATE_LENGTH = 100
-/** No language has longer words; stemmers keep the words they were asked. */
+/** No language has longer words. The bound exists because stemmers cache the words they were given. */
 export const STEMMED_LENGTH_MAX = 256
 export const sameToken = (token: string): string => token

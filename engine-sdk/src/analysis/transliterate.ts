@@ -1,7 +1,7 @@
 /**
- * Letters of other alphabets as search tokens see them: Latin letters with marks become plain ASCII, Cyrillic and Greek
- * are romanised where a field's locale asks for it, everything else keeps its letters, case-folded. Tables here are
- * facts of writing systems; which one applies to a field is decided in `analyzer.ts`.
+ * Letters of other alphabets in the form of search tokens: Latin letters with marks become plain ASCII, Cyrillic and
+ * Greek are romanized if a field's locale requires it, all other letters are kept and case-folded. The tables are facts
+ * about writing systems; `analyzer.ts` decides which one applies to a field.
  */
 
 /** Latin letters and symbols that compatibility decomposition does not reduce to ASCII, in lower case. */
@@ -69,8 +69,7 @@ const isAlphanumeric = (code: number): boolean =>
   (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
 export const isCombiningMark = (code: number): boolean => code >= 0x300 && code <= 0x36f
 /**
- * Quotation marks, dashes, dots and marks of the Latin-1 block: they have ASCII forms that are no letters, and so
- * vanish.
+ * Quotation marks, dashes, dots and marks of the Latin-1 block: their ASCII forms are not letters, so they are dropped.
  */
 const isTypographic = (code: number): boolean =>
   (code >= 0x80 && code <= 0xb9 && code !== 0xaa && code !== 0xb5) ||
@@ -93,15 +92,16 @@ export const foldCharacter = (character: string): string => {
   const code = character.charCodeAt(0)
   const known = BMP_CACHE[code]
   if (known !== undefined) return known
-  // A dotted capital lower-cases to two characters; the table and decomposition already reduced it to ASCII.
+  // A dotted capital becomes two characters in lower case, but the table and the decomposition have already reduced it
+  // to ASCII.
   const folded = asciiOf(character) ?? caseFold(character)
   BMP_CACHE[code] = folded
   return folded
 }
 
 /**
- * Lower case, sharp s as two letters, final sigma as sigma, a dotted capital i as i: every spelling of a word is one
- * token.
+ * Lower case, with sharp s as two letters, final sigma as sigma, and a dotted capital i as i, so that every spelling of
+ * a word is one token.
  */
 export const caseFold = (text: string): string => {
   const lower = text.toLowerCase()
@@ -190,7 +190,7 @@ const GREEK: ReadonlyMap<string, string> = new Map(
   })
 )
 
-/** Cyrillic and Greek letters of a token in Latin letters, accents dropped. Other characters stay. */
+/** Converts Cyrillic and Greek letters of a token to Latin letters without accents. Other characters are kept. */
 export const romanize = (token: string): string => {
   let out = ""
   for (const character of token.normalize("NFC")) {
@@ -210,7 +210,7 @@ export const romanize = (token: string): string => {
   return out
 }
 
-/** Katakana as hiragana and full-width forms as plain ones: one sound has one spelling. */
+/** Converts katakana to hiragana and full-width forms to plain ones, so that one sound has one spelling. */
 export const foldKana = (token: string): string => {
   const plain = token.normalize("NFKC")
   let out = ""

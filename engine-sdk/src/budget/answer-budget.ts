@@ -1,10 +1,10 @@
 /**
- * How large one request's answer may get. Text is cheap to ask for and expensive to make: a tag of a hundred characters
- * around every word, 250 documents of a megabyte, a parent object for each of a million values. So code that reads or
- * makes part of an answer declares its size first, and the first part beyond the bound ends the request.
+ * Bounds how large one request's answer may get. Text is cheap to request and expensive to produce: a tag of a hundred
+ * characters around every word, 250 documents of a megabyte, a parent object for each of a million values. So code that
+ * reads or produces part of an answer declares its size first, and the first part beyond the bound ends the request.
  *
- * Two sums, of all searches of a request together: what was written, which is the answer itself, and what is held on
- * the way to it (documents read, highlights made), which may be a few times as much, as most of it is never shown.
+ * There are two sums over all searches of a request: what was written, which is the answer itself, and what is held on
+ * the way to it (documents read, highlights made), which may be a few times as much, because most of it is never shown.
  */
 import { invalid, type EngineError } from "../errors.ts"
 
@@ -22,7 +22,7 @@ const LOWER: Readonly<Record<AnswerPart, string>> = {
   answer: "`per_page`, `group_limit` or `max_facet_values`, or name fewer `include_fields`"
 }
 
-/** Thrown where an answer grows beyond its bound; caught where the request's answer is made. */
+/** Thrown when an answer exceeds its bound; caught where the request's answer is created. */
 export class AnswerRefused extends Error {
   readonly error: EngineError
   constructor(error: EngineError) {
@@ -40,13 +40,13 @@ export const answerTooLarge = (bytes_max: number, part: AnswerPart): AnswerRefus
 
 export class AnswerBudget {
   readonly bytes_max: number
-  /** Why it was refused; of several the first. */ refusal: EngineError | undefined
+  /** Why it was refused; the first reason if there are several. */ refusal: EngineError | undefined
   readonly #reserve: ((bytes: number) => boolean) | undefined
   #held = 0
   #written = 0
   #reserved = STEP_BYTES
 
-  /** `reserve`: whether the host has memory for this many bytes in all; called before they are allocated. */
+  /** `reserve`: whether the host has memory for this many bytes in total; called before they are allocated. */
   constructor(bytes_max: number, reserve?: (bytes: number) => boolean) {
     this.bytes_max = bytes_max
     this.#reserve = reserve
@@ -58,7 +58,7 @@ export class AnswerBudget {
     return this.#held
   }
 
-  /** Bytes that were read or made on the way to the answer. */
+  /** Counts bytes that were read or produced on the way to the answer. */
   hold(bytes: number, part: AnswerPart): void {
     this.#held += bytes
     if (this.#held > this.bytes_max * HELD_PER_ANSWER) throw this.refuse(answerTooLarge(this.bytes_max, part))
@@ -73,12 +73,12 @@ export class AnswerBudget {
     if (refusal !== undefined) throw this.refuse(new AnswerRefused(refusal))
     this.hold(Math.max(0, held - this.#held), "answer")
   }
-  /** Whether this many more bytes may be written. */
+  /** Throws unless this many more bytes may be written. */
   room(bytes: number, part: AnswerPart): void {
     if (this.#written + bytes > this.bytes_max) throw this.refuse(answerTooLarge(this.bytes_max, part))
     if (this.#held + this.#written + bytes > this.#reserved) this.#more(bytes)
   }
-  /** Bytes of the answer written by now. */
+  /** Counts bytes of the answer that have been written. */
   wrote(bytes: number): void {
     this.room(bytes, "answer")
     this.#written += bytes

@@ -1,28 +1,28 @@
 /**
- * The time a search may take on its thread. Searches are synchronous, so one runs at a time: every loop reports its
- * steps (`spend`), and the clock is read every few thousand of them. Two limits end a search. When `search_cutoff_ms`
- * is over, loops stop, and the answer says that it is incomplete; an incomplete filter would be wrong (under a negation
- * it lets too much through), so it is given up as a whole and matches nothing. When the quantum that a shared thread
- * has for one search is used up, the search is interrupted and run again where it holds nobody up.
+ * The time that a search may take on its thread. Searches are synchronous, so one runs at a time: every loop reports
+ * its steps (`spend`), and the clock is read every few thousand steps. Two limits end a search. After
+ * `search_cutoff_ms`, loops stop and the answer is marked incomplete; an incomplete filter would be wrong (under a
+ * negation it lets too much through), so it is abandoned and matches nothing. When the quantum that a shared thread
+ * grants one search is used up, the search is interrupted and run again where it delays nobody.
  */
 import { threadTime_ms } from "./thread-time.ts"
 
-/** Thrown inside of a filter, and caught where it was begun. */
+/** Thrown inside a filter, and caught where the filter began. */
 const FILTER_GIVEN_UP = Symbol("time ran out inside of a filter")
-/** Thrown anywhere: nothing of what was found is kept. */
+/** May be thrown anywhere; all intermediate results are discarded. */
 export const GIVE_WAY = Symbol("the quantum of the thread is used")
 
-/** Steps between two looks at the clock: one is a few nanoseconds to a few tens, so under a millisecond. */
+/** Steps between two reads of the clock; a step takes a few to a few dozen nanoseconds, so under a millisecond. */
 const LOOK_STEPS = 16_384
-/** Work known to take this many more steps in one piece is not started on a thread that has a quantum. */
+/** Work that is known to take more steps than this without a check is not started on a thread that has a quantum. */
 const PIECE_STEPS_MAX = 400_000
-/** Quantum on the main thread for parts of an answer that are made late. */
+/** Quantum on the main thread for parts of an answer that are made after the search. */
 const LATE_MS = 10
-/** From here on the thread's own time is asked too: until then all of the wall's time is taken for its. */
+/** From here on the thread's own time is also read; until then, all wall-clock time counts as the thread's. */
 const MEASURED_MS = 2
 
 /**
- * Time the thread has spent on this work since it began: processor time where the system reports it, else wall-clock
+ * Time that the thread has spent on this work since it began: processor time if the system reports it, else wall-clock
  * time.
  */
 class Used {
@@ -31,7 +31,7 @@ class Used {
   constructor(begun: number) {
     this.begun = begun
   }
-  /** Costs nothing as long as the wall's time is below `limit`. */
+  /** Reads no thread time as long as the wall-clock time is below `limit`. */
   isOver(limit_ms: number, now: number): boolean {
     const wall_ms = now - this.begun
     if (this.first === undefined && wall_ms >= MEASURED_MS) this.first = { wall: wall_ms, thread: threadTime_ms() }
@@ -44,12 +44,12 @@ class Used {
     return first === undefined ? now - this.begun : first.wall + (threadTime_ms() - first.thread)
   }
 }
-/** The time that searches of one request share, and the quantum of the thread. */
+/** The time that the searches of one request share, and the quantum of the thread. */
 export class Allowance {
   private readonly used: Used
   private readonly quantum_ms: number
   private readonly isGivenUp: (() => boolean) | undefined
-  /** `isGivenUp`: whether the caller has gone; asked whenever the clock is read. */
+  /** `isGivenUp`: whether the caller has disconnected; called whenever the clock is read. */
   constructor(quantum_ms = Infinity, isGivenUp?: () => boolean) {
     this.used = new Used(performance.now())
     this.quantum_ms = quantum_ms
@@ -72,8 +72,8 @@ export class Allowance {
 export class Cutoff {
   private readonly allowance: Allowance
   private readonly limit_ms: number
-  /** Somebody has stopped. */ isPast = false
-  /** `limit_ms` of what the allowance counts. */
+  /** Set once the time is over or the caller has disconnected. */ isPast = false
+  /** `limit_ms`: limit of the time that the allowance counts. */
   constructor(allowance: Allowance, limit_ms: number) {
     this.allowance = allowance
     this.limit_ms = limit_ms
@@ -85,8 +85,8 @@ export class Cutoff {
     return this.allowance.hasQuantum
   }
   /**
-   * For a later part of the search, which gets this much time in any case: hits found in time are worth ordering and
-   * counting.
+   * For a later part of the search, which gets this much time in any case, because hits found in time should still be
+   * ordered and counted.
    */
   atLeast(ms: number): Cutoff {
     return new Cutoff(this.allowance, Math.max(this.limit_ms, this.allowance.used_ms() + ms))
@@ -94,13 +94,13 @@ export class Cutoff {
 }
 
 /**
- * For parts of an answer that are made when the search itself is over, as highlights of a window's hits: all of them
- * together have a quantum of the thread, where the search had one. Throws `GIVE_WAY` beyond it.
+ * For parts of an answer that are made after the search itself, such as the highlights of a window's hits. If the
+ * search had a quantum, all of these parts together have one, too. Throws `GIVE_WAY` beyond it.
  */
 export class LateQuantum {
   private left_ms: number
   private isRunning = false
-  /** It gave way: nothing more is made here. */ isOver = false
+  /** It has given way, so nothing more is made here. */ isOver = false
   constructor(search: Cutoff) {
     this.left_ms = search.hasQuantum ? LATE_MS : Infinity
   }
@@ -130,16 +130,16 @@ const look = (steps: number): boolean => {
   if (steps > PIECE_STEPS_MAX && current.hasQuantum) throw GIVE_WAY
   return (isPast = current.check())
 }
-/** True when the time is over: loops then stop. Outside of `within`, time is never over. */
+/** Counts steps. True if the time is over; loops then stop. Outside `within`, the time is never over. */
 export const spend = (steps: number): boolean => ((left -= steps) > 0 ? isPast : look(steps))
-/** Inside of a filter. */
+/** Like `spend`, inside a filter: throws if the time is over. */
 export const spendInFilter = (steps: number): void => {
   if (spend(steps)) throw FILTER_GIVEN_UP
 }
-/** Whether the time is over, without a look at the clock. */
+/** Whether the time is over, without reading the clock. */
 export const isOver = (): boolean => isPast
 
-/** Runs synchronous work under a limit; work inside of it may have another one. */
+/** Runs synchronous work under a limit; work inside it may have another limit. */
 export const within = <A>(cutoff: Cutoff, run: () => A): A => {
   const before = current,
     wasPast = isPast
@@ -152,7 +152,7 @@ export const within = <A>(cutoff: Cutoff, run: () => A): A => {
     isPast = wasPast
   }
 }
-/** The filter's result, or `givenUp` where the time was too short for it. */
+/** The filter's result, or `givenUp` if there was not enough time for it. */
 export const unlessGivenUp = <A>(run: () => A, givenUp: A): A => {
   try {
     return run()
@@ -164,8 +164,8 @@ export const unlessGivenUp = <A>(run: () => A, givenUp: A): A => {
 
 const RUN_ITEMS = 4_096
 /**
- * Sorts in place, equals in their order, as the runtime does, which says nothing while it does: beyond a few thousand
- * items in runs that are merged. When the time is over the first `most` places may hold less than the best.
+ * Sorts in place, stably like the runtime's sort. The latter cannot report steps, so more than a few thousand items are
+ * sorted in runs that are then merged. If the time is over, the first `most` items may not be the best ones.
  */
 export const sortSpending = <A>(items: A[], compare: (a: A, b: A) => number): A[] => {
   if (items.length <= RUN_ITEMS) {

@@ -1,7 +1,7 @@
 /**
  * Processor time of this thread. Other processes on a busy machine take wall-clock time that the search did not use, so
  * limits count what the thread has used. The system's own file is preferred to the runtime's figure, which may advance
- * in ticks of ten milliseconds. Read only once a search has taken milliseconds; a reading takes about two microseconds.
+ * in ticks of ten milliseconds. Read only once a search has taken milliseconds; a reading takes some two microseconds.
  */
 interface Files {
   openSync(path: string, flags: string): number
@@ -15,7 +15,7 @@ interface Runtime {
 const NANOSECONDS = 1e6,
   MICROSECONDS = 1e3
 const runtime = (globalThis as { readonly process?: Runtime }).process
-/** Linux says it in nanoseconds, in the first number of a file that is each thread's own. */
+/** Linux reports it in nanoseconds, in the first number of a file per thread. */
 const fromSchedule = (): (() => number) | undefined => {
   try {
     const files = runtime?.getBuiltinModule?.("node:fs") as Files | undefined
@@ -44,5 +44,5 @@ const fromRuntime = (): (() => number) | undefined => {
       }
 }
 let clock: (() => number) | undefined
-/** Milliseconds since an arbitrary moment; wall-clock time where the system does not report processor time. */
+/** Milliseconds since an arbitrary moment; wall-clock time if the system does not report processor time. */
 export const threadTime_ms = (): number => (clock ??= fromSchedule() ?? fromRuntime() ?? (() => performance.now()))()

@@ -1,4 +1,4 @@
-/** The one place of the package that asks what time it is, and only where the caller brings no clock. */
+/** The only place in the package that reads the time, and only if the caller provides no clock. */
 export const systemClock_ms = (): number => Date.now()
-/** Whole microseconds; only differences mean anything. */
+/** Integer microseconds; only differences are meaningful. */
 export const monotonic_us = (): number => Math.round(performance.now() * 1000)

@@ -1,6 +1,6 @@
 /**
- * The merchandising rules of one collection: checked when they are written, compiled for the schema that a search
- * finds.
+ * The merchandising rules of one collection: checked when they are written, and compiled for the schema at the time of
+ * a search.
  */
 import { fail, ok, type Result } from "../errors.ts"
 import type { Filter } from "../filter.ts"
@@ -10,8 +10,8 @@ import type { CollectionSchema } from "../schema.ts"
 import type { RulesRefused } from "./failure.ts"
 
 /**
- * A rule set as a program writes it: what is left out gets its default, what is required and missing is refused by its
- * path.
+ * A rule set as a program writes it: omitted members get their defaults; required ones that are missing are refused,
+ * with their path.
  */
 export type Rules = Written<RuleSet>
 type Written<T> = unknown extends T
@@ -22,11 +22,11 @@ type Written<T> = unknown extends T
       ? ReadonlyArray<Written<E>>
       : { readonly [K in keyof T]?: Written<T[K]> }
 
-/** Caches filter texts in rules, parsed under the collection's fields. */
+/** Parses filter texts in rules under the collection's fields, with a cache. */
 export type ParseRuleFilter = (text: string) => Result<Filter | undefined>
 
 /**
- * While the collection has no fields yet, filters and names are accepted unchecked; a rule whose filter never parses
+ * As long as the collection has no fields, filters and names are accepted unchecked; a rule whose filter never parses
  * never applies.
  */
 export const checkedRules = (
@@ -49,7 +49,7 @@ export const checkedRules = (
   })
 }
 
-/** Compiles once per schema: O(rules) after a change, nothing otherwise. */
+/** Compiles once per schema: O(rules) after a change, no cost otherwise. */
 export class CollectionRules {
   readonly #ruleSet: RuleSet
   #compiled: { readonly schema: CollectionSchema; readonly rules: CompiledRules } | undefined

@@ -1,7 +1,7 @@
 /**
  * Search for a program in a few lines: one collection over an engine, opened on first use. The engine defines what a
- * request means and answers it, the pipeline applies rules; here fields are inferred or declared, options become
- * parameters, and results become values or one kind of error.
+ * request means and answers it, and the pipeline applies rules; this file infers or declares fields, turns options into
+ * parameters, and turns results into values or one kind of error.
  */
 import type { Awaitable, SearchEngine } from "../engine.ts"
 import { ok, type EngineError, type Result } from "../errors.ts"
@@ -32,56 +32,55 @@ import {
 
 export interface CreateSearchOptions {
   /**
-   * A folder that belongs to this program alone: documents and index survive there (needs the package `lmdb`). In
-   * memory where not given.
+   * A folder that only this program uses, in which documents and index are stored (needs the package `lmdb`). Default:
+   * in memory.
    */
   readonly path?: string
-  /** An engine made by the program, in place of `path`; it stays open when the search is closed. */
+  /** An engine created by the program, used instead of `path`; it stays open when the search is closed. */
   readonly engine?: SearchEngine
-  /** The collection's name, where one engine holds several. Default `documents`. */ readonly name?: string
+  /** The collection's name, if one engine has several. Default `documents`. */ readonly name?: string
   /** Tenant of the engine. Default `default`. */ readonly namespace?: string
   /** Synonyms, curation sets, presets and stopwords that parameters may name. */ readonly resources?: Resources
   /** Merchandising: pins, boosts, exclusions, banners, redirects, sponsored slots, rerank, diversity, fallbacks. */
   readonly rules?: Rules
-  /** Models that `rules.rerank.model` may name, beside `none` and `linear`. */ readonly rerankers?: {
+  /** Models that `rules.rerank.model` may name, in addition to `none` and `linear`. */ readonly rerankers?: {
     readonly [model: string]: Reranker
   }
-  /** Stages of the program's own: after rerank, before diversity. */ readonly stages?: ReadonlyArray<Stage>
+  /** The program's own stages, which run after rerank and before diversity. */ readonly stages?: ReadonlyArray<Stage>
   /** Ids of the most popular documents, best first, for `zero_hits_fallback: "popular"`. */ readonly popular?: (
     limit: number
   ) => Awaitable<ReadonlyArray<string>>
-  /** Unix milliseconds. The system's clock where not given. */ readonly now_ms?: () => number
+  /** Unix milliseconds. Default: the system clock. */ readonly now_ms?: () => number
 }
 export interface Search<D> {
   /**
-   * Stores documents, each whole; one with a known `id` is replaced. Visible to the next search when it settles. Throws
-   * DocumentsRefused for those that do not fit their fields; the others of the batch are stored. `dirtyValues` says
-   * what becomes of values of another type; they are refused where it is not given.
+   * Stores complete documents; one with a known `id` is replaced. They are visible to the next search when the promise
+   * settles. Throws DocumentsRefused for documents that do not fit the fields; the others of the batch are stored.
+   * `dirtyValues` says what happens to values of another type; by default they are refused.
    */
   add(documents: Given<D> | ReadonlyArray<Given<D>>, options?: { readonly dirtyValues?: DirtyValues }): Promise<void>
-  /** Hits for words; `""` or `"*"` finds everything. Throws Invalid for options that cannot be understood. */
+  /** Hits for words; `""` or `"*"` finds everything. Throws Invalid for invalid options. */
   search<const F extends string = never>(q: string, options?: SearchOptions<D, F>): Promise<SearchPage<D, FacetName<F>>>
-  /** undefined where there is none. */
+  /** undefined if there is none. */
   get(id: string | number): Promise<Stored<D> | undefined>
-  /** How many of the ids were there. */
+  /** Returns how many of the ids existed. */
   delete(ids: string | number | ReadonlyArray<string | number>): Promise<number>
   /**
-   * Replaces all rules; the next search follows them. Throws RulesRefused with everything that is wrong, and then keeps
-   * the old ones.
+   * Replaces all rules from the next search on. Throws RulesRefused with every problem, and then keeps the old rules.
    */
   setRules(rules: Rules): Promise<void>
   /** The number of documents. */
   count(): Promise<number>
-  /** The engine below and the collection's name there, for everything that is not here. */
+  /** The underlying engine and the collection's name in it, for everything that is not offered here. */
   open(): Promise<{ readonly engine: SearchEngine; readonly namespace: string; readonly collection: string }>
   /** Waits for additions in progress. Later calls throw Unavailable. */
   close(): Promise<void>
 }
 
 /**
- * A search over documents. With `fields`, those are indexed and the type of a document follows from them; without, the
- * first batch of documents says what there is (`createSearch<Product>()` gives them a type). Nothing happens before the
- * first call, so a folder that cannot be opened fails there.
+ * A search over documents. With `fields`, these are indexed and the type of a document follows from them; without,
+ * fields are inferred from the first batch of documents (`createSearch<Product>()` gives them a type). Nothing happens
+ * before the first call, so a folder that cannot be opened fails there.
  *
  * @example
  * ```ts
@@ -111,7 +110,7 @@ class EngineSearch implements Search<Document> {
   #engine: Promise<SearchEngine> | undefined
   #rules: CollectionRules | undefined
   #isClosed = false
-  /** Additions run one after another: the first ones decide the fields of those that follow. */
+  /** Additions run one after another, because the first ones decide the fields of those that follow. */
   #turn: Promise<unknown> = Promise.resolve()
   constructor(options: CreateSearchOptions & { readonly fields?: FieldSpecs }) {
     this.#options = options
@@ -224,7 +223,7 @@ class EngineSearch implements Search<Document> {
     const engine = this.#engine
     this.#engine = undefined
     if (engine === undefined || this.#options.engine !== undefined) return
-    // A collection that failed to open has nothing to close; its caller already got the error.
+    // A collection that failed to open has nothing to close; its caller already received the error.
     await engine.then(
       (opened) => opened.close(),
       () => {}
@@ -318,7 +317,7 @@ class EngineSearch implements Search<Document> {
   }
 }
 
-/** Loaded only where a folder is named, so that a program without one needs no file system. */
+/** Loaded only if a folder is given, so that a program without one needs no file system. */
 const openFolder = async (path: string): Promise<SearchEngine> => {
   try {
     return await (await import("../memory/open-engine.ts")).openEngine({ path })

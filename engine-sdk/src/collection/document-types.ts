@@ -2,7 +2,7 @@
 import type { Field, FieldType } from "../schema.ts"
 
 /**
- * A field as a program writes it: its type, or the type with attributes. Attributes left out get the engine's defaults.
+ * A field as a program writes it: its type, or the type with attributes. Omitted attributes get the engine's defaults.
  */
 export type FieldSpec =
   | FieldType
@@ -17,7 +17,7 @@ export interface FieldSpecs {
 interface ScalarValues {
   readonly string: string
   readonly int32: number
-  /** Beyond 2^53 a bigint. */ readonly int64: number | bigint
+  /** A bigint beyond 2^53. */ readonly int64: number | bigint
   readonly float: number
   readonly bool: boolean
   readonly geopoint: readonly [lat: number, lng: number]
@@ -51,7 +51,7 @@ type Simplified<T> = { [K in keyof T]: T[K] }
 
 /**
  * The document type that fields describe: `optional` fields (and `auto`, `string*`, which always are) may be missing.
- * Of a path only the first part is known, with type unknown; with a pattern, any further name is allowed.
+ * Of a path, only the first part is known, with type unknown; with a pattern, any further name is allowed.
  */
 export type DocumentOf<F extends FieldSpecs> = Simplified<
   { readonly [K in keyof F as IsOptional<F[K]> extends true ? never : PlainName<K>]: ValueOf<TypeOf<F[K]>> } & {
@@ -62,9 +62,9 @@ export type DocumentOf<F extends FieldSpecs> = Simplified<
     ]?: unknown
   }
 >
-/** A document as passed in: without an `id` it gets one; a number becomes its digits. */
+/** A document as passed in: if it has no `id` it gets one; a number is converted to its digits. */
 export type Given<D> = WithoutId<D> & { readonly id?: string | number }
 /** A document as returned. */
 export type Stored<D> = Simplified<WithoutId<D> & { readonly id: string }>
-/** Not `Omit`, which loses names beside an index signature. */
+/** Not `Omit`, which loses names next to an index signature. */
 type WithoutId<D> = { [K in keyof D as K extends "id" ? never : K]: D[K] }

@@ -1,15 +1,15 @@
 /**
- * Why a call of a collection failed. Decision: calls throw one error class that holds a closed union, where the engine
- * below returns results. A program with a shop's catalogue can do nothing about a wrong filter text but show its
- * message, an awaited call already has a way to fail, and ten lines stay ten lines; what there is to decide on is still
- * data: `switch (error.failure.kind)` is checked for completeness. Whoever wants results uses the engine's port.
+ * Why a call of a collection failed. Decision: calls throw one error class that contains a closed union, whereas the
+ * engine returns results. A program with a shop's catalogue can only show the message of a wrong filter text, an
+ * awaited call already has a way to fail, and ten lines stay ten lines; what there is to decide on is still data:
+ * `switch (error.failure.kind)` is checked for completeness. Callers who prefer results use the engine's port.
  */
 import type { EngineError } from "../errors.ts"
 import { PackageMissing } from "../optional-package.ts"
 import type { RuleIssue } from "../rules/mod.ts"
 
 export type SearchFailure = EngineError | DocumentsRefused | RulesRefused | OptionalPackageMissing
-/** Some documents of one `add` were refused; the others are stored. `index` counts in the list that was given. */
+/** Some documents of one `add` were refused; the others are stored. `index` is the index in the given list. */
 export interface DocumentsRefused {
   readonly kind: "DocumentsRefused"
   readonly message: string
@@ -20,13 +20,13 @@ export interface DocumentsRefused {
     readonly error: EngineError
   }>
 }
-/** Rules are taken whole or not at all. `path` is like `pins[2].position`. */
+/** Rules are accepted completely or not at all. `path` is like `pins[2].position`. */
 export interface RulesRefused {
   readonly kind: "RulesRefused"
   readonly message: string
   readonly issues: ReadonlyArray<RuleIssue>
 }
-/** A feature was asked for without the package that it needs. */
+/** A feature was requested without the package that it needs. */
 export interface OptionalPackageMissing {
   readonly kind: "OptionalPackageMissing"
   readonly message: string
@@ -55,7 +55,7 @@ export class SearchError extends Error {
     this.failure = failure
   }
 }
-/** Turns an error from opening a folder into a failure: a missing package, else an unusable folder. */
+/** Turns an error from opening a folder into a failure: a missing package, or else an unusable folder. */
 export const openingFailure = (error: unknown): SearchError => {
   const message = error instanceof Error ? error.message : String(error)
   return new SearchError(

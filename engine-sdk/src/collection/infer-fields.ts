@@ -1,12 +1,12 @@
 /**
- * Fields from documents, for a collection that declares none. The engine's own detection fixes a type at the first
- * value it sees, and a rating of 5 would make every later 4.5 a 4; here a whole batch is read first, and a field of
- * whole numbers that meets a fraction later becomes one of fractions. Pure.
+ * Infers fields from documents, for a collection that declares none. The engine's own detection fixes a type at the
+ * first value it sees, so a rating of 5 would turn every later 4.5 into a 4. Here an entire batch is read first, and an
+ * integer field that later gets a fraction becomes a float field. Pure.
  */
 import { isObject } from "../documents/json.ts"
 import type { Document, Field, FieldType } from "../schema.ts"
 
-/** A text longer than this anywhere in the first batch is prose: counting its values would only cost memory. */
+/** If the first batch contains a longer text, the field is prose, and counting its values would only cost memory. */
 const FACET_LENGTH_MAX = 100
 const DEPTH_MAX = 8
 
@@ -21,12 +21,12 @@ interface InferredField {
   readonly optional: true
   readonly facet: boolean
 }
-/** Matches fields that first appear in a later batch. A pattern rather than `.*`, which may not be a facet. */
+/** Matches fields that first appear in a later batch. This pattern is used because `.*` may not be a facet. */
 export const LATER_FIELDS = { name: "..*", type: "auto", optional: true, facet: true } as const
 
 /**
- * One field per name with values, in the order of appearance; children of objects by their path. Values of different
- * kinds under one name take the first kind; the engine refuses the others by name. O(values).
+ * One field per name with values, in order of appearance; children of objects by their path. If a name has values of
+ * different kinds, the first kind is used; the engine refuses the others by name. O(values).
  */
 export const inferFields = (documents: Iterable<Document>): ReadonlyArray<InferredField> => {
   const seen = new Map<string, Seen>()
@@ -77,8 +77,8 @@ const scalarOf = (value: unknown): Seen["type"] | undefined => {
 }
 
 /**
- * Fields of whole numbers that must become fractions before the documents can be stored. O(values), nothing for fields
- * of other types.
+ * Integer fields that must become float fields before the documents can be stored. O(values); no cost for fields of
+ * other types.
  */
 export const widenedFields = (known: ReadonlyArray<Field>, documents: Iterable<Document>): ReadonlyArray<Field> => {
   const whole = new Map(

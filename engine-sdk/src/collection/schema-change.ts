@@ -3,8 +3,8 @@ import type { SchemaChange } from "../engine.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 
 /**
- * undefined when nothing must. Fields that documents brought stay as long as no declared one takes their name.
- * Additions and drops are checked against all stored documents by the engine.
+ * undefined if no change is needed. Detected fields stay unless a declared one takes their name. The engine checks
+ * additions and drops against all stored documents.
  */
 export const changeTo = (declared: ReadonlyArray<Field>, stored: CollectionSchema): SchemaChange | undefined => {
   const wanted = new Map(declared.map((field) => [field.name, field]))

@@ -1,17 +1,17 @@
 /**
- * The order in which the reference engine goes through the documents of one batch while it indexes a facet field. It
- * keeps them in a chained hash table by insertion number, so the order is that of the table: a new entry goes in front
- * of everything unless its bucket is taken, then in front of its bucket; growing the table threads the list anew.
+ * The order in which the reference engine visits the documents of one batch while it indexes a facet field. It keeps
+ * them in a chained hash table by insertion number, so the order is that of the table: a new entry goes to the front of
+ * the list or, if its bucket is occupied, to the front of its bucket; when the table grows, the list is relinked.
  */
 
-/** Documents that the reference indexes together. */
+/** Number of documents that the reference engine indexes together. */
 export const BATCH_DOCS = 1_000
-/** Table sizes on the way to a full batch. */
+/** Table sizes while it grows to a full batch. */
 const SIZES = [13, 29, 59, 127, 257, 541, 1_109] as const
 const END = -1
 
 /**
- * Indices into `numbers` in the order of that table; `numbers` are distinct, in the order of arrival, at most 1,109 of
+ * Indexes into `numbers` in the order of that table; `numbers` are distinct, in the order of arrival, at most 1,109 of
  * them. O(n), about 20 µs for a full batch.
  */
 export const batchOrder = (numbers: ArrayLike<number>): Uint32Array => {

@@ -1,7 +1,7 @@
 /**
- * An unstable sort whose order of equals is defined: introspective sort as the C++ standard library of GNU does it
- * (median of three to the front, unguarded partition, heap sort of what is divided too often, insertion below
- * seventeen). Only where the reference engine's order of equals follows it.
+ * An unstable sort with a defined order of equal items: introspective sort as implemented by the GNU C++ standard
+ * library (median of three to the front, unguarded partition, heap sort of ranges that are divided too often, insertion
+ * sort below seventeen items). Used only where the reference engine's order of equal items follows from it.
  */
 const SMALL = 16
 type IsBefore<A> = (a: A, b: A) => boolean
@@ -67,7 +67,7 @@ const heapSort = <A>(items: A[], first: number, end: number, isBefore: IsBefore<
     settle(items, first, last - first, 0, item, isBefore)
   }
 }
-/** Fills the hole of a heap of `length` items from below down to a leaf, and lets the item rise from there. */
+/** Fills the hole of a heap of `length` items from its children down to a leaf, then lets the item rise from there. */
 const settle = <A>(items: A[], first: number, length: number, top: number, item: A, isBefore: IsBefore<A>): void => {
   let hole = top
   for (;;) {

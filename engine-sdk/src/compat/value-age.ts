@@ -1,17 +1,17 @@
 /**
- * When the values of a facet field came and when they were last added to, which is what the reference engine breaks
- * ties by. There a value gets its number when a batch of documents brings it for the first time, and moves behind its
- * equals in the list of counts with every batch that adds to it. Both follow from the batch and from the place within
- * it.
+ * When the values of a facet field first appeared and when they were last added to; the reference engine breaks ties by
+ * this. There, a value gets its number when a batch of documents first contains it, and moves behind values with the
+ * same count in the list of counts with every batch that adds to it. Both follow from the batch and from the position
+ * within it.
  *
- * Here a batch is a thousand consecutive insertion numbers and everything is read off the live documents, so replicas,
- * replays, merges and reopening agree. That is what the reference does for imports of whole thousands, and for one
- * import into an empty collection. It differs where a value outlives the document that brought it (its age is then that
- * of the next one; the reference keeps the number until the last such document goes) and for documents written one by
- * one (a batch each there).
+ * Here a batch is a thousand consecutive insertion numbers, and everything is derived from the live documents, so
+ * replicas, replays, merges and reopening agree. This equals the reference for imports of whole thousands, and for one
+ * import into an empty collection. It differs if a value outlives the document that introduced it (its age is then that
+ * of the next one; the reference keeps the number until the last such document is removed) and for documents written
+ * one by one (a batch each there).
  *
- * Kept are 8 bytes per value and segment, made by the thread that writes for all others (`index/facet-section.ts`) and
- * by the first tie at a cut for what is newer, and the places of a few batches.
+ * Stored are 8 bytes per value and segment, computed by the thread that writes for all others
+ * (`index/facet-section.ts`) or, for newer segments, at the first tie at a cut; and the positions of a few batches.
  */
 import { hasBit } from "../index/bits.ts"
 import type { ValueColumn } from "../index/columns.ts"
@@ -23,23 +23,23 @@ import { sortSpending, spend } from "../budget/cutoff.ts"
 import { SpareNumbers } from "../spare.ts"
 import { firstNotBefore } from "../sorted.ts"
 
-/** `born`: the batch that brought a value; `changed`: the last one that added to it. */
+/** `born`: the batch that introduced a value; `changed`: the last batch that added to it. */
 export type Age = "born" | "changed"
 
-/** Documents and values between two chances to give way. */
+/** Documents and values between two chances to yield. */
 const STEP = 16_384
 
-/** For every value of a segment, the first and last live document by insertion number. */
+/** The first and the last live document, by insertion number, for every value of a segment. */
 class SegmentAges {
   private readonly positions: Record<Age, Int32Array>
-  /** Arrays changed by deletions, copied because others read them too. */ private readonly moved: Record<
+  /** Entries changed by deletions, kept separately because others share the arrays. */ private readonly moved: Record<
     Age,
     Map<number, number>
   > | null
   private readonly view: SegmentView
   private readonly column: ValueColumn
   /** Position in the insertion order up to which it has been scanned. */ private next = 0
-  /** For the account of the index. */ readonly bytes: number
+  /** For the memory accounting of the index. */ readonly bytes: number
   constructor(view: SegmentView, field: string, column: ValueColumn) {
     this.view = view
     this.column = column
@@ -60,11 +60,11 @@ class SegmentAges {
   get isShared(): boolean {
     return this.moved !== null
   }
-  /** As another thread may read them; once all are looked at. */
+  /** The arrays in a form that another thread can read; valid once everything has been scanned. */
   get arrays(): Readonly<Record<Age, Int32Array>> {
     return this.positions
   }
-  /** O(documents of the segment and their values), once; true when all are looked at. */
+  /** Scans documents. O(documents of the segment and their values) in total; true when all have been scanned. */
   look(most = Infinity): boolean {
     const {
       column,
@@ -87,9 +87,7 @@ class SegmentAges {
     this.next = position
     return position === order.length
   }
-  /**
-   * Batch of that document, or -1 where no live one is left. A deletion since then costs a walk to the next document.
-   */
+  /** Batch of that document, or -1 if no live one is left. After a deletion, the next live document is searched. */
   batchOf(ordinal: number, age: Age): number {
     const { segment, deleted } = this.view
     const order = segment.insertionOrder,
@@ -107,7 +105,7 @@ class SegmentAges {
       )
         position += step
       if (position === order.length) position = -1
-      // Deletions are never taken back, so what was skipped stays skipped.
+      // Deletions are never undone, so documents that were skipped stay skipped.
       if (moved === undefined) positions[ordinal] = position
       else if (position !== from) moved.set(ordinal, position)
       if (position < 0) return -1
@@ -120,7 +118,7 @@ class SegmentAges {
     return false
   }
 }
-/** Slots of a document; a plain field has one or none. */
+/** Range of a document's slots; a plain field has one or none. */
 const rangeOf = ({ single, starts }: ValueColumn, doc: number): readonly [number, number] =>
   single !== undefined ? [doc, single[doc] === 0 ? doc : doc + 1] : [starts![doc], starts![doc + 1]]
 const ordinalAt = ({ single, ordinals }: ValueColumn, slot: number): number =>
@@ -129,7 +127,7 @@ const ordinalAt = ({ single, ordinals }: ValueColumn, slot: number): number =>
 const nameOf = (field: string): string => `ages:${field}`
 const begunAges = (view: SegmentView, field: string, column: ValueColumn): SegmentAges => {
   const known = view.segment.derived.get(nameOf(field)) as SegmentAges | undefined
-  // A shared copy replaces what this thread had built for itself.
+  // A shared copy replaces what this thread has computed itself.
   if (known !== undefined && (known.isShared || attachedFacet(view.segment, field) === undefined)) return known
   const ages = new SegmentAges(view, field, column)
   view.segment.derived.set(nameOf(field), ages)
@@ -141,7 +139,7 @@ const agesOf = (view: SegmentView, field: string, column: ValueColumn): SegmentA
   while (!ages.look(STEP)) spend(STEP * 4)
   return ages
 }
-/** Steps that the first tie at a cut costs in a segment. A search that arrives meanwhile continues the scan. */
+/** Runs, in steps, the scan that the first tie at a cut needs. A search that arrives meanwhile continues it. */
 export function* preparingAges(view: SegmentView, field: string): Generator<void, void> {
   const column = view.segment.values(field)
   if (column === undefined || attachedFacet(view.segment, field) !== undefined) return
@@ -150,7 +148,7 @@ export function* preparingAges(view: SegmentView, field: string): Generator<void
   while (!ages.look(STEP)) yield
 }
 
-/** For all threads, in steps. Documents that are deleted by now are left out. */
+/** Computes the arrays for all threads, in steps. Documents that are already deleted are left out. */
 export function* makingAges(
   view: SegmentView,
   field: string,
@@ -163,9 +161,9 @@ export function* makingAges(
 }
 
 /**
- * Which `wanted` of the tied values (numbers of the field's dictionary, more than wanted), as places in `tied`: those
- * born last, or those that have not changed for longest. Cost: a look per distinct value and tied one, and the places
- * of the batch where the cut goes through.
+ * Which `wanted` of the tied values (numbers of the field's dictionary, more than wanted) are kept, as indexes into
+ * `tied`: those that appeared last, or those that have been unchanged for longest. Cost: a lookup per distinct and per
+ * tied value, and the positions of the batch in which the cut falls.
  */
 export const pickByAge = (
   reader: CollectionReader,
@@ -181,18 +179,18 @@ export const pickByAge = (
 }
 /** Latest birth first, or oldest change first. */
 const stepOf = (age: Age): number => (age === "born" ? -1 : 1)
-/** Values of one batch, in the order in which they stay. */
+/** Values of one batch, in the order in which they are kept. */
 export const byPlace = (items: number[], placeOf: (item: number) => number, age: Age): number[] => {
   const step = stepOf(age)
   return sortSpending(items, (a, b) => step * (placeOf(a) - placeOf(b)))
 }
 interface PickedByBatch {
-  /** Places among the tied, which stay by their batch alone. */ readonly picked: ReadonlyArray<number>
-  /** Values of the batch `edge`, `room` of which stay. */ readonly atEdge: number[]
+  /** Indexes into the tied values that are kept because of their batch alone. */ readonly picked: ReadonlyArray<number>
+  /** Values of the batch `edge`, of which `room` are kept. */ readonly atEdge: number[]
   readonly edge: number
   readonly room: number
 }
-/** `batches` of the tied values, more than wanted. O(n + batches). */
+/** `batches`: those of the tied values, of which there are more than wanted. O(n + batches). */
 export const pickByBatch = (batches: ArrayLike<number>, wanted: number, age: Age): PickedByBatch => {
   let last = 0
   for (let i = 0; i < batches.length; i++) if (batches[i] > last) last = batches[i]
@@ -241,16 +239,16 @@ interface Places {
   readonly byBatch: Map<number, ReadonlyMap<number, number>>
 }
 const known = new WeakMap<FieldDictionary, Places>()
-/** Batches whose places are kept per field, each at most the values of a thousand documents. */
+/** Batches whose positions are cached per field; each has at most the values of a thousand documents. */
 const PLACES_MAX = 16
-/** Place at which each value is met first among documents of one batch; `seqs` ascending. */
+/** Position at which each value first occurs among documents of one batch; `seqs` ascending. */
 export const placesAmong = <V>(seqs: ReadonlyArray<number>, valuesOf: (at: number) => Iterable<V>): Map<V, number> => {
   const places = new Map<V, number>()
   for (const at of batchOrder(seqs))
     for (const value of valuesOf(at)) if (!places.has(value)) places.set(value, places.size)
   return places
 }
-/** Place at which each value of a batch is met for the first time, in the order of the reference's table. */
+/** Position at which each value of a batch first occurs, in the order of the reference engine's table. */
 const placesIn = (reader: CollectionReader, field: string, batch: number): ReadonlyMap<number, number> => {
   const dictionary = reader.dictionary(field)
   let kept = known.get(dictionary)

@@ -1,17 +1,17 @@
 /**
- * The order in which the reference engine meets equally good continuations of a prefix. Its words are a radix tree,
- * walked best first through a binary heap whose comparison is not strict: of equals the newcomer rises, and when the
- * top is taken the left child follows. The words met are then sorted by their worth, unstably (`introsort.ts`).
+ * The order in which the reference engine visits equally good completions of a prefix. Its words are a radix tree,
+ * visited best first through a binary heap whose comparison is not strict: among equals a new node rises, and when the
+ * top is removed the left child follows. The words are then sorted by their worth, unstably (`introsort.ts`).
  *
- * The tree of a set of words is one and the same however it came about, so nothing of it has to be kept: nodes are
- * ranges of the sorted words here.
+ * The tree depends only on the set of words, not on how it was built, so it need not be stored: here, nodes are ranges
+ * of the sorted words.
  */
 import { introsort } from "./introsort.ts"
 
-/** The reference visits this many times the wanted words before it chooses; beyond that it does not see them all. */
+/** The reference visits this many times the wanted words before it chooses, and does not see any further ones. */
 export const WALKED = 4
 /**
- * The score of an inner node: nothing where words are ordered by frequency, its best word's where they are ordered by a
+ * The score of an inner node: nothing if words are ordered by frequency, that of its best word if they are ordered by a
  * field.
  */
 type InnerWorth = "nothing" | "best"
@@ -23,8 +23,8 @@ interface Node {
 }
 
 /**
- * Indices into `words` (bytes in byte order, distinct), best first; words that are not `kept` are met, but not ordered
- * among the others. O(bytes + n log n).
+ * Indexes into `words` (bytes in byte order, distinct), best first; words that are not `kept` are visited, but not
+ * ordered among the others. O(bytes + n log n).
  */
 export const walkOrder = (
   words: ReadonlyArray<Uint8Array>,
@@ -54,7 +54,7 @@ export const walkOrder = (
     let depth = node.depth
     while (depth < first.length && first[depth] === last[depth]) depth++
     for (let from = node.from; from < node.to;) {
-      // A word that ends here comes as if it went on with a zero byte.
+      // A word that ends here is treated as if it continued with a zero byte.
       const byte = words[from][depth] ?? 0
       let to = from + 1
       while (to < node.to && (words[to][depth] ?? 0) === byte) to++
@@ -64,7 +64,7 @@ export const walkOrder = (
   }
   return introsort(met, (a, b) => worths[a] > worths[b])
 }
-/** Sifts a node up from the hole while its parent is not better. */
+/** Moves a node up from the hole while its parent is not better. */
 const rise = (heap: Node[], hole: number, node: Node): void => {
   while (hole > 0) {
     const above = (hole - 1) >> 1
@@ -74,7 +74,7 @@ const rise = (heap: Node[], hole: number, node: Node): void => {
   }
   heap[hole] = node
 }
-/** Takes the top: the hole sinks to a leaf, the last node fills it and rises. */
+/** Removes the top: the hole sinks to a leaf, and the last node fills it and rises. */
 const take = (heap: Node[]): Node => {
   const top = heap[0],
     last = heap.pop()!

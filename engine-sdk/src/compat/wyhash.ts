@@ -1,7 +1,7 @@
 /**
  * wyhash, version 5 with its published secret and seed 0 (the algorithm is in the public domain): 64 bits of a byte
- * string. Needed only where an order of the reference engine follows it. About a microsecond a call, because 64-bit
- * products are big integers here.
+ * string. Used only where an order of the reference engine depends on it. About a microsecond per call, because 64-bit
+ * products are bigints here.
  */
 const SECRET = [
   0xa0761d6478bd642fn,
@@ -21,7 +21,7 @@ const fold = (a: bigint, b: bigint): bigint => {
 }
 const mix = (a: bigint, b: bigint): bigint => a ^ b ^ fold(a, b)
 
-/** The hash as a number without sign. O(bytes). */
+/** The hash as an unsigned number. O(bytes). */
 export const wyhash = (bytes: Uint8Array): bigint => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const eight = (at: number): bigint => view.getBigUint64(at, true)

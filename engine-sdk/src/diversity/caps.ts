@@ -1,12 +1,12 @@
 /**
- * At most this many hits per value, at least this many values on the first page. Values are compared as texts; a hit
- * may have several or none.
+ * Caps the number of hits per value, and ensures a number of values on the first page. Values are compared as texts; a
+ * hit may have several or none.
  */
 export type Values = ReadonlyArray<string>
 
 /**
- * Hits over the cap of one of their values move behind all that are within; ranks before `from` (counted from 1) stay
- * and do not count. Hits without a value are never over. O(values).
+ * Hits that exceed the cap of one of their values move behind all others; ranks before `from` (counted from 1) stay and
+ * are not counted. Hits without a value never exceed a cap. O(values).
  *
  * @example
  * ```ts
@@ -36,9 +36,9 @@ export const capPerValue = (values: ReadonlyArray<Values>, max: number, from: nu
 }
 
 /**
- * Ranks `from`..`page` hold at least `min` different values, as far as later hits have them: the next hit with a new
- * value comes to the end of the page for the last hit whose values are all there twice, which moves right behind the
- * page. O(hits + min · page).
+ * Ranks `from`..`page` get at least `min` different values, as far as later hits have them: the next hit with a new
+ * value moves to the end of the page, in place of the last hit whose values all occur twice there, which moves directly
+ * behind the page. O(hits + min · page).
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * The diversity rules of a set as stages, in this order: near-duplicates of all entries, then caps and least values,
+ * The diversity rules of a set as stages, in this order: near-duplicates of all entries, then caps and minimum values,
  * then MMR.
  */
 import type { Candidate, Stage, StageContext } from "../stage/stage.ts"
@@ -10,11 +10,11 @@ import { greedyMmr } from "./mmr.ts"
 import { separateDuplicates } from "./near-duplicate.ts"
 import { textSimilarity, vectorSimilarity } from "./similarity.ts"
 
-/** Milliseconds of each stage; when they are used up what is done so far stays. */
+/** Budget of each stage in milliseconds; when it is used up, what has been done so far is kept. */
 const diversityBudgets = { near_duplicate: 20, max_min: 10, mmr: 30 } as const
 
 /**
- * The stages that diversity rules make, in the order in which they act.
+ * The stages for diversity rules, in the order in which they run.
  *
  * @example
  * ```ts
@@ -31,7 +31,7 @@ export const diversityStages = (rules: ReadonlyArray<DiversityRule>): ReadonlyAr
 ]
 
 /**
- * A stage that moves hits back whose fields say the same as an earlier hit.
+ * A stage that moves hits back if their fields say the same as those of an earlier hit.
  *
  * @example
  * ```ts
@@ -60,7 +60,7 @@ export const nearDuplicateStage = ({ fields, threshold }: NearDuplicate): Stage 
 })
 
 /**
- * A stage that bounds how many hits share a value, and how few values a page has.
+ * A stage that caps how many hits share a value, and ensures how many values a page has.
  *
  * @example
  * ```ts
@@ -111,8 +111,8 @@ const placesOf = (order: ReadonlyArray<number>): Int32Array => {
 }
 
 /**
- * Decision: relevance is the discount of the rank (as in DCG), not the rank itself or a score: a list may be sorted by
- * price, and a relevance that falls evenly over 250 hits would give away the first page for a little variety.
+ * Decision: relevance is the discount of the rank (as in DCG), not the rank itself or a score. A list may be sorted by
+ * price, and a relevance that falls evenly over 250 hits would give up the first page for a little variety.
  *
  * @example
  * ```ts
@@ -182,7 +182,7 @@ const valuesOf = (candidate: Candidate, field: string): Values => {
 }
 const listOf = (value: FieldValue | undefined): ReadonlyArray<string | number | boolean> =>
   value === undefined || value instanceof Float32Array ? [] : typeof value === "object" ? value : [value]
-/** A vector that is stored and not indexed comes as numbers. */
+/** A vector that is stored but not indexed is returned as numbers. */
 const vectorOf = (value: FieldValue | undefined): Float32Array | undefined =>
   value instanceof Float32Array
     ? value

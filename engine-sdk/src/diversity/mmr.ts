@@ -1,25 +1,25 @@
 /**
  * Maximal marginal relevance (Carbonell and Goldstein 1998): greedy picks that weigh relevance against the largest
- * similarity to what was picked before. The one implementation, for curation items
+ * similarity to what has been picked. The only implementation, used for curation items
  * (`docs/contract/curation.md#diversity`) and for rules.
  */
 export interface MmrInputs {
   readonly size: number
   /** 1 = relevance only. */ readonly lambda: number
-  /** Positions to pick; the rest follows in its order. All by default. */ readonly picks?: number
+  /** Number of positions to pick; the rest follows in its order. Default: all. */ readonly picks?: number
   /** Relevance in any unit; it is scaled to 0..1 over the candidates. */ relevance(i: number): number
-  /** 0..1, the same for the same pair whenever it is asked. */ similarity(i: number, j: number): number
-  /** Asked once a pick: when true, what is not picked yet follows in its order. */ readonly isLate?: () => boolean
+  /** 0..1; must always be the same for the same pair. */ similarity(i: number, j: number): number
+  /** Called once per pick; if true, the rest follows in its order. */ readonly isLate?: () => boolean
 }
 export interface MmrOutcome {
-  /** Every candidate once, picked ones first in picking order. */ readonly order: ReadonlyArray<number>
+  /** Every candidate once; the picked ones come first, in picking order. */ readonly order: ReadonlyArray<number>
   readonly picked: number
 }
 
 /**
- * Equal values keep the order of relevance. A value can only fall while more is picked, so a candidate is compared with
- * picks only until it has fallen below the best one found: the answer of the naive O(size · picks²) definition for at
- * most O(size · picks) similarities, mostly a tenth to a fifth of them.
+ * Candidates with equal values keep the order of relevance. A value can only fall as more is picked, so a candidate is
+ * compared with picks only until it has fallen below the best one found: the result of the naive O(size · picks²)
+ * definition with at most O(size · picks) similarities, usually a tenth to a fifth of them.
  *
  * @example
  * ```ts
@@ -61,7 +61,7 @@ export const greedyMmr = ({ size, lambda, picks = size, relevance, similarity, i
   for (let i = 0; i < size; i++) if (isPicked[i] === 0) order.push(i)
   return { order, picked: picked.length }
 }
-/** Positions in picking order. */
+/** Indexes in picking order. */
 export const diversify = (inputs: MmrInputs): ReadonlyArray<number> => greedyMmr(inputs).order
 
 const scaledOf = (size: number, relevance: (i: number) => number): Float64Array => {

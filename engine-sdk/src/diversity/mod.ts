@@ -1,4 +1,4 @@
-/** Names of the diversity folder. */
+/** Exports of the diversity folder. */
 export * from "./caps.ts"
 export * from "./diversity-stages.ts"
 export { greedyMmr, type MmrInputs, type MmrOutcome } from "./mmr.ts"

@@ -1,25 +1,25 @@
 /**
- * Finds near-duplicate hits: Jaccard similarity of their pairs of neighbouring words (shingles, Broder 1997), with
- * marked ends so that a single word has shingles too. The later of two similar hits goes behind all that differ.
+ * Finds near-duplicate hits by the Jaccard similarity of their pairs of neighbouring words (shingles, Broder 1997),
+ * with marked ends so that a single word has shingles too. The later of two similar hits moves behind all that differ.
  */
 import { hashedShingles, HashNumbers } from "./shingles.ts"
 
 export interface NearDuplicates {
-  /** Every hit once: the different ones, then the similar ones, both in their order. */
+  /** Every hit once: the distinct ones first, then the similar ones, both in their original order. */
   readonly order: ReadonlyArray<number>
-  /** By similar hit: the earlier one it is most like, and how much. */ readonly like: ReadonlyMap<number, Likeness>
+  /** By similar hit: the earlier one it is most like, and how similar. */ readonly like: ReadonlyMap<number, Likeness>
 }
 export interface Likeness {
   readonly earlier: number
   readonly similarity: number
 }
-/** Hits between two looks at the clock. */
+/** Hits between two checks of the time. */
 const LOOKS = 4
 const NO_SHINGLES = new Int32Array(0)
 
 /**
- * A hit is compared with the earlier ones that were found different; hits without text are different from all.
- * O(words + pairs of hits that share a shingle of their prefixes). Once `isLate` the rest counts as different.
+ * A hit is compared with the earlier ones that were found distinct; hits without text are distinct from all. O(words +
+ * pairs of hits that share a shingle of their prefixes). Once `isLate`, the rest counts as distinct.
  *
  * @example
  * ```ts
@@ -60,18 +60,18 @@ export const separateDuplicates = (
 }
 
 /**
- * Finds what may be similar by prefixes (Chaudhuri, Ganti and Kaushik 2006): of two sets in one global order that are
- * at least `threshold` alike, the first n − ⌈threshold · n⌉ + 1 members of both have one in common. Entries are linked
- * lists in two arrays, as a window makes hundreds of them.
+ * Finds what may be similar by prefixes (Chaudhuri, Ganti and Kaushik 2006): if two sets in one global order have at
+ * least similarity `threshold`, the first n − ⌈threshold · n⌉ + 1 members of both have one in common. Entries are
+ * linked lists in two arrays, because a window has hundreds of them.
  */
 class Prefixes {
   readonly #shingles: ReadonlyArray<Int32Array>
   readonly #threshold: number
   readonly #numbers: HashNumbers
-  /** By shingle: its newest entry + 1. */ readonly #newest: Int32Array
-  /** By entry: the hit, and the entry before + 1. */ readonly #hits: Int32Array
+  /** By shingle: its newest entry, plus one. */ readonly #newest: Int32Array
+  /** By entry: the hit, and the previous entry, plus one. */ readonly #hits: Int32Array
   readonly #before: Int32Array
-  /** By hit: the one it was compared with last, from 1. */ readonly #compared: Int32Array
+  /** By hit: the hit it was compared with last, plus one. */ readonly #compared: Int32Array
   #entries = 0
   #first = -1
   constructor(shingles: ReadonlyArray<Int32Array>, threshold: number) {
@@ -99,8 +99,8 @@ class Prefixes {
     }
   }
   /**
-   * The earliest of the most similar that may reach the threshold; where none shares a shingle, the first at similarity
-   * 0.
+   * The earliest of the most similar hits that may reach the threshold; if none shares a shingle, the first one with
+   * similarity 0.
    */
   nearest(hit: number): Likeness | undefined {
     const own = this.#shingles[hit]
@@ -122,7 +122,7 @@ class Prefixes {
     return { earlier, similarity }
   }
 }
-/** Similarity of two sorted sets; 0 as soon as `least` is out of reach, usually after two or three members. */
+/** Similarity of two sorted sets; 0 as soon as `least` cannot be reached, usually after two or three members. */
 const jaccard = (a: Int32Array, b: Int32Array, least: number): number => {
   const total = a.length + b.length
   const needed = Math.ceil((total * least) / (1 + least) - 1e-9)

@@ -1,4 +1,4 @@
-/** Shingles of texts as hashes, remembered between searches: the same titles are compared again and again. */
+/** Shingles of texts as hashes, cached between searches, because the same titles are compared again and again. */
 import { TextCache } from "../analysis/text-cache.ts"
 import { queryWords } from "../rules/condition-index.ts"
 import { slotOf } from "../slots.ts"
@@ -6,8 +6,8 @@ import { slotOf } from "../slots.ts"
 const CACHED_BYTES = 16_000_000
 
 /**
- * Each shingle once, ascending. A text of n words has at most n + 1, one without words none. Different shingles share a
- * hash once in 2³² pairs.
+ * Each shingle once, ascending. A text of n words has at most n + 1 shingles, one without words has none. Different
+ * shingles share a hash in one of 2³² pairs.
  */
 const shinglesOf = (text: string): Int32Array => {
   const words = queryWords(text)
@@ -31,14 +31,14 @@ const hashOf = (word: string): number => {
 }
 
 /**
- * Numbers from 0 for hashes, in the order in which they are first asked; an open-addressing table that is never more
- * than half full.
+ * Numbers from 0 for hashes, in the order in which they are first looked up; an open-addressing table that is never
+ * more than half full.
  */
 export class HashNumbers {
   readonly #hashes: Int32Array
   readonly #numbers: Int32Array
   #size = 0
-  /** `most`: the number of different hashes that will be looked up. */
+  /** `most`: maximum number of different hashes that will be looked up. */
   constructor(most: number) {
     let size = 16
     while (size < most * 2) size *= 2

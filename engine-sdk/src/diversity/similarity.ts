@@ -1,4 +1,4 @@
-/** How alike two candidates are, 0..1, for MMR: cosine of vectors, or Jaccard of words. */
+/** Similarity of two candidates, 0..1, for MMR: cosine of vectors, or Jaccard of words. */
 import { productTable } from "./dot-kernel.ts"
 import { textWords } from "../rules/condition-index.ts"
 
@@ -6,7 +6,7 @@ export type Similarity = (i: number, j: number) => number
 
 /**
  * Norms are computed once. A candidate without a vector, or with one of another length, has similarity 0; opposite
- * directions count as 0, not as negative. The result is valid until the next call: the vectors share one table.
+ * directions count as 0, not as negative. The result is valid until the next call, because all vectors share one table.
  *
  * @example
  * ```ts
@@ -31,8 +31,8 @@ export const vectorSimilarity = (vectors: ReadonlyArray<Float32Array | undefined
 
 const NO_WORDS = new Int32Array(0)
 /**
- * Shared words of all words, each counted once; empty texts are like nothing, and so are those for which it is too
- * late.
+ * The share of words that two texts have in common, each counted once; empty texts are similar to nothing, and so are
+ * those compared after time has run out.
  *
  * @example
  * ```ts

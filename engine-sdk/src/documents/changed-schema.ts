@@ -1,14 +1,14 @@
-/** A collection's schema after what changes it. Pure. */
+/** A collection's schema after a change. Pure. */
 import type { SchemaChange } from "../engine.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import { isDynamic } from "./document-plan.ts"
 
-/** With fields that documents brought along. */
+/** The schema with fields that documents added. */
 export const withDetected = (schema: CollectionSchema, detected: ReadonlyArray<Field>): CollectionSchema => {
   const known = new Set(schema.fields.filter((field) => !isDynamic(field)).map(({ name }) => name))
   return { ...schema, fields: [...schema.fields, ...detected.filter(({ name }) => !known.has(name))] }
 }
-/** After a checked change: drops happen before additions. */
+/** The schema after a checked change: drops are applied before additions. */
 export const withChange = (schema: CollectionSchema, change: SchemaChange): CollectionSchema => {
   const dropped = new Set(change.drop)
   return {

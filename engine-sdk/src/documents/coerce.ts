@@ -1,6 +1,6 @@
 /**
- * One value against one field type under a `dirty_values` mode (`docs/contract/documents.md#validation`). Pure: answers
- * the value to store, the removal of the field, or the message of the refusal.
+ * Checks one value against one field type under a `dirty_values` mode (`docs/contract/documents.md#validation`). Pure:
+ * returns the value to store, the removal of the field, or a refusal message.
  */
 import type { DirtyValues, Field, FieldType } from "../schema.ts"
 
@@ -25,7 +25,7 @@ const DROPPED: Coerced = { dropped: true }
 const INT32_MAX = 2_147_483_647
 const INT64_MAX = 9_223_372_036_854_775_807n
 const NOT_COERCIBLE = Symbol("not coercible")
-/** Wrong in every coercing mode, even `coerce_or_drop`: a text that is no boolean. */
+/** Wrong in every coercing mode, even `coerce_or_drop`: a text that is not a boolean. */
 const ALWAYS_WRONG = Symbol("always wrong")
 
 export const elementTypeOf = (type: FieldType): FieldType =>
@@ -87,7 +87,7 @@ const integerOf = (text: string, type: FieldType): unknown => {
   return big <= INT64_MAX && big >= -INT64_MAX - 1n ? big : NOT_COERCIBLE
 }
 
-/** The number an index keeps: integers of 32 bits wrap as the reference does, floats stay doubles. */
+/** The number that an index stores: 32-bit integers wrap as in the reference engine, floats stay doubles. */
 export const indexNumber = (type: FieldType, value: unknown): number | bigint => {
   if (type === "int32") return typeof value === "bigint" ? Number(BigInt.asIntN(32, value)) : (value as number) | 0
   if (type === "int64") return typeof value === "bigint" ? BigInt.asIntN(64, value) : (value as number)
@@ -97,7 +97,7 @@ export const indexNumber = (type: FieldType, value: unknown): number | bigint =>
 const drops = (mode: DirtyValues): boolean => mode === "drop" || mode === "coerce_or_drop"
 const coerces = (mode: DirtyValues): boolean => mode === "coerce_or_reject" || mode === "coerce_or_drop"
 
-/** O(value). The caller has handled absence and null of optional fields. */
+/** O(value). The caller has already handled absence, and null of optional fields. */
 export const coerceValue = (field: Field, value: unknown, mode: DirtyValues): Coerced => {
   const { type } = field
   if (type === "geopoint") return coercePoint(field, value, mode)

@@ -1,6 +1,6 @@
 /**
  * What a schema requires of every document, computed once per schema object: where each field is read, which names are
- * patterns, and the type a newly seen value gets (`docs/contract/collections.md#types`). Holds no document.
+ * patterns, and the type that a newly seen value gets (`docs/contract/collections.md#types`). Contains no document.
  */
 import { BoundedMap } from "../bounded-map.ts"
 import { isNamePattern, namePattern, type NamePattern } from "./name-pattern.ts"
@@ -23,17 +23,17 @@ export interface DocumentPlan {
   readonly byName: ReadonlyMap<string, Field>
   readonly dynamic: ReadonlyArray<DynamicField>
   readonly unstored: ReadonlyArray<string>
-  /** Fields whose documents must be there when they are named (`docs/contract/documents.md#references`). */
+  /** Fields whose referenced documents must exist (`docs/contract/documents.md#references`). */
   readonly references: ReadonlyArray<Field>
   readonly defaultMode: DirtyValues
   readonly nestedEnabled: boolean
 }
-/** Kept for one schema, as long as the schema is in use. */
+/** Bound of the cache of one schema, which exists as long as the schema is in use. */
 const NAMES_MATCHED_BYTES_MAX = 2_000_000
 const matched = new WeakMap<DocumentPlan, BoundedMap<string, Field | null>>()
 const plans = new WeakMap<CollectionSchema, DocumentPlan>()
 
-/** A definition that waits for values: pattern names, `auto`, `string*`. */
+/** A definition that is resolved by values: pattern names, `auto`, `string*`. */
 export const isDynamic = (field: Field): boolean =>
   field.detected !== true && (isNamePattern(field.name) || field.type === "auto" || field.type === "string*")
 
@@ -79,7 +79,7 @@ export const documentPlanOf = (schema: CollectionSchema): DocumentPlan => {
 }
 
 /**
- * The dynamic definition that covers a name which no field has, or undefined. Names that are patterns themselves never
+ * The dynamic definition that covers a name that no field has, or undefined. Names that are patterns themselves never
  * match.
  */
 export const dynamicFieldFor = (plan: DocumentPlan, name: string): Field | undefined => {
@@ -100,7 +100,7 @@ export const dynamicFieldFor = (plan: DocumentPlan, name: string): Field | undef
 }
 
 /**
- * The field type of an undeclared value; undefined where it implies none (null, empty array), `invalid` where it is no
+ * The field type for an undeclared value; undefined if it implies none (null, empty array), `invalid` if it is not a
  * field value.
  */
 export const typeOfValue = (value: unknown): FieldType | "invalid" | undefined => {
@@ -135,7 +135,7 @@ const SORTABLE: ReadonlySet<FieldType> = new Set([
   "geopoint[]",
   "geopolygon"
 ])
-/** A field found in a document: the definition's attributes under the name and type that were seen; always optional. */
+/** A field found in a document: the definition's attributes with the name and type seen; always optional. */
 export const detectedField = (
   definition: Field,
   name: string,
@@ -151,8 +151,8 @@ export const detectedField = (
   ...(nested === undefined ? {} : { nested: true, nested_array: nested.array, reference: "", async_reference: false })
 })
 /**
- * `auto` and `string*` become what the value shows, `string*` always text, whatever it is; a concrete type stays, but
- * objects are objects to it.
+ * Resolves `auto` to the type seen, and `string*` to text, whatever the value is. A concrete type stays, except that
+ * objects remain objects.
  */
 export const resolveType = (definition: FieldType, seen: FieldType): FieldType => {
   if (definition === "string*") return seen.endsWith("[]") ? "string[]" : "string"

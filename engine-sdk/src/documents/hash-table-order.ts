@@ -1,7 +1,7 @@
 /**
- * The order in which the reference engine goes through hash tables of names: parents of fields by the bucket of a table
- * that does not grow, fields that a document showed as the C++ standard library of GNU lists a map: newest first, but
- * next to what shares its bucket. Only the order in which a schema names its fields follows it.
+ * The order in which the reference engine iterates hash tables of names: parents of fields by the bucket of a table
+ * that does not grow; fields detected in a document as the GNU C++ standard library iterates a map: newest first, but
+ * next to entries that share a bucket. It only affects the order in which a schema lists its fields.
  */
 const utf8 = new TextEncoder()
 const MASK = 0xffff_ffff_ffff_ffffn
@@ -10,7 +10,7 @@ const SEED = 0xc70f_6907n
 const folded = (value: bigint): bigint => value ^ (value >> 47n)
 const mixed = (value: bigint): bigint => (folded((value * FACTOR) & MASK) * FACTOR) & MASK
 
-/** Murmur hash of 64 bits, as that library hashes text. About a microsecond a name. */
+/** 64-bit Murmur hash, as that library hashes text. About a microsecond per name. */
 export const hashOfName = (name: string): bigint => {
   const bytes = utf8.encode(name)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -27,14 +27,14 @@ export const hashOfName = (name: string): bigint => {
 }
 
 const PARENT_BUCKETS = 32n
-/** Parents in the order in which their children are looked for. */
+/** Parents in the order in which their children are searched. */
 export const parentOrder = <A>(parents: ReadonlyArray<A>, nameOf: (parent: A) => string): A[] =>
   parents
     .map((parent) => ({ parent, bucket: Number(hashOfName(nameOf(parent)) % PARENT_BUCKETS) }))
     .sort((a, b) => a.bucket - b.bucket)
     .map(({ parent }) => parent)
 
-/** Buckets of a map as it grows; whatever is larger keeps the last. */
+/** Bucket counts of a map as it grows; a larger map keeps the last one. */
 const SIZES = [13, 29, 59, 127, 257, 541, 1_109, 2_357, 5_087, 10_273, 20_753]
 const HEAD = -1
 const END = -2
@@ -69,7 +69,7 @@ class Chain {
     return Number(this.hashes[item] % this.size)
   }
 }
-/** Distinct names that were put into a map in this order, as the map lists them. O(names). */
+/** Distinct names that were inserted into a map in this order, in the order in which the map lists them. O(names). */
 export const listedOrder = <A>(items: ReadonlyArray<A>, nameOf: (item: A) => string): A[] => {
   const hashes = items.map((item) => hashOfName(nameOf(item)))
   let grown = 0

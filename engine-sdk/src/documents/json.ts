@@ -1,13 +1,13 @@
 /**
  * JSON of documents with exact 64-bit integers: beyond 2^53 an integer is a bigint here and plain digits on the wire.
- * The exact reading costs a reviver call per value, so it runs only where the text holds a number that long.
+ * Exact parsing costs a reviver call per value, so it is used only if the text contains a number that long.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { Document } from "../schema.ts"
 
-/** An integer of sixteen digits or more as a whole JSON value; fractions stay doubles anyway. */
+/** An integer of sixteen digits or more as a complete JSON value; fractions are doubles in any case. */
 const LONG_NUMBER = /(?:^|[[:,])\s*-?\d{16,}\s*(?:$|[\],}])/
-/** Nearly every document lacks this much, and finding that out is several times cheaper. */
+/** Nearly no document contains this, and checking for it is several times cheaper. */
 const SIXTEEN_DIGITS = /\d{16}/
 const INTEGER = /^-?\d+$/
 type SourceReviver = (key: string, value: unknown, context: { source: string }) => unknown
@@ -24,15 +24,15 @@ const exact: SourceReviver = (_key, value, context) =>
 export const parseJson = (text: string): unknown =>
   SIXTEEN_DIGITS.test(text) && LONG_NUMBER.test(text) ? parseWithSource(text, exact) : JSON.parse(text)
 
-/** Deeper values would overflow the stack of whatever walks them later. */
+/** Deeper values would overflow the stack of code that walks them later. */
 const DEPTH_MAX = 100
 const PLAIN = 0,
   INEXACT = 1,
   TOO_DEEP = 2,
   TOO_LARGE = 3
 /**
- * One walk over a parsed value: whether it is too deep or holds a number that no double is, else whether it holds an
- * integer that a double may have changed.
+ * Walks a parsed value once: whether it is too deep or contains a number that is not finite, else whether it contains
+ * an integer that a double may have rounded.
  */
 const surveyOf = (value: object, depth: number): number => {
   if (depth >= DEPTH_MAX) return TOO_DEEP
@@ -69,13 +69,13 @@ const surveyOfItem = (item: unknown, depth: number): number => {
 }
 
 /**
- * Longer texts are looked at before they are parsed: 5 MB of brackets hold the parser for a second, a look at them for
- * milliseconds.
+ * Longer texts are surveyed before they are parsed: 5 MB of brackets block the parser for a second, whereas surveying
+ * them takes milliseconds.
  */
 const PARSED_FIRST_MAX = 65_536
-/** Objects and lists of one text: a million empty ones are some megabytes on the wire and a hundred in memory. */
+/** Maximum objects and lists of one text: a million empty ones are some megabytes as text and a hundred in memory. */
 export const CONTAINERS_MAX = 200_000
-/** The syntax error of a text, found before it is parsed. O(characters), no allocation. */
+/** Finds a text that exceeds the bounds before it is parsed, and returns the error. O(characters), no allocation. */
 const surveyOfText = (
   text: string,
   depthMax: number,
@@ -111,8 +111,8 @@ const nestsDeeper = (value: unknown, left: number): boolean => {
   return false
 }
 /**
- * The one way from a request's text to a value: at most `depthMax` levels and `containersMax` objects and lists. For a
- * text of usual size the bounds cost a tenth of the parse. `parse`: `parseJson` where long integers count.
+ * The only way from a request's text to a value: at most `depthMax` levels and `containersMax` objects and lists. For a
+ * text of typical size the bounds cost a tenth of parsing. `parse`: `parseJson` if long integers matter.
  */
 export const parseBounded = (
   text: string,
@@ -141,8 +141,8 @@ export const TOO_LARGE_TEXT = "Bad JSON: a number is beyond 1.7e308."
 const TOO_MANY_TEXT = `Bad JSON: a document may hold ${CONTAINERS_MAX} objects and lists.`
 const decoder = new TextDecoder()
 /**
- * One document from the text or bytes of a request. Invalid `Bad JSON: …` when it is not a JSON object. Invalid UTF-8
- * becomes U+FFFD.
+ * Parses one document from the text or bytes of a request. Invalid `Bad JSON: …` if it is not a JSON object. Invalid
+ * UTF-8 becomes U+FFFD.
  */
 export const parseDocument = (source: string | Uint8Array): Result<Document> => {
   const text = typeof source === "string" ? source : decoder.decode(source)
@@ -153,7 +153,7 @@ export const parseDocument = (source: string | Uint8Array): Result<Document> => 
   try {
     value = JSON.parse(text)
     if (isObject(value)) survey = surveyOf(value, 0)
-    // Numbers that were rounded beyond 2^53 are read again from their digits.
+    // Integers that were rounded beyond 2^53 are parsed again from their digits.
     if (survey === INEXACT) value = parseWithSource(text, exact)
   } catch (error) {
     return fail(invalid(`Bad JSON: ${error instanceof Error ? error.message : "syntax error"}`))
@@ -165,9 +165,9 @@ export const parseDocument = (source: string | Uint8Array): Result<Document> => 
 export const isObject = (value: unknown): value is { [key: string]: unknown } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** JSON text of a value that may hold bigints; they are written as digits. */
+/** JSON text of a value that may contain bigints, which are written as digits. */
 export const stringifyJson = (value: unknown): string => {
-  // The built-in JSON writer refuses bigints; hardly any value holds one, so we do not search for them first.
+  // The built-in JSON writer refuses bigints; hardly any value contains one, so we do not search for them first.
   try {
     return JSON.stringify(value)
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Partial writes onto a stored document (`docs/contract/documents.md#merging`): objects merge, arrays and scalars
- * replace, null removes, and `$operations.increment` adds to integers. Never changes its inputs.
+ * Applies partial writes to a stored document (`docs/contract/documents.md#merging`): objects merge, arrays and scalars
+ * replace, null removes, and `$operations.increment` adds to integers. Never modifies its inputs.
  */
 import type { CollectionSchema, Document } from "../schema.ts"
 import { isObject } from "./json.ts"
@@ -34,8 +34,8 @@ export const sameJson = (a: unknown, b: unknown): boolean => {
 }
 
 /**
- * The document without `$operations`, its increments applied on `base` values (absent counts as 0). Only integer fields
- * take part.
+ * The document without `$operations`, with its increments applied to the values of `base` (absent counts as 0). Only
+ * integer fields are affected.
  */
 export const applyOperations = (schema: CollectionSchema, document: Document, base: Document | undefined): Document => {
   if (document[OPERATIONS_KEY] === undefined) return document

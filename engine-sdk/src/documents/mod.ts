@@ -1,4 +1,4 @@
-/** Names of the documents folder that engines and operations use. */
+/** Exports of the documents folder for engines and operations. */
 export { prepareWrite, flatten, revalidate, type Prepared, type PutOperation } from "./prepare-write.ts"
 export {
   coerceValue,

@@ -1,18 +1,16 @@
 /**
  * Names with wildcards (`score_.*`, `(a|b)_\d+`), matched as a whole in time proportional to name × pattern. A small
- * state machine is simulated instead of the runtime's backtracking expressions, because patterns come from tenants.
+ * state machine is simulated instead of a backtracking regular expression, because patterns come from tenants.
  */
 import { BoundedMap } from "../bounded-map.ts"
 
 const PATTERN_LENGTH_MAX = 512
 const DEPTH_MAX = 16
-/** A field or collection name that is a pattern rather than itself. */
+/** Whether a field or collection name is a pattern. */
 export const isNamePattern = (name: string): boolean => name.includes(".*")
 
 type Test = (code: number) => boolean
-/**
- * A state consumes one character when `test` is set and goes to `next`; else it is a free step to `next` and `other`.
- */
+/** A state with `test` consumes a character and goes to `next`; others go to `next` and `other` and consume none. */
 interface State {
   test?: Test
   next: number
@@ -22,15 +20,15 @@ export interface NamePattern {
   matches(name: string): boolean
 }
 
-/** The memory of a compiled pattern for each of its characters: it has about as many states as characters. */
+/** Memory of a compiled pattern per character, because it has about as many states as characters. */
 const STATE_BYTES = 80
 const patterns = new BoundedMap<string, NamePattern | null>({
   bytes_max: 8_000_000,
   bytesOf: (pattern) => pattern.length * STATE_BYTES
 })
 /**
- * The compiled pattern, or undefined when it is too long or not of the supported subset (literals, `.`, classes,
- * groups, `|`, `*`, `+`, `?`). Cached.
+ * The compiled pattern; undefined if it is too long or outside the supported subset (literals, `.`, classes, groups,
+ * `|`, `*`, `+`, `?`). Cached.
  */
 export const namePattern = (pattern: string): NamePattern | undefined => {
   if (pattern.length > PATTERN_LENGTH_MAX) return undefined

@@ -1,6 +1,6 @@
 /**
- * Values below objects: reading a dotted path through objects and arrays of objects, and finding the children of an
- * object field. A key that literally holds the dotted name wins over the path (`docs/contract/collections.md#types`).
+ * Values inside objects: reads a dotted path through objects and arrays of objects, and finds the children of an object
+ * field. A key that literally equals the dotted name wins over the path (`docs/contract/collections.md#types`).
  */
 import { isObject } from "./json.ts"
 import { ownValue, putOwn } from "./own-value.ts"
@@ -8,12 +8,12 @@ import { ownValue, putOwn } from "./own-value.ts"
 const DEPTH_MAX = 64
 interface PathValue {
   readonly value: unknown
-  /** The path went through an array of objects. */ readonly throughArray: boolean
+  /** Whether the path leads through an array of objects. */ readonly throughArray: boolean
   readonly found: boolean
 }
 const ABSENT: PathValue = { value: undefined, throughArray: false, found: false }
 
-/** The value at a path; below an array the elements' values as one flat array. Nulls are absent. O(elements). */
+/** The value at a path; below an array, the elements' values as one flat array. Nulls are absent. O(elements). */
 export const valueAt = (
   document: { readonly [key: string]: unknown },
   name: string,
@@ -83,7 +83,7 @@ export const leavesOf = (
   for (const key of Object.keys(value)) leavesOf(`${prefix}.${key}`, value[key], throughArray, emit, depth + 1)
 }
 
-/** Copies the objects along a path and sets (or with undefined removes) its last key. */
+/** Copies the objects along a path and sets its last key, or removes it if the value is undefined. */
 export const withValueAt = (
   document: { [key: string]: unknown },
   path: ReadonlyArray<string>,

@@ -1,6 +1,6 @@
 /**
- * From what a caller wrote to what an engine stores and indexes: identity, merge, detection of fields, validation and
- * coercion (`docs/contract/documents.md#merging`). Pure; whether referenced documents exist is the engine's question.
+ * Turns what a caller wrote into what an engine stores and indexes: identity, merge, detection of fields, validation
+ * and coercion (`docs/contract/documents.md#merging`). Pure; the engine checks whether referenced documents exist.
  */
 import { conflict, fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import type { WriteOperation } from "../plan.ts"
@@ -24,13 +24,13 @@ import { isVectorOf } from "./vector-value.ts"
 
 export interface Prepared {
   readonly id: string
-  /** The document to keep: coerced, without removed values and `store: false` fields. */ readonly stored: Document
-  /** Everything indexable by field name, `store: false` fields included. Fields without a value are absent. */
+  /** The document to store: coerced, without removed values and `store: false` fields. */ readonly stored: Document
+  /** Everything indexable by field name, including `store: false` fields. Fields without a value are absent. */
   readonly values: ReadonlyMap<string, IndexValue>
-  /** New fields for the schema, in order; already used for `values`. */ readonly detected: ReadonlyArray<Field>
+  /** New fields for the schema, in order; already reflected in `values`. */ readonly detected: ReadonlyArray<Field>
   /** False for a merge that changed nothing. */ readonly changed: boolean
 }
-/** A refusal; what the document showed of new fields stays in the schema all the same, as recorded. */
+/** A refusal. New fields that were detected in the document still become part of the schema, as recorded. */
 interface Refused {
   readonly ok: false
   readonly error: EngineError
@@ -39,7 +39,7 @@ interface Refused {
 export type PutOperation = Extract<WriteOperation, { kind: "put" }>
 
 /**
- * `existing` answers the stored document of an id (undefined = none); `nextId` makes an id where the caller gave none
+ * `existing` returns the stored document for an id (undefined = none); `nextId` generates an id if the caller gave none
  * and is called at most once. Failures: Invalid (400), NotFound (404), Conflict (409). O(document + fields).
  */
 export const prepareWrite = (
@@ -72,7 +72,7 @@ export const prepareWrite = (
     const cleared = clearedRequired(plan, operated)
     if (cleared !== undefined) return fail(invalid(cleared))
   }
-  // A document parsed here can be changed in place; an object of the caller cannot.
+  // A document that was parsed here may be modified in place; an object of the caller may not.
   const document: { [key: string]: unknown } = merges
     ? mergeDocument(previous, operated)
     : operated === source
@@ -99,7 +99,7 @@ export const flatten = (schema: CollectionSchema, document: Document): ReadonlyM
 }
 /**
  * Checks a stored document against a new schema for an alter: coerces or rejects values, requires required fields, and
- * words errors as refusals of the alter. Only `values` are coerced; the stored document stays unchanged.
+ * phrases errors as refusals of the alter. Only `values` are coerced; the stored document stays unchanged.
  */
 export const revalidate = (schema: CollectionSchema, document: Document): Result<Prepared> => {
   const plan = documentPlanOf(schema)
@@ -138,7 +138,7 @@ const refusalOf = (
     return conflict(`A document with id ${id} already exists.`)
   return undefined
 }
-/** A merge that sets a required field to null. */
+/** The refusal if a merge sets a required field to null. */
 const clearedRequired = (plan: DocumentPlan, patch: Document): string | undefined => {
   for (const field of plan.plain) if (ownValue(patch, field.name) === null && !field.optional) return nullRefusal(field)
   return undefined
@@ -149,8 +149,8 @@ const nullRefusal = (field: Field): string => {
   return checked.error ?? `Field \`${field.name}\` cannot have \`null\` value.`
 }
 /**
- * The document without vectors made by a model of other dimensions before the field changed: they are made anew. The
- * document itself where it has none.
+ * The document without vectors whose model had other dimensions before the field changed; they are generated again. The
+ * document itself if it has no such vectors.
  */
 const withoutOldVectors = (plan: DocumentPlan, document: Document): Document => {
   let kept: { [key: string]: unknown } | undefined
@@ -161,7 +161,7 @@ const withoutOldVectors = (plan: DocumentPlan, document: Document): Document => 
   }
   return kept ?? document
 }
-/** An upsert keeps generated embeddings whose sources did not change. */
+/** An upsert keeps generated embeddings if their sources did not change. */
 const keepEmbeddings = (plan: DocumentPlan, document: { [key: string]: unknown }, previous: Document): void => {
   for (const field of plan.plain) {
     if (
@@ -182,7 +182,7 @@ interface Checked {
   readonly stored: Document
 }
 /**
- * `partial` skips presence of required fields; `lenient` leaves out what does not fit instead of failing. Changes
+ * `partial` does not require required fields; `lenient` leaves out what does not fit instead of failing. Modifies
  * `document`.
  */
 const checkDocument = (
@@ -207,7 +207,7 @@ const checkDocument = (
   for (const name of plan.unstored) if (Object.hasOwn(document, name)) delete document[name]
   return ok({ values, detected, stored: document })
 }
-/** The first thing that does not fit; nothing when `lenient`. */
+/** The first thing that does not fit; undefined if `lenient`. */
 const checkFields = (
   plan: DocumentPlan,
   document: { [key: string]: unknown },
@@ -275,7 +275,7 @@ const checkPlain = (
   index(field, coerced.value, values)
   return undefined
 }
-/** The fast path for nearly every value; the rest goes through coercion, which gives the same result for these. */
+/** The fast path for nearly all values; the others go through coercion, which would give the same result for these. */
 const fitsAsItStands = (type: Field["type"], value: unknown): boolean => {
   switch (typeof value) {
     case "string":
@@ -368,7 +368,7 @@ const checkNested = (
   index(field, coerced.value, values)
   return undefined
 }
-/** Declared children take values of their own type as they are; only numbers are converted into each other. */
+/** Declared children accept values of their own type unchanged; only numbers are converted into each other. */
 const fits = (field: Field, value: unknown): boolean => {
   if (field.type.startsWith("geo")) return true
   const seen = typeOfValue(value)
@@ -381,7 +381,7 @@ const fits = (field: Field, value: unknown): boolean => {
   )
 }
 
-/** Finds fields that the document has and the schema lacks. Keys go in alphabetical order, parents before children. */
+/** Finds fields that the document has and the schema lacks, in alphabetical order, parents before children. */
 const detect = (
   plan: DocumentPlan,
   document: { [key: string]: unknown },
@@ -462,7 +462,7 @@ const childField = (definition: Field, path: string, type: Field["type"], inArra
     inArray && !type.endsWith("[]") ? (`${type}[]` as Field["type"]) : type,
     { array: inArray }
   )
-/** Patterns with dots over objects that nobody declared. */
+/** Handles patterns with dots over undeclared objects. */
 const detectByPath = (
   plan: DocumentPlan,
   document: Document,

@@ -1,6 +1,6 @@
 /**
- * Which parts of a document are shown (`docs/contract/documents.md#selected-fields`). Exclusion wins; a parent brings
- * its subtree; objects that pruning emptied go, except inside arrays, where positions stay.
+ * Which parts of a document are shown (`docs/contract/documents.md#selected-fields`). Exclusion takes precedence; a
+ * parent includes its subtree; objects that become empty are removed, except inside arrays, where positions are kept.
  */
 import type { Document } from "../schema.ts"
 import { isObject } from "./json.ts"
@@ -43,7 +43,7 @@ const isExcluded = (rules: Rules, path: string): boolean => {
 const hasInside = (rules: Rules, path: string): boolean =>
   rules.parents.has(path) || rules.prefixes.some((prefix) => prefix.startsWith(`${path}.`))
 
-/** Whether a field path is shown at all: what implicit highlighting asks. */
+/** Whether a field path is shown at all; used by implicit highlighting. */
 export const isSelected = (
   selection: { readonly include: ReadonlyArray<string>; readonly exclude: ReadonlyArray<string> },
   path: string
@@ -63,7 +63,7 @@ export const isSelected = (
   }
 }
 
-/** The selected part; the document itself when nothing is pruned. Joins are the engine's. O(document). */
+/** The selected part; the document itself if nothing is removed. Joins are added by the engine. O(document). */
 export const select = (
   document: Document,
   selection: { readonly include: ReadonlyArray<string>; readonly exclude: ReadonlyArray<string> }
@@ -82,7 +82,7 @@ const prune = (
   for (const key of Object.keys(value)) {
     const path = prefix === "" ? key : `${prefix}.${key}`
     if (isExcluded(exclude, path)) {
-      // Elements of an array of objects excluded by its name stay as empty objects, as recorded.
+      // Elements of an array of objects that is excluded by its name remain as empty objects, as recorded.
       const elements =
         exclude.exact.has(path) && Array.isArray(value[key]) && (included || includeVerdict(include, path) === "all")
           ? (value[key] as unknown[]).filter(isObject)

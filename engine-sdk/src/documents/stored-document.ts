@@ -1,6 +1,6 @@
 /**
- * A stored document as a hit shows it. Its JSON text is sent unchanged and highlighting picks single fields out of it,
- * so most documents of a page are never parsed; the value is parsed once, when it is asked for.
+ * A stored document as a hit shows it. Its JSON text is sent unchanged and highlighting reads single fields from it, so
+ * most documents of a page are never parsed; the value is parsed once, when it is requested.
  */
 import { BoundedMap } from "../bounded-map.ts"
 import type { Document } from "../schema.ts"
@@ -13,7 +13,7 @@ export class StoredDocument {
   constructor(text: string) {
     this.#text = text
   }
-  /** The JSON text, until the value is handed out, since a caller might change it. */
+  /** The JSON text, until the value has been handed out, because a caller might modify it. */
   get text(): string | undefined {
     return this.#value === undefined ? this.#text : undefined
   }
@@ -23,7 +23,7 @@ export class StoredDocument {
   set value(value: Document) {
     this.#value = value
   }
-  /** Values of top-level fields, undefined where the document has none. */
+  /** Values of top-level fields, undefined for fields that the document lacks. */
   pick(names: ReadonlyArray<string>): ReadonlyArray<unknown> {
     const known = this.#value
     if (known === undefined) {
@@ -44,19 +44,19 @@ const QUOTE = 34,
   CLOSE = 125
 
 /**
- * Values of top-level keys of valid JSON object text. undefined when the text needs the full reader (an escaped key).
- * Keys are unique, as whoever stores a document writes them. Where there are no objects inside and no spaces between
- * tokens, as in most stored texts, each key is found by one native search; else one walk skips what is not asked for,
- * strings by the native search for their end: about one step per key and per character of nested values.
+ * Values of top-level keys of valid JSON object text. undefined if the text needs the full parser (an escaped key).
+ * Keys are unique, because documents are stored that way. If there are no nested objects and no spaces between tokens,
+ * as in most stored texts, each key is found by one native search. Otherwise one pass skips what is not requested,
+ * strings by a native search for their end: about one step per key and per character of nested values.
  */
 export const pickFields = (text: string, names: ReadonlyArray<string>): Array<unknown> | undefined => {
   const hasEscapes = text.includes("\\")
   return (hasEscapes ? undefined : pickFlat(text, names)) ?? pickWalking(text, names, hasEscapes)
 }
 /**
- * Without escapes a quotation mark in the text begins or ends a string, so `,"name":` is nothing but a key, and with no
- * further `{` a key of the document itself. undefined where a name is not found this way: it may be missing, or stand
- * behind a space.
+ * Without escapes, a quotation mark in the text starts or ends a string, so `,"name":` can only be a key, and without a
+ * further `{` it is a key of the document itself. undefined if a name is not found this way: it may be missing, or
+ * follow a space.
  */
 const pickFlat = (text: string, names: ReadonlyArray<string>): Array<unknown> | undefined => {
   if (text.charCodeAt(0) !== OPEN || text.includes("{", 1)) return undefined
@@ -77,7 +77,7 @@ const keys = new BoundedMap<string, string | null>({
   bytes_max: 1_000_000,
   bytesOf: (name, key) => 2 * (name.length + (key?.length ?? 0))
 })
-/** `,"name":`, flat and made once; undefined where a name is never written like that. */
+/** `,"name":` as a flat string that is created once; undefined if a name is never written like that. */
 const keyOf = (name: string): string | undefined => {
   const known = keys.get(name)
   if (known !== undefined) return known ?? undefined
@@ -116,7 +116,7 @@ const valueOf = (text: string, start: number, end: number): unknown => {
   }
   return parseJson(text.slice(start, end))
 }
-/** A list of texts without escapes or spaces between them; undefined for any other. */
+/** Parses a list of texts without escapes or spaces between them; undefined for any other list. */
 const textsOf = (text: string, start: number, end: number): string[] | undefined => {
   const texts: string[] = []
   for (let at = start + 1; ;) {
@@ -137,7 +137,7 @@ const afterSpace = (text: string, from: number): number => {
     code === 32 || code === 10 || code === 13 || code === 9;
     code = text.charCodeAt(++at)
   ) {
-    /* next */
+    /* Go to the next character. */
   }
   return at
 }
@@ -160,7 +160,7 @@ const endOfValue = (text: string, from: number, hasEscapes: boolean): number => 
       at < text.length && code !== COMMA && code !== CLOSE && code > 32;
       code = text.charCodeAt(++at)
     ) {
-      /* next */
+      /* Go to the next character. */
     }
     return at
   }

@@ -1,6 +1,6 @@
 /**
- * Which vectors a batch of writes needs, decided before it is written. An update that touches no source needs none, nor
- * does an upsert that changes none: the engine keeps the existing vector. A vector in the document itself stays.
+ * Decides which vectors a batch of writes needs before it is written. An update that touches no source needs none, nor
+ * does an upsert that changes none: the engine keeps the existing vector. A vector in the document itself is kept.
  */
 import { isObject, mergeDocument, parseDocument, sameJson } from "../documents/mod.ts"
 import { ownValue, putOwn } from "../documents/own-value.ts"
@@ -12,27 +12,27 @@ import { type EmbeddingField, sourceOf } from "./embedding-fields.ts"
 
 type Put = Extract<WriteOperation, { kind: "put" }>
 
-/** A vector to be made: for which operation and field, from which text. */
+/** A vector to be computed: for which operation and field, from which text. */
 export interface WantedVector {
   readonly operation: number
   readonly field: EmbeddingField
   readonly source: string
   /**
-   * The text combines stored and sent sources: another write in between makes it stale, so it is checked after the
+   * The text combines stored and sent sources. Another write in between would make it stale, so it is checked after the
    * write.
    */
   readonly isMerged: boolean
 }
 interface ReadWrites {
-  /** The parsed documents of the operations, by number; they are not shared. */
+  /** The parsed documents of the operations, by number; they are not shared with anyone. */
   readonly documents: ReadonlyMap<number, { [key: string]: unknown }>
   readonly ids: ReadonlyArray<string>
 }
 interface VectorNeeds {
   readonly wanted: ReadonlyArray<WantedVector>
   /**
-   * By operation: null for a vector whose sources are all gone; the existing vector where the engine would drop it
-   * because a source is written in another form.
+   * By operation: null for a vector whose sources are all gone; the existing vector if the engine would drop it because
+   * a source is written in a different form.
    */
   readonly settled: ReadonlyArray<{ readonly operation: number; readonly field: string; readonly value: unknown }>
   readonly refused: ReadonlyMap<number, EngineError>
@@ -42,8 +42,8 @@ export const idOf = (operation: WriteOperation, document: Document | undefined):
   operation.kind === "delete" ? operation.id : typeof document?.id === "string" ? document.id : operation.id
 
 /**
- * Documents are read here once; the engine gets the parsed result. One that does not parse is passed on for the engine
- * to refuse.
+ * Documents are parsed here once; the engine gets the parsed result. One that does not parse is passed on for the
+ * engine to refuse.
  */
 export const readWrites = (operations: ReadonlyArray<WriteOperation>): ReadWrites => {
   const documents = new Map<number, { [key: string]: unknown }>()
@@ -81,7 +81,7 @@ export const vectorNeeds = (
   const wanted: WantedVector[] = []
   const settled: Array<{ operation: number; field: string; value: unknown }> = []
   const refused = new Map<number, EngineError>()
-  // Later operations of the batch see what earlier ones leave.
+  // Later operations of the batch see the results of earlier ones.
   const state = new Map<string, Document | undefined>(stored)
   operations.forEach((operation, number) => {
     const document = documents.get(number)
@@ -101,7 +101,7 @@ export const vectorNeeds = (
       const held = before === undefined ? undefined : ownValue(before, name)
       const had = held !== undefined && isVectorOf(field.field, held)
       if (source === undefined) {
-        // A source that is not stored (`store: false`) cannot be read again: its vector stays.
+        // A source that is not stored (`store: false`) cannot be read again, so its vector is kept.
         if (had && isMerged && sourceOf(field, before!) !== undefined)
           settled.push({ operation: number, field: name, value: null })
         else if (!optional && !isMerged) refused.set(number, invalid(NO_SOURCE(name)))

@@ -1,4 +1,4 @@
-/** Query texts into one vector: averaged, or weighted as the caller says (`docs/contract/vectors.md`, `queries`). */
+/** Embeds query texts into one vector: averaged, or weighted by the caller (`docs/contract/vectors.md`, `queries`). */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { Namespace } from "../engine.ts"
 import type { QueryEmbedding } from "../plan.ts"
@@ -7,7 +7,7 @@ import type { Embedder } from "./embedder.ts"
 import { embeddingFieldsOf, prefixed } from "./embedding-fields.ts"
 
 const lengthOf = (vector: ReadonlyArray<number>): number => Math.sqrt(vector.reduce((sum, x) => sum + x * x, 0))
-/** Each of length one first, so that none counts more than its weight says. */
+/** Each vector is first scaled to length one, so that none counts more than its weight. */
 const meanOf = (vectors: ReadonlyArray<ReadonlyArray<number>>, weights: ReadonlyArray<number>): number[] => {
   const mean = new Array<number>(vectors[0]!.length).fill(0)
   vectors.forEach((vector, i) => {

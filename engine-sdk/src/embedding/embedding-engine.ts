@@ -1,10 +1,10 @@
 /**
- * An engine whose collections may have fields with `embed`: vectors are made in front of it, so that any engine behind
- * the port has them, and a document and its vector are one write. A line whose text cannot be embedded fails alone.
+ * An engine whose collections may have fields with `embed`. It computes vectors before the wrapped engine gets a write,
+ * so any engine can have them, and document and vector are one write. A line that cannot be embedded fails alone.
  *
- * A partial update whose text was built from stored sources is checked again after the write: two updates that change
- * different sources at once would otherwise leave a vector that matches neither. The last writer finds the difference
- * and repairs it.
+ * A partial update whose text was built from stored sources is checked again after the write: two concurrent updates of
+ * different sources would otherwise leave a vector that matches neither. The last writer finds the difference and
+ * repairs it.
  */
 import type { Namespace, SearchEngine, SchemaChange, Written, WriteOptions, WriteVerdict } from "../engine.ts"
 import { type EngineError, fail, ok, type Result } from "../errors.ts"
@@ -21,12 +21,12 @@ import {
   sourceOf
 } from "./embedding-fields.ts"
 
-/** How often to check after a write; each round means that another writer was quicker. */
+/** Maximum checks after a write; each further one means that another writer was faster. */
 const MENDINGS_MAX = 5
 
 type Vectors = ReadonlyMap<WantedVector, EmbeddedInput>
 
-/** One order a field. */
+/** Sends one order per field. */
 const embedAll = async (
   embedder: Embedder,
   namespace: Namespace,
@@ -52,7 +52,7 @@ const embedAll = async (
   return made
 }
 
-/** The weights of today, for a field that is made now, and its credentials as an engine may keep them. */
+/** Pins the current weights for a new field, and seals its credentials as an engine may store them. */
 const pinned = (embedder: Embedder, field: Field): Field => {
   if (field.embed === undefined) return field
   const { model_hash: _sent, ...embed } = field.embed
@@ -139,7 +139,7 @@ class EmbeddingWrites {
     )
   }
 
-  /** All but those that have failed; one verdict an operation, in order. */
+  /** Writes all operations except those that have failed; one verdict per operation, in order. */
   async #writeRest(
     namespace: Namespace,
     collection: string,
@@ -167,7 +167,7 @@ class EmbeddingWrites {
     )
   }
 
-  /** New vectors of what was indexed again: of those documents only the vector changes. */
+  /** Computes new vectors for documents that were reindexed; only the vector of these documents changes. */
   async #rewrite(
     namespace: Namespace,
     collection: string,
@@ -185,7 +185,7 @@ class EmbeddingWrites {
     )
     there.forEach(({ operation }, i) => {
       const failure = written.ok ? written.value[i]!.result : written
-      // It went meanwhile: nothing is left to be embedded.
+      // The document was deleted in the meantime, so there is nothing left to embed.
       if (!failure.ok && failure.error.kind !== "NotFound")
         verdicts[operation] = { ...verdicts[operation]!, result: failure }
     })
@@ -229,7 +229,7 @@ const updateOf = (document: Document): WriteOperation => ({
   document
 })
 
-/** Cost for a collection without such fields: one look. */
+/** Costs one check for a collection without such fields. */
 export const embeddingEngine = (engine: SearchEngine, embedder: Embedder): SearchEngine => {
   const writes = new EmbeddingWrites(engine, embedder)
   const isHiding = (namespace: Namespace, collection: string): boolean => {

@@ -1,4 +1,4 @@
-/** Fields whose vectors are made from other fields, and how a document's text for one is built. */
+/** Fields whose vectors are computed from other fields, and how a document's text for one is built. */
 import { valueAt } from "../documents/mod.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"
 import type { ModelConfig } from "./embedder.ts"
@@ -7,14 +7,14 @@ export interface EmbeddingField {
   readonly field: Field
   readonly from: ReadonlyArray<string>
   readonly model: ModelConfig
-  /** Identifies the weights that its vectors were made with; undefined where none were named. */ readonly pin:
+  /** Identifies the weights with which its vectors were computed; undefined if none were named. */ readonly pin:
     | string
     | undefined
 }
 
 /**
- * The vector field that a collection has beside its schema (`POST …/semantic_search`): nobody declared it and no answer
- * shows it.
+ * The vector field that a collection has in addition to its schema (`POST …/semantic_search`): nobody declared it and
+ * no answer shows it.
  */
 export const OWN_VECTORS = "$meaning"
 export const hasOwnVectors = (schema: CollectionSchema): boolean =>
@@ -23,7 +23,7 @@ export const hasOwnVectors = (schema: CollectionSchema): boolean =>
 const known = new WeakMap<CollectionSchema, ReadonlyArray<EmbeddingField>>()
 const NONE: ReadonlyArray<EmbeddingField> = []
 
-/** Of a schema, worked out once. */
+/** The embedding fields of a schema, computed once. */
 export const embeddingFieldsOf = (schema: CollectionSchema): ReadonlyArray<EmbeddingField> => {
   const before = known.get(schema)
   if (before !== undefined) return before
@@ -45,7 +45,7 @@ export const embeddingFieldsOf = (schema: CollectionSchema): ReadonlyArray<Embed
 }
 
 /**
- * The input of the field's vector for a document: its sources' texts joined by spaces. undefined where all are missing.
+ * The input of the field's vector for a document: its sources' texts joined by spaces. undefined if all are missing.
  */
 export const sourceOf = ({ from }: Pick<EmbeddingField, "from">, document: Document): string | undefined => {
   const texts: string[] = []
@@ -59,7 +59,7 @@ export const sourceOf = ({ from }: Pick<EmbeddingField, "from">, document: Docum
   return texts.length === 0 ? undefined : texts.join(" ")
 }
 
-/** A model's text for a document, or for a query: what the owner puts before it, and the input. */
+/** A model's text for a document, or for a query: the prefix chosen by its owner, and the input. */
 export const prefixed = (model: ModelConfig, purpose: "query" | "document", text: string): string => {
   const prefix = purpose === "query" ? model.query_prefix : model.indexing_prefix
   return typeof prefix === "string" && prefix !== "" ? `${prefix} ${text}` : text

@@ -1,13 +1,13 @@
 /**
  * The variant of an experiment that a unit (a session, a user) is shown. Pure and stateless: anyone who knows the
- * experiment's id, its run number, traffic and weights computes the same, offline too; so assignment is sticky across
- * processes and restarts without a table.
+ * experiment's id, its run number, traffic and weights computes the same variant, even offline, so assignment is sticky
+ * across processes and restarts without a table.
  */
 import { first48Bits, paddedLength } from "./sha-256.ts"
 
 const SEPARATOR = 0x1f
 const encoder = new TextEncoder()
-/** Used for every short text: nothing is made for a search. */
+/** Reused for every short text, so that a search allocates nothing. */
 const shared = new Uint8Array(1_024)
 
 /**
@@ -22,7 +22,7 @@ const shared = new Uint8Array(1_024)
  * ```
  */
 export const shareOf = (seed: string, unit: string): number => {
-  // UTF-8 takes three bytes for what is one unit of a text, at most.
+  // UTF-8 takes at most three bytes for each UTF-16 unit of a text.
   const room = paddedLength(3 * (seed.length + unit.length) + 1)
   const bytes = room <= shared.length ? shared : new Uint8Array(room)
   const { written } = encoder.encodeInto(seed, bytes)
@@ -32,9 +32,9 @@ export const shareOf = (seed: string, unit: string): number => {
 }
 
 /**
- * One seed decides whether a unit takes part and another its variant, so raising the traffic adds units and moves none
- * of those already in. Each run has its own seeds: a variant with lucky units in one run does not get them again in the
- * next.
+ * One seed decides whether a unit takes part, and another one its variant, so raising the traffic adds units without
+ * moving those already in. Each run has its own seeds, so a variant with lucky units in one run does not get the same
+ * units in the next.
  *
  * @example
  * ```ts
@@ -56,8 +56,8 @@ export interface Split {
 }
 
 /**
- * The index of the unit's variant: the first whose weight, together with those before it, is more than the unit's share
- * of all weights. undefined for a unit that takes no part. Some 2 µs, twice that where `traffic` is below 1.
+ * The index of the unit's variant: the first one at which the cumulative weight exceeds the unit's share of all
+ * weights. undefined for a unit that takes no part. Takes some 2 µs, and twice that if `traffic` is below 1.
  *
  * @example
  * ```ts
@@ -77,6 +77,6 @@ export const variantOf = ({ seeds, traffic, weights }: Split, unit: string): num
     end += weights[i]!
     if (at < end) return i
   }
-  // Sums of doubles may end a hair below their total.
+  // A sum of doubles may end slightly below the total.
   return weights.length - 1
 }

@@ -1,13 +1,13 @@
 /**
- * An interval, and a p-value, that stay true however often and whenever somebody looks: an asymptotic confidence
- * sequence (Waudby-Smith et al., "Time-uniform central limit theory", 2021). It pays for that with a wider interval
- * than one look would have; `tuning` is the number of units, both arms together, at which it is narrowest.
+ * An interval and a p-value that stay valid no matter how often and when they are read: an asymptotic confidence
+ * sequence (Waudby-Smith et al., "Time-uniform central limit theory", 2021). The price is an interval wider than that
+ * of a single look; `tuning` is the number of units, both arms together, at which it is narrowest.
  */
 import type { Estimate } from "./ratio-estimate.ts"
 
-/** Decision: one number for all experiments, since one that is chosen after a look would make the looks count again. */
+/** Decision: one number for all experiments, because choosing it after a look would make the looks count again. */
 const TUNING_UNITS = 5_000
-/** Least units in each arm: an asymptotic bound does not hold for fewer. */
+/** Minimum units in each arm, because an asymptotic bound does not hold for fewer. */
 const UNITS_MIN = 100
 
 const rhoSquared = (alpha: number, tuning: number): number => {
@@ -32,7 +32,7 @@ export const halfWidth = (standardError: number, n: number, alpha: number, tunin
 }
 
 /**
- * Evidence of one look at a difference that is `z` standard errors from zero. The least over all looks is the p-value.
+ * The p-value of one look at a difference of `z` standard errors. The least over all looks is that of the test.
  *
  * @example
  * ```ts
@@ -48,16 +48,16 @@ export const sequentialP = (z: number, n: number, alpha: number, tuning = TUNING
 }
 
 export interface Comparison {
-  /** Relative to the control; null where the control's mean is 0. */ readonly lift: number | null
-  /** Interval of the lift; null too where there are too few units to tell. */
+  /** Relative to the control; null if the control's mean is 0. */ readonly lift: number | null
+  /** Interval of the lift; also null if there are too few units. */
   readonly interval: readonly [low: number, high: number] | null
   /** p-value of this look. */ readonly p: number
-  /** The difference in standard errors. */ readonly z: number
+  /** The difference in units of its standard error. */ readonly z: number
 }
 
 /**
- * A variant against the control. The interval is that of the difference over the control's mean as it was measured, so
- * it holds 0 exactly where p is above `alpha`.
+ * Compares a variant with the control. The interval is that of the difference divided by the control's measured mean,
+ * so it contains 0 exactly when p is above `alpha`.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * Several variants against one control (Holm 1979): each p as large as it must be for one false find in all of them to
- * stay as unlikely as in one. In the order given.
+ * Adjusts the p-values of several variants against one control (Holm 1979), so that the chance of any false positive
+ * among all of them is no greater than for a single test. In the order given.
  *
  * @example
  * ```ts

@@ -1,11 +1,12 @@
 /**
- * Two rankings in one list (team draft, Radlinski et al. 2008), and whose hits visitors take. It ranks rankers, with
- * far fewer visitors than two lists for two groups need; it does not say how much more is sold.
+ * Interleaves two rankings in one list (team draft, Radlinski et al. 2008) and determines whose hits visitors take.
+ * This compares rankings with far fewer visitors than showing separate lists to two groups; it does not measure how
+ * much more is sold.
  */
 import { shareOf } from "./assignment.ts"
 import { logBeta } from "./log-gamma.ts"
 
-/** Which ranking a hit is credited to: the one it was taken from, or neither where both proposed it at once. */
+/** Which ranking a hit is credited to: the one it was taken from, or both if both proposed it in the same round. */
 export type Team = "a" | "b" | "both"
 export interface Drafted {
   readonly id: string
@@ -13,9 +14,8 @@ export interface Drafted {
 }
 
 /**
- * Merges the first `length` of both rankings (fewer where they end), without duplicates. A seeded coin decides who
- * picks first in a round; a document that both would take next is credited to both. O(length), and a hash for each
- * round.
+ * Merges the first `length` of both rankings (fewer if they are shorter), without duplicates. A seeded coin decides who
+ * picks first in a round; a document that both would take next is credited to both. O(length), and one hash per round.
  *
  * @example
  * ```ts
@@ -73,7 +73,7 @@ export const documentPrint = (id: string): number => {
   for (let i = 0; i < id.length; i++) print = Math.imul(print ^ id.charCodeAt(i), 0x01000193)
   return print >>> 0 || 1
 }
-/** The documents that one team alone proposed. */
+/** The documents that only one team proposed, for each team. */
 export interface Teams {
   readonly a: ReadonlyArray<number>
   readonly b: ReadonlyArray<number>
@@ -108,7 +108,7 @@ export const voteOf = (takenFromA: number, takenFromB: number): "win" | "loss" |
 
 /**
  * Tests whether wins and losses fit a fair coin, at any number of looks: 1 over the e-value of a uniform mixture of
- * coins against the fair one. The least over all looks is the p-value. Ties carry no information.
+ * coins against the fair one. The least value over all looks is the p-value. Ties carry no information.
  *
  * @example
  * ```ts

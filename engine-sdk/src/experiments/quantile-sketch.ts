@@ -1,13 +1,13 @@
 /**
- * Quantiles of times from counts in buckets that grow by 5 % (as in DDSketch, Masson et al. 2019): whatever is asked is
- * within 2.5 % of the truth, two sketches are merged by adding counts, and there are some 370 buckets, however many
- * times there were.
+ * Quantiles of times from counts in buckets that grow by 5 % (as in DDSketch, Masson et al. 2019): every quantile is
+ * within 2.5 % of the true one, two sketches are merged by adding counts, and there are some 370 buckets, no matter how
+ * many times were counted.
  */
 const GROWTH = 1.05
-/** A minute, in microseconds: what took longer is in the last bucket. */
+/** A minute, in microseconds; longer times are counted in the last bucket. */
 const LONGEST_US = 60_000_000
 /**
- * Buckets that a sketch of times has at most.
+ * Maximum number of buckets in a sketch of times.
  *
  * @example
  * ```ts
@@ -38,7 +38,7 @@ const timeOf = (bucket: number): number => (bucket === 0 ? 1 : (2 * GROWTH ** bu
 export type Sketch = ReadonlyArray<readonly [bucket: number, count: number]>
 
 const countOf = (sketch: Sketch): number => sketch.reduce((sum, [, count]) => sum + count, 0)
-/** The least bucket that, with those before it, holds `share` of all; undefined for none. */
+/** The first bucket at which the cumulative count reaches `share` of all; undefined if there are none. */
 const bucketAt = (sketch: Sketch, share: number): number | undefined => {
   const wanted = share * countOf(sketch)
   let sum = 0
@@ -67,8 +67,8 @@ export const quantileOf = (sketch: Sketch, share: number): number | undefined =>
 }
 
 /**
- * How far from `share` the true quantile's place may be among `n` times, at any n at once, but with probability
- * `alpha` (Howard & Ramdas 2022, theorem 1, stitched).
+ * How far the rank of the true quantile may be from `share` among `n` times, simultaneously for all n, except with
+ * probability `alpha` (Howard & Ramdas 2022, theorem 1, stitched).
  */
 const reach = (share: number, n: number, alpha: number): number => {
   const l = (1.4 * Math.log(Math.log(2.1 * n)) + Math.log(10 / alpha)) / n
@@ -81,13 +81,13 @@ const isSlowerFor = (control: Sketch, variant: Sketch, share: number, alpha: num
   return bucketAt(variant, lower)! > bucketAt(control, upper)!
 }
 
-/** Least number of times in each variant for a result. */
+/** Minimum number of times in each variant for a result. */
 const TIMES_MIN = 100
 const HALVINGS = 40
 
 /**
- * Whether the variant's quantile is greater than the control's, at any number of looks: the least alpha at which the
- * two confidence sequences are disjoint. Assumes independent times; on a server they mostly are.
+ * A p-value for whether the variant's quantile is greater than the control's, at any number of looks: the least alpha
+ * at which the two confidence sequences are disjoint. Assumes independent times; on a server they mostly are.
  *
  * @example
  * ```ts

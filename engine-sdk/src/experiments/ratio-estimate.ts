@@ -1,21 +1,21 @@
 /**
- * A variant's figure and how sure it is, from the sums of its units. The figure is a ratio (clicks a search) whose
- * denominator is random too, and searches of one visitor are alike: so its variance is that of units, by the delta
- * method, and never that of as many independent searches.
+ * A variant's figure and its uncertainty, from the sums of its units. The figure is a ratio (clicks per search) whose
+ * denominator is also random, and searches of one visitor are correlated; so its variance is computed over units, by
+ * the delta method, and never as if searches were independent.
  */
 import { addSums, NO_UNITS, type UnitSums } from "./unit-sums.ts"
 
 export interface Estimate {
   readonly units: number
   readonly mean: number
-  /** Standard error of the mean; 0 where nothing varies. */ readonly standardError: number
+  /** Standard error of the mean; 0 if nothing varies. */ readonly standardError: number
 }
 
 /** Covariance over units, from the sum of products and the two sums. */
 const covariance = (n: number, ab: number, a: number, b: number): number => (n < 2 ? 0 : (ab - (a * b) / n) / (n - 1))
 
 /**
- * undefined where there is no denominator.
+ * undefined if the denominator is 0.
  *
  * @example
  * ```ts
@@ -35,23 +35,23 @@ export const ratioEstimate = ({ n, x, xx, xy, y, yy }: UnitSums): Estimate | und
   return { units: n, mean, standardError: Math.sqrt(Math.max(0, variance) / n) }
 }
 
-/** Below it what is known of some says little of all. */
+/** If a smaller share of units is known, the known ones say little about all. */
 const KNOWN_SHARE_MIN = 0.5
 /**
- * By chance, a covariate explains less of the variance than this in 999 of 1,000 runs (chi squared of one degree, over
- * the units).
+ * By chance, a covariate explains less of the variance than this in 999 of 1,000 runs (chi squared with one degree of
+ * freedom, divided by the number of units).
  */
 const CHANCE = 10.83
 
 interface Adjusted {
   /** In the order of the variants. */ readonly estimates: ReadonlyArray<Estimate>
-  /** Share of the variance that is gone, of all variants together. */ readonly reduction: number
+  /** Share of the variance that is removed, over all variants together. */ readonly reduction: number
 }
 
 /**
- * CUPED (Deng et al. 2013): what units did before the experiment began explains a part of what they do in it, which is
- * taken out of each variant's figure. One slope for all variants, or it would take out what the variants themselves
- * did. undefined where fewer than half of the units were known before, or no more is explained than chance would.
+ * CUPED (Deng et al. 2013): what units did before the experiment explains part of what they do in it, and this part is
+ * removed from each variant's figure. All variants share one slope, or the effect of the variants would be removed too.
+ * undefined if fewer than half of the units were known before, or no more is explained than by chance.
  *
  * @example
  * ```ts
@@ -67,7 +67,7 @@ export const cupedEstimates = (variants: ReadonlyArray<UnitSums>): Adjusted | un
   if (all.n === 0 || all.known < KNOWN_SHARE_MIN * all.n) return undefined
   const plain = variants.flatMap((sums) => ratioEstimate(sums) ?? [])
   if (plain.length < variants.length) return undefined
-  /** Covariance of a unit's linearised ratio with its covariate. */
+  /** Covariance of a unit's linearized ratio with its covariate. */
   const withCovariate = ({ c, n, x, xc, y, yc }: UnitSums): number =>
     (covariance(n, xc, x, c) - (x / y) * covariance(n, yc, y, c)) / (y / n)
   let shared = 0,

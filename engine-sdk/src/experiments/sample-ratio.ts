@@ -1,14 +1,14 @@
 /**
- * Whether units are split as the weights say, at any number of looks: the Bayes factor of counts from a
- * Dirichlet-multinomial around the weights against the weights themselves (Lindon & Malek 2022). More than 1 / p only
- * with probability p, ever, where the split is right; one that is wrong makes every figure of the experiment worthless.
+ * Tests whether units are split by the weights, at any number of looks: the Bayes factor of counts from a
+ * Dirichlet-multinomial around the weights against the weights themselves (Lindon & Malek 2022). If the split is right,
+ * it ever exceeds 1 / p only with probability p; if it is wrong, every figure of the experiment is worthless.
  */
 import { logGamma } from "./log-gamma.ts"
 
-/** How close to the weights a wrong split is expected: of a percent or two. */
+/** How close to the weights a wrong split is expected to be: within a percent or two. */
 const CONCENTRATION = 2_000
 /**
- * A split is called wrong below it.
+ * A split is considered wrong below this p-value.
  *
  * @example
  * ```ts
@@ -20,7 +20,7 @@ const CONCENTRATION = 2_000
 export const SAMPLE_RATIO_ALPHA = 0.001
 
 /**
- * p of one look; the least of all looks is the test's. 1 where nothing was counted.
+ * p of one look; the least of all looks is the test's p-value. 1 if nothing was counted.
  *
  * @example
  * ```ts

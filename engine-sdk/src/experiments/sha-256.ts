@@ -1,6 +1,6 @@
 /**
- * SHA-256 (FIPS 180-4) in this thread and in any runtime: an assignment is made inside a search, which cannot wait for
- * the browser's asynchronous one, and the same code must run where there is no `node:crypto`.
+ * SHA-256 (FIPS 180-4), synchronous and in any runtime: a variant is assigned inside a search, which cannot wait for
+ * the browser's asynchronous implementation, and the same code must run where there is no `node:crypto`.
  */
 
 const primes = (count: number): ReadonlyArray<number> => {
@@ -8,7 +8,7 @@ const primes = (count: number): ReadonlyArray<number> => {
   for (let n = 2; found.length < count; n++) if (found.every((prime) => n % prime !== 0)) found.push(n)
   return found
 }
-/** The first 32 bits of a root's fraction, which a double has with room to spare. */
+/** The first 32 bits of a root's fraction; a double has more than enough precision. */
 const fractionOf = (root: number): number => Math.floor((root - Math.floor(root)) * 2 ** 32) | 0
 const CONSTANTS = Int32Array.from(primes(64), (prime) => fractionOf(Math.cbrt(prime)))
 const START = Int32Array.from(primes(8), (prime) => fractionOf(Math.sqrt(prime)))
@@ -54,12 +54,12 @@ const addBlock = (bytes: Uint8Array, from: number): void => {
   for (let i = 0; i < 8; i++) state[i] = (state[i]! + sums[i]!) | 0
 }
 
-/** Bytes that a message of `length` bytes is padded to. */
+/** Length of a message of `length` bytes after padding. */
 export const paddedLength = (length: number): number =>
   BLOCK_BYTES * Math.ceil((length + 1 + LENGTH_BYTES) / BLOCK_BYTES)
 
 /**
- * The first 48 bits of the digest of the first `length` of `bytes`, as a whole number. `bytes` must have room for
+ * The first 48 bits of the digest of the first `length` of `bytes`, as an integer. `bytes` must have space for
  * `paddedLength(length)`; bytes after the message are overwritten. Some 1.5 µs per block of 64 bytes.
  */
 export const first48Bits = (bytes: Uint8Array, length: number): number => {

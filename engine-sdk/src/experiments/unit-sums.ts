@@ -1,10 +1,10 @@
 /**
- * The sums kept for a variant's units, from which every figure is computed: eleven of them, however many units there
- * are. A unit has a numerator `x` (its searches with a click, its revenue), a denominator `y` (its searches), and,
- * where it was known before the experiment, a covariate `c` (the same figure for that time).
+ * The sums kept for a variant's units, from which every figure is computed: eleven of them for any number of units. A
+ * unit has a numerator `x` (its searches with a click, its revenue), a denominator `y` (its searches) and, if it was
+ * known before the experiment, a covariate `c` (the same figure for that time).
  */
 export interface UnitSums {
-  /** Units. */ readonly n: number
+  /** Number of units. */ readonly n: number
   readonly x: number
   readonly xx: number
   readonly y: number
@@ -14,11 +14,11 @@ export interface UnitSums {
   readonly cc: number
   readonly xc: number
   readonly yc: number
-  /** Units with a covariate; those without have 0. */ readonly known: number
+  /** Number of units with a covariate; for the others it counts as 0. */ readonly known: number
 }
 
 /**
- * The sums of no units, from which sums are added up.
+ * The sums of no units, the starting value of an addition.
  *
  * @example
  * ```ts
@@ -30,7 +30,7 @@ export interface UnitSums {
 export const NO_UNITS: UnitSums = { n: 0, x: 0, xx: 0, y: 0, yy: 0, xy: 0, c: 0, cc: 0, xc: 0, yc: 0, known: 0 }
 
 /**
- * The sums of two groups of units together.
+ * The combined sums of two groups of units.
  *
  * @example
  * ```ts
@@ -54,7 +54,7 @@ export const addSums = (a: UnitSums, b: UnitSums): UnitSums => ({
 })
 
 /**
- * The sums of one unit. `c` undefined: nothing is known of it before.
+ * The sums of one unit. `c` undefined: nothing is known about the unit before the experiment.
  *
  * @example
  * ```ts

@@ -1,9 +1,9 @@
 /**
- * Sets of documents as bits in 32-bit words. Word arrays come and go per segment; nothing here allocates unless its
- * name says so, because these loops run for every filter and every facet.
+ * Sets of documents as bits in 32-bit words. Functions here allocate only if their name says so, because these loops
+ * run for every filter and every facet.
  */
 export type Bits = Uint32Array
-/** A set that may be cached elsewhere: only read or copy it. */
+/** A set that may be cached elsewhere, so it may only be read or copied. */
 export interface ReadonlyBits {
   readonly length: number
   readonly [word: number]: number

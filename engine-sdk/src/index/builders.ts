@@ -63,7 +63,7 @@ class NumberBuilder implements ColumnBuilder {
     else out.put(prefix + "starts", startsOf(this.docsOf.done(), docs))
   }
 }
-/** The narrowest array that holds the field's type exactly (int64 within 53 bits: doubles). */
+/** The narrowest array that holds the field's type exactly (doubles for int64 values within 53 bits). */
 export const numberArray = (field: Field, size: number): Int32Array | Float32Array | Float64Array | Uint8Array => {
   if (field.type.startsWith("bool")) return new Uint8Array(size)
   if (field.type.startsWith("int32")) return new Int32Array(size)
@@ -103,7 +103,7 @@ class GeoBuilder implements ColumnBuilder {
 
 class SortBuilder implements ColumnBuilder {
   private readonly ids = new TokenTable()
-  /** (document, number of its key) */ private readonly log = new WordLog()
+  /** Pairs of a document and the number of its key. */ private readonly log = new WordLog()
   add(doc: number, value: IndexValue): void {
     if (typeof value !== "string") return
     let id: number
@@ -144,7 +144,7 @@ class VectorBuilder implements ColumnBuilder {
     const { dimensions, docsOf, vectors } = this,
       has = bitsOf(docs)
     for (const doc of docsOf) setBit(has, doc)
-    // Documents arrive in ascending order, and pieces are requested in order.
+    // Documents are in ascending order, and chunks of rows are requested in order.
     let next = 0
     out.putRows(`e${at}.values`, {
       width: dimensions,
@@ -178,7 +178,7 @@ export class SegmentBuilder {
   private readonly idOffsets = new WordLog()
   private readonly scores = new NumberLog()
   private readonly scoreField: string
-  /** `fillers` take values in; a text's builder fills that of its verbatim values. */
+  /** `fillers` receive the values; the builder of a text also fills the builder of its verbatim values. */
   private readonly columns: Array<{ field: string; builders: ColumnBuilder[]; fillers: ColumnBuilder[] }> = []
   private readonly names: string[] = []
   docs = 0
@@ -233,7 +233,7 @@ export class SegmentBuilder {
     }
     return doc
   }
-  /** Lays everything out at once. The builder cannot be used afterwards. */
+  /** Lays out everything in one go. The builder cannot be used afterwards. */
   finish(allocate: Allocate): { meta: SegmentMeta; region: Region } {
     const work = this.finishing(allocate)
     for (;;) {

@@ -1,12 +1,12 @@
 /**
  * Sorts byte strings without decoding them: four bytes at a time are combined with the string's index into one number,
- * and the runtime sorts numbers natively. Strings that share those four bytes are sorted by the next four.
+ * and the runtime sorts numbers natively. Strings that share these four bytes are sorted by the next four.
  */
 import { compareBytes } from "./bytes.ts"
 
 /** Shorter runs are sorted by insertion. */
 const RUN_MIN = 12
-/** 32 bits of text, 3 for how many of its bytes were present, 18 for the index: as much as a double holds exactly. */
+/** 32 bits of text, 3 for how many of its bytes exist, 18 for the index: as much as a double holds exactly. */
 const PLACES = 262_144
 const LENGTHS = 8
 

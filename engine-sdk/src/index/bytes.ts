@@ -5,9 +5,7 @@
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/**
- * The runtime's encoder is a call out of the JavaScript engine on one runtime; for short ASCII texts a loop is faster.
- */
+/** On one runtime, calling the encoder leaves the JavaScript engine, so a loop is faster for short ASCII texts. */
 export const encodeUtf8 = (text: string): Uint8Array => {
   const { length } = text
   if (length > 64) return encoder.encode(text)
@@ -20,7 +18,9 @@ export const encodeUtf8 = (text: string): Uint8Array => {
   return bytes
 }
 
-/** Encodes into `bytes` from `at` on, where three bytes a character must be free; returns how many were used. */
+/**
+ * Encodes into `bytes` from `at` on, which must have three free bytes per character; returns the number of bytes used.
+ */
 export const writeUtf8 = (text: string, bytes: Uint8Array, at: number): number => {
   const { length } = text
   for (let i = 0; i < length; i++) {
@@ -31,10 +31,7 @@ export const writeUtf8 = (text: string, bytes: Uint8Array, at: number): number =
   return length
 }
 
-/**
- * Cost: one character per byte for ASCII, which is nearly everything here; longer or non-ASCII text goes through the
- * decoder.
- */
+/** Cost: one character per byte for ASCII, which is nearly all text here; longer or non-ASCII text uses the decoder. */
 export const decodeUtf8 = (bytes: Uint8Array, start: number, end: number): string => {
   const length = end - start
   if (length <= 48) {
@@ -51,7 +48,7 @@ export const decodeUtf8 = (bytes: Uint8Array, start: number, end: number): strin
   return decoder.decode(bytes.slice(start, end))
 }
 
-/** Byte order, the order of every table in a segment: negative, zero or positive. */
+/** Compares by bytes, the order of every table in a segment: negative, zero or positive. */
 export const compareBytes = (
   a: Uint8Array,
   aStart: number,
@@ -70,7 +67,7 @@ export const compareBytes = (
 
 const surrogate = /[\ud800-\udfff]/
 
-/** The order of UTF-8 bytes on strings; plain `<` differs only for surrogates. */
+/** Compares strings in the order of their UTF-8 bytes; plain `<` differs only for surrogates. */
 export const compareUtf8 = (a: string, b: string): number => {
   if (a === b) return 0
   if (!surrogate.test(a) && !surrogate.test(b)) return a < b ? -1 : 1
@@ -83,7 +80,7 @@ export const compareUtf8 = (a: string, b: string): number => {
 export const sortUtf8 = (texts: string[]): string[] =>
   texts.some((t) => surrogate.test(t)) ? texts.sort(compareUtf8) : texts.sort()
 const RUN_TEXTS = 4_096
-/** The same in steps of some milliseconds: sorts runs, then merges them in pairs. */
+/** Like `sortUtf8`, in steps of some milliseconds: sorts runs, then merges them in pairs. */
 export function* sortingUtf8(texts: string[]): Generator<void, string[]> {
   let runs: string[][] = []
   for (let from = 0; from < texts.length; from += RUN_TEXTS) {
@@ -107,22 +104,22 @@ export function* sortingUtf8(texts: string[]): Generator<void, string[]> {
   return runs[0] ?? []
 }
 
-/** FNV-1a over bytes; the id tables of segments use it, so it is part of the stored format. */
+/** FNV-1a over bytes. The id tables of segments use it, so it is part of the stored format. */
 export const hashBytes = (bytes: Uint8Array, start: number, end: number): number => {
   let hash = 0x811c9dc5
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i], 0x01000193)
-  // Final mixing: the low bits select the slot.
+  // Final mixing, because the low bits select the slot.
   hash ^= hash >>> 16
   return Math.imul(hash, 0x45d9f3b) >>> 0
 }
 
-/** Up to this length bytes are copied one by one: a view of the source costs more. */
+/** Up to this length bytes are copied one by one, because a view of the source would cost more. */
 const COPIED_MAX = 128
-/** Appends bytes to a buffer that doubles. */
+/** Appends bytes to a buffer that grows by doubling. */
 export class ByteLog {
   bytes = new Uint8Array(256)
   length = 0
-  /** Cost: one copy; returns the new length. */
+  /** Appends a text, at the cost of one copy; returns the new length. */
   text(text: string): number {
     const room = text.length * 3
     if (this.length + room > this.bytes.length) this.grow(this.length + room)
@@ -149,7 +146,7 @@ export class ByteLog {
   }
 }
 
-/** `hashBytes` of a text's bytes, without encoding it if it is ASCII. */
+/** `hashBytes` of a text's UTF-8 bytes, without encoding it if it is ASCII. */
 export const hashText = (text: string): number => {
   const { length } = text
   let hash = 0x811c9dc5
@@ -165,7 +162,7 @@ export const hashText = (text: string): number => {
   return Math.imul(hash, 0x45d9f3b) >>> 0
 }
 
-/** Appends unsigned 32-bit numbers to a buffer that doubles. */
+/** Appends unsigned 32-bit numbers to a buffer that grows by doubling. */
 export class WordLog {
   words: Uint32Array
   length = 0
@@ -192,7 +189,7 @@ export class WordLog {
   }
 }
 
-/** Appends numbers to a buffer that doubles. */
+/** Appends numbers to a buffer that grows by doubling. */
 export class NumberLog {
   numbers = new Float64Array(32)
   length = 0

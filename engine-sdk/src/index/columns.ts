@@ -9,7 +9,7 @@ import type { Ordinals, SectionReader } from "./sections.ts"
 import { StringTable } from "./string-table.ts"
 import { firstNotBefore } from "../sorted.ts"
 
-/** Positions of a posting that do not fit into the posting itself: count, then `element << 16 | position`. */
+/** Marks a posting with several positions, which are spilled: their count, then `element << 16 | position` for each. */
 export const SPILLED = 0x80000000
 
 /** The inverted text of one field. `locs` holds for each posting its only position, or an index into `spill`. */
@@ -23,8 +23,8 @@ export class TextColumn {
   readonly docs: Uint32Array
   readonly locs: Uint32Array
   readonly spill: Uint32Array
-  /** Tokens per document of a plain field; 0 = no value. */ readonly lengths: Uint16Array | undefined
-  /** For array fields: where a document's token counts begin. */ readonly elementStarts: Uint32Array | undefined
+  /** Number of tokens per document of a plain field; 0 = no value. */ readonly lengths: Uint16Array | undefined
+  /** For array fields: index of each document's first token count. */ readonly elementStarts: Uint32Array | undefined
   readonly elementLengths: Uint16Array | undefined
   readonly isArray: boolean
   private readonly sets: ListSets | undefined
@@ -45,12 +45,12 @@ export class TextColumn {
     this.elementStarts = this.isArray ? sections.u32(prefix + "elementStarts") : undefined
     this.elementLengths = this.isArray ? sections.u16(prefix + "elementLengths") : undefined
   }
-  /** Tokens of one value: element 0 for a plain field. */
+  /** Number of tokens of one value; a plain field has only element 0. */
   lengthOf(doc: number, element: number): number {
     return this.lengths !== undefined ? this.lengths[doc] : this.elementLengths![this.elementStarts![doc] + element]
   }
   private shortest: Uint16Array | undefined
-  /** Tokens of the shortest value that contains the term; computed once per term, at the cost of its postings. */
+  /** Number of tokens of the shortest value that contains the term; computed once per term, by reading its postings. */
   shortestOf(term: number): number {
     const known = (this.shortest ??= new Uint16Array(this.terms.size))
     if (known[term] !== 0) return known[term]
@@ -61,7 +61,7 @@ export class TextColumn {
         if (this.lengths[doc] < least) least = this.lengths[doc]
         continue
       }
-      // Any element will do: only a bound is needed.
+      // Any element counts, even one without the term, because only a bound is needed.
       for (let e = this.elementStarts![doc], last = this.elementStarts![doc + 1]; e < last; e++)
         if (this.elementLengths![e] > 0 && this.elementLengths![e] < least) least = this.elementLengths![e]
     }
@@ -71,8 +71,8 @@ export class TextColumn {
     return this.starts[term + 1] - this.starts[term]
   }
   /**
-   * The term's documents as a set, if it has enough of them for one; with `onlyKnown`, only if the set exists already.
-   * Cost on first use: its postings.
+   * The term's documents as a set, if there are enough of them; with `onlyKnown`, only if the set already exists. The
+   * first use reads its postings.
    */
   setOf(term: number, onlyKnown = false): ListSet | undefined {
     const { sets } = this
@@ -94,7 +94,7 @@ export class TextColumn {
 /** Verbatim values (facets, groups, references to strings): ordinals into a sorted table. */
 export class ValueColumn {
   readonly table: StringTable
-  /** Single value per document: ordinal + 1, 0 = none. */ readonly single: Ordinals | undefined
+  /** If documents have a single value: ordinal + 1, 0 = none. */ readonly single: Ordinals | undefined
   readonly starts: Uint32Array | undefined
   /** Ordinals in document order, including repeats. */ readonly ordinals: Uint32Array | undefined
   private repeats: boolean | undefined
@@ -117,14 +117,14 @@ export class ValueColumn {
       if (step.done === true) return step.value
     }
   }
-  /** The same in steps. */
+  /** Like `hasRepeats`, in steps. */
   *lookingForRepeats(): Generator<void, boolean> {
     if (this.repeats !== undefined) return this.repeats
     const { starts, ordinals } = this
     if (starts === undefined || ordinals === undefined) return (this.repeats = false)
     for (let doc = 0, looked = 0; doc + 1 < starts.length; doc++) {
       const count = starts[doc + 1] - starts[doc]
-      // With many values a `Set` finds repeats: comparing each with those before it is quadratic.
+      // For many values a `Set` finds repeats, because comparing each value with those before it is quadratic.
       if (count > PAIRS_MAX) {
         if (new Set(ordinals.subarray(starts[doc], starts[doc + 1])).size < count) return (this.repeats = true)
       } else
@@ -139,12 +139,12 @@ export class ValueColumn {
   }
 }
 
-/** Values of a document that are compared pairwise, and values examined between two chances to yield. */
+/** Maximum values of a document that are compared pairwise, and values examined between two chances to yield. */
 const PAIRS_MAX = 32,
   LOOKED_MAX = 16_384
 
 type NumberArray = Int32Array | Float32Array | Float64Array | Uint8Array
-/** Numbers and booleans (0/1). `big` replaces exact `values` if an int64 needs more than 53 bits. */
+/** Numbers and booleans (0/1). `big` holds the exact values if an int64 needs more than 53 bits. */
 export class NumberColumn {
   readonly values: NumberArray
   readonly big: BigInt64Array | undefined
@@ -184,7 +184,7 @@ export class SortColumn {
   }
 }
 
-/** In single precision: in the segment's file if it has one, else in memory. */
+/** Vectors in single precision, in the segment's file if it has one, else in memory. */
 export class VectorColumn {
   readonly has: Bits
   readonly dimensions: number
@@ -211,11 +211,11 @@ export class VectorColumn {
     this.numbers = file.numbers
     return at
   }
-  /** For the vector that `find` returned, as `RowKernel.sumsOf`; undefined if a plain loop must compute it. */
+  /** For the vector that `find` returned, the same as `RowKernel.sumsOf`; undefined if a plain loop must compute it. */
   sumsOf(query: ArrayLike<number>, at: number): Float64Array | undefined {
     return this.file?.sumsOf(query, at)
   }
-  /** Documents in ascending order whose vectors will be requested next. */
+  /** Announces, in ascending order, the documents whose vectors will be requested next. */
   expect(docs: Uint32Array): void {
     this.file?.expect(docs)
   }
@@ -224,7 +224,7 @@ export class VectorColumn {
     const at = this.find(doc)
     return this.numbers.subarray(at, at + this.dimensions)
   }
-  /** Valid as long as the segment: must not be changed. */
+  /** Valid as long as the segment; must not be modified. */
   lasting(doc: number): Float32Array {
     return this.file === undefined ? this.vector(doc) : this.vector(doc).slice()
   }

@@ -1,6 +1,6 @@
-/** The parts of WebAssembly that are used here, whose types only come with browsers, and code in base 64. */
+/** Types of the WebAssembly API used here, which only come with browsers, and loading of code in base 64. */
 
-/** Shared between threads, like its buffer. */
+/** Memory that threads share, like its buffer. */
 export interface LinearMemory {
   readonly buffer: ArrayBufferLike
 }

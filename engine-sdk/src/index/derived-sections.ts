@@ -1,8 +1,8 @@
 /**
- * Structures that are derived from a segment and shared like it: each is a set of typed arrays in one run of memory,
- * made once by the writing thread, read by every searching thread, and stored with the segment's snapshot. A name
- * identifies the structure, its version and its settings, so a reader that does not know the name ignores it and makes
- * its own.
+ * Structures that are derived from a segment and shared like it. Each is a set of typed arrays in one contiguous memory
+ * range, built once by the writing thread, read by every searching thread, and stored with the segment's snapshot. A
+ * name identifies the structure, its version and its settings, so a reader that does not know the name ignores it and
+ * builds its own.
  */
 import { SectionReader, SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
 import type { Segment } from "./segment.ts"
@@ -10,21 +10,21 @@ import { graphsOf } from "./vector-graph.ts"
 
 export interface DerivedSection {
   readonly name: string
-  /** Its number among the segments and sections of the collection, under which it is stored. */ readonly id: number
+  /** Its number among the collection's segments and sections, under which it is stored. */ readonly id: number
   readonly meta: SegmentMeta
   readonly region: Region
 }
-/** Everything derived from one segment: replaces what was published before. */
+/** All sections derived from one segment; they replace those published before. */
 export interface PublishedSections {
   readonly segment: number
   readonly sections: ReadonlyArray<DerivedSection>
 }
 
-/** Documents by their insertion numbers, and which facet fields contain a value twice in a document. */
+/** Documents in the order of their insertion numbers, and which facet fields repeat a value within a document. */
 export const ORDER = "order 1"
 interface OrderArrays {
   readonly order: Uint32Array
-  /** By index of the field: 1 = no document does, 2 = some do, 0 = not checked. */ readonly repeats: Uint8Array
+  /** By index of the field: 1 = no repeats, 2 = repeats, 0 = not checked. */ readonly repeats: Uint8Array
 }
 export const putOrder = ({ order, repeats }: OrderArrays, allocate: Allocate): ReturnType<SectionToPut["put"]> => {
   const out = new SectionWriter()
@@ -32,13 +32,13 @@ export const putOrder = ({ order, repeats }: OrderArrays, allocate: Allocate): R
   out.put("repeats", repeats)
   return out.finishing(order.length, [], allocate)
 }
-/** What was made, to be laid out; a caller that starts this must run it to the end. */
+/** A section that is to be laid out; a caller that starts this must run it to the end. */
 export interface SectionToPut {
   readonly name: string
   readonly put: (allocate: Allocate) => Generator<void, Omit<DerivedSection, "id" | "name">>
 }
 const KEY = "sections"
-/** Attached to a segment; its memory counts as derived from it. */
+/** The sections attached to a segment; their memory counts as derived from it. */
 class AttachedSections {
   readonly byName: ReadonlyMap<string, DerivedSection>
   readonly bytes: number
@@ -49,12 +49,12 @@ class AttachedSections {
 }
 export const NO_SECTIONS: ReadonlyMap<string, DerivedSection> = new Map()
 
-/** Returns a different map whenever they changed. */
+/** The sections of a segment; a different map whenever they have changed. */
 export const sectionsOf = (segment: Segment): ReadonlyMap<string, DerivedSection> =>
   (segment.derived.get(KEY) as AttachedSections | undefined)?.byName ?? NO_SECTIONS
 export const attachSections = (segment: Segment, sections: ReadonlyArray<DerivedSection>): void => {
   const before = sectionsOf(segment)
-  // Unchanged sections stay the same object: they may have been read.
+  // Unchanged sections remain the same object, because they may have been read.
   const kept = sections.map((section) => {
     const known = before.get(section.name)
     return known?.id === section.id ? known : section
@@ -66,7 +66,7 @@ export const attachSections = (segment: Segment, sections: ReadonlyArray<Derived
 }
 export const arraysOf = ({ meta, region }: DerivedSection): SectionReader => new SectionReader(meta, region)
 
-/** Memory of a segment and of the data derived from it. */
+/** Memory regions of a segment and of the data derived from it. */
 export const regionsOf = (segment: Segment): ReadonlyArray<Region> => [
   segment.region,
   ...graphsOf(segment).flatMap(({ region }) => region ?? []),

@@ -1,7 +1,7 @@
 /**
  * The order of documents within a large segment: those with the same values of a few facet fields (such as category and
  * brand) are stored together, because they match together. A search then reads neighbouring entries of every list and
- * column instead of the whole segment. Only speed depends on it: ties are broken by insertion numbers.
+ * column instead of the entire segment. The order only affects speed: ties are broken by insertion numbers.
  */
 import type { CollectionSchema } from "../schema.ts"
 import type { ValueColumn } from "./columns.ts"
@@ -11,14 +11,14 @@ import { mergeTables, StringTable } from "./string-table.ts"
 
 /** Smaller segments gain too little. */
 export const ORDERED_DOCS_MIN = 32_768
-/** A field with more values distinguishes single models, and a run of this many documents is long enough. */
+/** A field with more values tells single models apart, and a run of this many documents is long enough. */
 const VALUES_MAX = 4_096,
   RUN_DOCS = 256
-/** Fields that are considered, fields that are used, and documents sampled to judge them. */
+/** Numbers of fields considered, fields used, and documents sampled to choose them. */
 const FIELDS_LOOKED = 12,
   FIELDS_TAKEN = 3,
   SAMPLE_DOCS = 4_096
-/** Minimum gain of a further field, in bits a document over all fields. */
+/** Minimum gain of a further field, in bits per document over all fields. */
 const GAIN_MIN = 0.1
 const STEP_MASK = 16_383
 const GONE = 0xffffffff
@@ -37,8 +37,8 @@ const valueAt = ({ columns, numbers }: Values, s: number, doc: number): number =
 }
 
 /**
- * Indexes of the documents in their new order, where `placed` gives the index of each in the order of the sources
- * (`GONE`: none); undefined: the order may stay. Cost: O(documents) per field used, plus a sample of a few thousand
+ * Indexes of the documents in their new order; undefined if the order may stay. `placed` gives each document's index in
+ * the order of the sources (`GONE`: none). Cost: O(documents) per field used, plus a sample of a few thousand
  * documents.
  */
 export function* documentOrder(
@@ -89,7 +89,7 @@ function* valuesOf(schema: CollectionSchema, sources: ReadonlyArray<Segment>, do
   }
   return fields
 }
-/** Repeatedly the field that, together with those before it, says most about all fields. */
+/** Repeatedly chooses the field that, together with those chosen before, gives most information about all fields. */
 function* choose(fields: ReadonlyArray<Values>, docs: number): Generator<void, Values[]> {
   const taken: Values[] = []
   let joint: Numbered = { of: new Uint32Array(fields[0]?.sample.length ?? 0), size: 1 },
@@ -128,7 +128,7 @@ interface Numbered {
   readonly of: Uint32Array
   readonly size: number
 }
-/** A number for each pair that occurs. */
+/** Assigns a number to each pair that occurs. */
 const numbered = (a: Uint32Array, b: Uint32Array): Numbered => {
   const known = new Map<number, number>(),
     of = new Uint32Array(a.length)
@@ -141,7 +141,7 @@ const numbered = (a: Uint32Array, b: Uint32Array): Numbered => {
   return { of, size: known.size }
 }
 /**
- * Bits that `a` gives about `b`; rare pairs appear to give more than they do, which is subtracted (Miller and Madow).
+ * Bits that `a` gives about `b`. Rare pairs appear to give more than they do; this is subtracted (Miller and Madow).
  */
 const shared = (a: Numbered, b: Uint32Array): number => {
   const own = numbered(b, new Uint32Array(b.length)),

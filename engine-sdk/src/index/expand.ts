@@ -1,5 +1,5 @@
 /**
- * Words of a vocabulary within an edit distance of a typed one. The vocabulary is sorted, so neighbours share prefixes
+ * Words of a vocabulary within an edit distance of a typed word. The vocabulary is sorted, so neighbours share prefixes
  * and with them rows of the distance matrix; if a prefix is already too far, all words with it are skipped.
  */
 import { spend } from "../budget/cutoff.ts"
@@ -13,9 +13,9 @@ let nearest = new Uint8Array(256)
 
 /**
  * Calls `visit` with every term whose distance to `token` is exactly `cost`, in term order. An adjacent transposition
- * counts one, except of the first two letters (as recorded). With `prefix`, the distance of a term is that of its
- * nearest prefix that is not shorter than the token. A cost of 0 is a plain lookup. Ends early when the search's time
- * runs out. Cost: O(terms with a near prefix · (2·cost + 1)) plus one byte read per skipped term.
+ * counts as one edit, except of the first two letters (as recorded). With `prefix`, the distance of a term is that of
+ * its nearest prefix that is not shorter than the token. A cost of 0 is a plain lookup. Ends early when the search's
+ * time runs out. Cost: O(terms with a near prefix · (2·cost + 1)) plus one byte read per skipped term.
  */
 export const expandTerm = (
   column: Pick<TextColumn, "terms" | "shared">,
@@ -89,7 +89,7 @@ export const expandTerm = (
   }
 }
 
-/** Terms without a typo: the token itself, or all that begin with it. */
+/** Visits terms without a typo: the token itself, or all that start with it. */
 const visitContinuations = (
   terms: StringTable,
   token: Uint8Array,
@@ -108,8 +108,8 @@ const visitContinuations = (
 }
 
 /**
- * Cells `low` to `high` of the row at `here`, which is that of the `d`th letter of a word, at `at` in `bytes`. Returns
- * the smallest of them.
+ * Fills cells `low` to `high` of the row at `here`. The row belongs to the `d`th letter of a word, which is at `at` in
+ * `bytes`. Returns the smallest cell.
  */
 const fillRow = (
   row: Uint8Array,
@@ -134,7 +134,7 @@ const fillRow = (
     }
     const wanted = token[c - 1]
     let value = row[above + c - 1] + (byte === wanted ? 0 : 1)
-    // The cell above lies outside the band at its right edge.
+    // At the right edge of the band, the cell above lies outside it.
     if (c < d + cost) {
       const up = row[above + c] + 1
       if (up < value) value = up

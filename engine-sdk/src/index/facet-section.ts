@@ -1,7 +1,7 @@
 /**
- * What facet counting reads of a segment in addition to the field's column, as a derived section: documents per value,
- * and the first and the last of them by insertion, which break ties. It reflects the moment it was made; readers
- * subtract later deletions.
+ * What facet counting reads from a segment in addition to the field's column, as a derived section: documents per
+ * value, and the first and the last of them by insertion, which break ties. It reflects the moment at which it was
+ * built; readers subtract later deletions.
  */
 import { arraysOf, sectionsOf, type DerivedSection } from "./derived-sections.ts"
 import { SectionWriter, type Allocate } from "./sections.ts"
@@ -12,7 +12,7 @@ const PREFIX = "facet 1 "
 export const facetSectionOf = (field: string): string => PREFIX + JSON.stringify(field)
 
 interface FacetArrays {
-  /** Documents per ordinal, including deleted ones. */ readonly totals: Uint32Array
+  /** Number of documents per ordinal, including deleted ones. */ readonly totals: Uint32Array
   /** By ordinal: index in insertion order, -1 if no document was left. */ readonly born: Int32Array
   readonly changed: Int32Array
 }

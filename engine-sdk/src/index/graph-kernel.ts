@@ -1,14 +1,14 @@
 /**
- * Inner products of byte vectors with a query, in 128-bit lanes of WebAssembly; plain loops if the runtime has none.
- * The bytes are in memory that all threads share, so each graph has a WebAssembly memory of its own.
+ * Inner products of byte vectors with a query, in 128-bit lanes of WebAssembly, or in plain loops if the runtime has
+ * none. The bytes are in memory that all threads share, so each graph has its own WebAssembly memory.
  */
 import { compiled, exportsOf, PAGE_BYTES, sharedMemory } from "./compiled.ts"
 import type { Region } from "./sections.ts"
 
-/** The product of the numbers at `query` (16 bits each) and the bytes at `code`; `count` is a multiple of 16. */
+/** Product of the numbers at `query` (16 bits each) and the bytes at `code`; `count` is a multiple of 16. */
 export type Product = (query: number, code: number, count: number) => number
 
-/** A run of memory that compiled code reads. Throws RangeError if the runtime cannot allocate it. */
+/** A region of memory that compiled code can read. Throws RangeError if the runtime cannot allocate it. */
 export const allocateLinear = (bytes: number): Region => {
   const linear = sharedMemory(Math.max(1, Math.ceil(bytes / PAGE_BYTES)))
   return { buffer: linear.buffer, offset: 0, length: bytes, linear }

@@ -1,20 +1,20 @@
 /**
- * Converts the library's own file to what searches read: a byte a number with a scale per vector, and lists of links
- * without slack. The library reserves room for twice M links of four bytes at every node, and 70 more bytes a vector in
- * every thread that opens its file.
+ * Converts the library's own file to what searches read: one byte per number with a scale per vector, and lists of
+ * links without unused space. The library reserves space for twice M links of four bytes at every node, and 70 more
+ * bytes per vector in every thread that opens its file.
  */
 import type { VectorColumn } from "./columns.ts"
 import { LINK_BYTES, PLACES, strideOf, toBytes } from "./graph-search.ts"
 import { SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
 
-/** The file's contents before the links: a copy of the vectors, of `rows` and `bytes` each. */
+/** Header of the copy of the vectors that precedes the links: `rows` and `bytes` per row. */
 export const MATRIX_HEAD_BYTES = 8
 const HEAD_BYTES = 64,
   COUNTS_BYTES = 40,
   LEVEL_BYTES = 2,
   NODE_BYTES = 10
 const STEP = 1_024
-/** Three bytes a link. */
+/** Links take three bytes each. */
 const NODES_MAX = 2 ** (8 * LINK_BYTES)
 
 interface Links {
@@ -28,8 +28,8 @@ interface Links {
   readonly entry: Uint32Array
 }
 /**
- * `bytes`: what follows the copy of the vectors. Throws if the bytes are not in the format of the known library
- * version.
+ * Reads the links. `bytes`: what follows the copy of the vectors. Throws if they are not in the format of the known
+ * library version.
  */
 export function* linksIn(bytes: Uint8Array, vectors: number): Generator<void, Links> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -91,7 +91,7 @@ const grown = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> => {
   return larger
 }
 
-/** The graph in memory of its own. A caller that starts it must run it to the end (`SectionWriter.finishing`). */
+/** Lays out the graph in its own memory. A caller that starts it must run it to the end (`SectionWriter.finishing`). */
 export function* layOutGraph(
   links: Links,
   column: VectorColumn,

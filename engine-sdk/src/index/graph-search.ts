@@ -1,29 +1,28 @@
 /**
  * A search through the graph of a segment's vectors (HNSW; Malkov and Yashunin, 2016): from the entry point down to the
- * lowest level, and there to the `width` nearest by their bytes. Only the vectors themselves decide which of them are
- * nearest.
+ * lowest level, and there to the `width` nearest by their bytes. The caller then decides by the vectors themselves
+ * which of them are nearest.
  */
 import { Heap } from "./heap.ts"
 import { productIn, type Product } from "./graph-kernel.ts"
 import { SectionReader, type Region, type SegmentMeta } from "./sections.ts"
 import { firstNotBefore } from "../sorted.ts"
 
-/** One byte a number; the largest number of a vector becomes 127. */
+/** One byte per number; the largest number of a vector becomes 127. */
 const LARGEST = 127
 /** Numbers that the kernel processes at once. */
 export const strideOf = (dimensions: number): number => (dimensions + 15) & ~15
 /**
- * Maximum queries of threads in the shared memory at the same time; a thread without a slot computes in plain loops.
+ * Maximum number of threads with a query in the shared memory at the same time; a thread without a slot uses plain
+ * loops.
  */
 export const PLACES = 8
-/** More than the rounding error of a cosine in single precision. */
+/** Exceeds the rounding error of a cosine in single precision. */
 const ROUNDING = 1e-5
-/** Bytes of a node in a list of the lowest level. */
+/** Bytes per node in a list of the lowest level. */
 export const LINK_BYTES = 3
 
-/**
- * Writes a vector as bytes; returns the scale by which they are multiplied, 0 if all numbers are zero or one is NaN.
- */
+/** Writes a vector as bytes; returns the scale that was applied, 0 if all numbers are zero or one is NaN. */
 export const toBytes = (vector: ArrayLike<number>, into: Int8Array | Int16Array, at: number): number => {
   let most = 0
   for (let i = 0; i < vector.length; i++) most = Math.max(most, Math.abs(vector[i]))
@@ -36,7 +35,7 @@ export const toBytes = (vector: ArrayLike<number>, into: Int8Array | Int16Array,
   return 1 / factor
 }
 
-/** One per thread: searches do not overlap. As large as the largest graph and the widest search need. */
+/** One pair per thread, because searches do not overlap. They grow to the largest graph and the widest search. */
 const near = new Heap(),
   next = new Heap()
 let seen = new Uint32Array(0)
@@ -44,10 +43,10 @@ let seen = new Uint32Array(0)
 export class GraphSearch {
   private readonly codes: Int8Array
   private readonly scales: Float32Array
-  /** By node. */ readonly docs: Uint32Array
+  /** Document by node. */ readonly docs: Uint32Array
   private readonly starts: Uint32Array
   private readonly links: Uint8Array
-  /** Nodes of the upper levels, ascending, the start of their lists, and the lists, lowest level first. */
+  /** Nodes of the upper levels, ascending; the start of each node's lists; and the lists, lowest level first. */
   private readonly upper: Uint32Array
   private readonly upperLists: Uint32Array
   private readonly upperStarts: Uint32Array
@@ -58,7 +57,7 @@ export class GraphSearch {
   private readonly places: Int16Array
   private readonly stride: number
   private readonly product: Product | undefined
-  /** The query of the running search: in its slot of the shared memory (-1: none was free), or here. */
+  /** The query of the running search: its slot in the shared memory (-1: none was free), or else here. */
   private place = -1
   private readonly own: Int16Array
   constructor(meta: SegmentMeta, region: Region) {
@@ -79,7 +78,7 @@ export class GraphSearch {
     this.own = new Int16Array(this.stride)
     this.product = productIn(region)
   }
-  /** Documents, the nearest by their bytes first, at most `width`. */
+  /** The documents nearest by their bytes, nearest first, at most `width`. */
   search(vector: ArrayLike<number>, width: number): Uint32Array {
     toBytes(vector, this.own, 0)
     this.asked(() => this.walk(width))
@@ -91,8 +90,8 @@ export class GraphSearch {
     return found
   }
   /**
-   * Lower and upper bound of the cosine of each document's vector: a byte is off by up to half a unit, and so is the
-   * query's. Documents ascend; for one that is not in the graph the bounds are arbitrary.
+   * Lower and upper bounds of the cosine of each document's vector: a byte is off by up to half a unit, and so is the
+   * query's. `docs` ascend; for a document that is not in the graph the bounds are arbitrary.
    */
   cosines(vector: ArrayLike<number>, norm: number, docs: Uint32Array): readonly [Float32Array, Float32Array] {
     const unit = toBytes(vector, this.own, 0)
@@ -118,7 +117,7 @@ export class GraphSearch {
     })
     return [low, high]
   }
-  /** Runs with the query where the kernel reads it. */
+  /** Runs `work` with the query in the memory that the kernel reads. */
   private asked(work: () => void): void {
     this.place = this.product === undefined ? -1 : this.placeTaken()
     try {
@@ -128,7 +127,7 @@ export class GraphSearch {
       if (this.place >= 0) Atomics.store(this.locks, this.place, 0)
     }
   }
-  /** A thread that ended during a search keeps its slot for good; the others then have one less. */
+  /** A thread that ended during a search keeps its slot forever, which leaves one less for the others. */
   private placeTaken(): number {
     for (let place = 0; place < PLACES; place++)
       if (Atomics.compareExchange(this.locks, place, 0, 1) === 0) return place

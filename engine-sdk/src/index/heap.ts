@@ -1,4 +1,4 @@
-/** A heap of numbers, ordered only enough to remove the least. */
+/** A heap of numbers: only the least one is at a known position. */
 
 export class Heap {
   keys = new Float32Array(1_024)

@@ -1,26 +1,26 @@
 /**
- * Postings of common words as sets, cached with their segment: words common enough to slow a search recur in other
+ * Postings of common words as sets, cached with their segment. Words common enough to slow a search recur in other
  * searches, and one memory access to a set shows whether a document has the word and where its posting is.
  */
 import { bitsOf, popcount32, type Bits } from "./bits.ts"
 
-/** A list is worth a set from one document in this many; for rarer words, searching the list is as fast. */
+/** A list gets a set if one document in this many has the word; for rarer words, searching the list is as fast. */
 const DENSE_FACTOR = 64
-/** Smaller segments are read as fast without. */
+/** Smaller segments are read just as fast without sets. */
 const DOCS_MIN = 32_768
 /**
- * Bound of a segment's sets: three sixteenths of a byte a document each, 36 bytes a document together. More than the
- * lists of one combination of words.
+ * Maximum sets of a segment: three sixteenths of a byte per document each, 36 bytes per document together. More than
+ * the lists of one combination of words.
  */
 const SETS_MAX = 192
-/** The most recently used are kept whatever they cost: a search keeps references to the sets of a combination. */
+/** The most recently used are kept whatever they cost, because a search refers to the sets of a combination. */
 const FRESH_SETS = 96
-/** Words of a set that share a base: 65,536 documents, so that two bytes are enough for a posting's offset from it. */
+/** Words of a set that share a base, as a shift: 65,536 documents, so that two bytes suffice for an offset. */
 const BASE_SHIFT = 11
 
 /**
- * Documents of a list; where the postings of every 32 of them begin (undefined if there are none), relative to the base
- * of their block.
+ * Documents of a list, and where the postings of every 32 of them start (undefined if there are none), relative to the
+ * base of their block.
  */
 export interface ListSet {
   readonly bits: Bits
@@ -35,12 +35,12 @@ export const postingIn = ({ bases, bits, firsts }: ListSet, doc: number): number
 
 interface KeptSet {
   readonly set: ListSet
-  /** Cost of making it, in postings. */ readonly cost: number
-  /** Its cost plus the priority of the last evicted set when it was used: the lowest is evicted next. */ worth: number
+  /** Cost of building it, in postings. */ readonly cost: number
+  /** Eviction priority: cost, plus the worth last evicted when it was used. */ worth: number
 }
 /**
  * The sets of a segment, least recently used first. Of the older ones, the cheapest to recompute is evicted, aged by
- * evictions since its last use (GreedyDual, Young 1991). A set is valid until `FRESH_SETS` others were requested.
+ * evictions since its last use (GreedyDual, Young 1991). A set is valid until `FRESH_SETS` others have been requested.
  */
 export class ListSets {
   private readonly sets = new Map<number, KeptSet>()
@@ -60,7 +60,7 @@ export class ListSets {
     known.worth = this.age + known.cost
     return known.set
   }
-  /** Cost: the postings, plus a sixteenth of a byte a document. */
+  /** Builds a set. Cost: the postings, plus a sixteenth of a byte per document. */
   make(key: number, postings: Uint32Array, from: number, end: number): ListSet {
     const set = this.room()
     const { bases, bits, firsts } = set
@@ -79,7 +79,7 @@ export class ListSets {
     this.sets.set(key, { set, cost: end - from, worth: this.age + end - from })
     return set
   }
-  /** Reuses the memory of an evicted set once there are enough. */
+  /** Reuses the memory of an evicted set once the maximum is reached. */
   private room(): ListSet {
     if (this.sets.size < SETS_MAX) {
       const bits = bitsOf(this.docs)

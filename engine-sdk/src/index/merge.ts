@@ -1,6 +1,6 @@
 /**
- * Merges several segments into one, column by column and without reading a document's text again. Written as a
- * generator: its driver decides how long a slice runs, so a merge never blocks a write or a search.
+ * Merges several segments into one, column by column and without reading a document's text again. It is a generator:
+ * its driver decides how long a slice runs, so a merge never blocks a write or a search.
  */
 import type { CollectionSchema } from "../schema.ts"
 import { bitsOf, hasBit, setBit, type Bits } from "./bits.ts"
@@ -30,10 +30,10 @@ interface MergeSource {
 export interface Merged {
   readonly meta: SegmentMeta
   readonly region: Region
-  /** Per source: new number of each document, or GONE. */ readonly moved: ReadonlyArray<Uint32Array>
+  /** Per source: the new number of each document, or GONE. */ readonly moved: ReadonlyArray<Uint32Array>
 }
 
-/** Postings between two chances to yield: a common word alone has as many as there are documents. */
+/** Postings between two chances to yield; a single common word has as many postings as there are documents. */
 const POSTINGS_STEP = 4_096
 /** Documents between two chances to yield, less one. */
 const STEP_MASK = 16_383
@@ -42,9 +42,9 @@ interface Plan {
   readonly sources: ReadonlyArray<MergeSource>
   readonly moved: ReadonlyArray<Uint32Array>
   readonly docs: number
-  /** By new number: source of each document, and its number there. */ readonly fromSource: Uint16Array
+  /** By new number: the document's source, and its number there. */ readonly fromSource: Uint16Array
   readonly fromDoc: Uint32Array
-  /** Documents of one source may be in a different order than in the source. */ readonly isReordered: boolean
+  /** Whether documents of one source may be in a different order than in the source. */ readonly isReordered: boolean
 }
 
 /**
@@ -174,13 +174,13 @@ function* mergeText(
   if (isArray) yield* mergeElements(plan, out, prefix, columns)
   else yield* mergeLengths(plan, out, prefix, present)
 }
-/** A column with the new numbers of its documents. */
+/** A column, and the new numbers of its documents. */
 interface TextSource {
   readonly column: TextColumn
   readonly map: Plan["moved"][number]
   readonly s: number
 }
-/** 1 for terms of documents that are kept. */
+/** Marks with 1 the terms of documents that are kept. */
 function* usedTerms({ column, map }: TextSource): Generator<void, Uint8Array> {
   const used = new Uint8Array(column.terms.size)
   for (let term = 0; term < used.length; term++) {
@@ -248,7 +248,7 @@ function* mergePostings(
   }
   return { best, starts, docs: docs.subarray(0, to), locs: locs.subarray(0, to), spill: spill.subarray(0, spilled) }
 }
-/** Lengths of the elements of lists. */
+/** Merges the lengths of list elements. */
 function* mergeElements(
   plan: Plan,
   out: SectionWriter,
@@ -269,7 +269,7 @@ function* mergeElements(
   out.put(prefix + "elementStarts", elementStarts)
   out.put(prefix + "elementLengths", Uint16Array.from(lengths.done()))
 }
-/** Lengths of single texts. */
+/** Merges the lengths of single texts. */
 function* mergeLengths(
   plan: Plan,
   out: SectionWriter,

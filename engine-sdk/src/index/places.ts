@@ -3,7 +3,7 @@ import { bitsOf, setBit, type Bits } from "./bits.ts"
 import { SPILLED, type TextColumn } from "./columns.ts"
 import { spend } from "../budget/cutoff.ts"
 
-/** True if the posting has this position. */
+/** Whether the posting has this position. */
 export const hasPlace = (column: TextColumn, posting: number, place: number): boolean => {
   const loc = column.locs[posting]
   if (loc < SPILLED) return loc === place
@@ -17,7 +17,7 @@ export const hasPlace = (column: TextColumn, posting: number, place: number): bo
   spend(n >>> 2)
   return false
 }
-/** Calls `visit` per position of a posting, in order; stops when it returns true, and returns whether it did. */
+/** Calls `visit` with each position of a posting, in order; stops when it returns true, and returns whether it did. */
 const somePlace = (column: TextColumn, posting: number, visit: (place: number) => boolean): boolean => {
   const loc = column.locs[posting]
   if (loc < SPILLED) return visit(loc)
@@ -76,14 +76,14 @@ export const someWithAll = (
   return false
 }
 
-/** Tokens next to each other, in order, in one element. */
+/** Whether the tokens are adjacent, in order, in one element. */
 export const isPhraseAt = (column: TextColumn, postings: ReadonlyArray<number>): boolean =>
   somePlace(column, postings[0], (place) => {
     for (let i = 1; i < postings.length; i++) if (!hasPlace(column, postings[i], place + i)) return false
     return true
   })
 
-/** Documents with the phrase in this column. */
+/** Documents that have the phrase in this column. */
 export const phraseBits = (column: TextColumn, tokens: ReadonlyArray<Uint8Array>, docs: number): Bits => {
   const bits = bitsOf(docs)
   const terms = tokens.map((token) => column.terms.find(token))

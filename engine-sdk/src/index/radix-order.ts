@@ -1,10 +1,10 @@
-/** Sorts numbers with attached values: by digits of eleven bits, in steps, stable. */
+/** Sorts numbers with attached values: a stable radix sort by digits of eleven bits, in steps. */
 const DIGIT_BITS = 11
 const DIGITS = 1 << DIGIT_BITS
 /** Numbers between two chances to yield, less one. */
 const STEP_MASK = 16_383
 
-/** Indexes of `keys` by ascending key, stable. Cost: O(keys) a digit. */
+/** Indexes of `keys` by ascending key, stable. Cost: O(keys) per digit. */
 export function* radixOrder(keys: Uint32Array): Generator<void, Uint32Array> {
   const size = keys.length
   let order = new Uint32Array(size),
@@ -36,10 +36,10 @@ export function* radixOrder(keys: Uint32Array): Generator<void, Uint32Array> {
   return order
 }
 
-/** Up to this many pairs are sorted at once. */
+/** Up to this many pairs are sorted in one step. */
 const AT_ONCE = 4_096
 const INSERTED = 24
-/** Pairs as 64-bit numbers that the runtime sorts natively: the first of a pair in the upper half. */
+/** Pairs as 64-bit numbers, which the runtime sorts natively; the first of a pair is in the upper half. */
 const pairs = new BigUint64Array(AT_ONCE),
   halves = new Uint32Array(pairs.buffer)
 const UPPER = new Uint32Array(new BigUint64Array([1n]).buffer)[0] === 1 ? 1 : 0

@@ -22,23 +22,23 @@ export interface SegmentView {
   deletedCount: number
 }
 
-/** Smaller segments are prepared by the search itself, in less than a millisecond a field. */
+/** Smaller segments are prepared by the search itself, in less than a millisecond per field. */
 export const PREPARED_DOCS_MIN = 1_024
 export interface PublishedSegment {
   readonly id: number
   readonly meta: SegmentMeta
   readonly region: Region
   readonly deleted?: ReadonlyArray<number> | Uint32Array
-  /** Sections derived from it already. */ readonly sections?: ReadonlyArray<DerivedSection>
+  /** Sections that have already been derived from it. */ readonly sections?: ReadonlyArray<DerivedSection>
 }
-/** One step of a collection: applied as a whole, so no search sees half of it. */
+/** One change of a collection; applied atomically, so that no search sees half of it. */
 export interface Publication {
   readonly schema?: CollectionSchema
   readonly added: ReadonlyArray<PublishedSegment>
   readonly removed: ReadonlyArray<number>
   readonly deletions: ReadonlyArray<{ readonly segment: number; readonly docs: ReadonlyArray<number> | Uint32Array }>
-  /** Graphs of segments that are published already or in `added`. */ readonly graphs?: ReadonlyArray<PublishedGraph>
-  /** Sections derived from segments that are published already. */ readonly sections?: ReadonlyArray<PublishedSections>
+  /** Graphs of segments that are already published or in `added`. */ readonly graphs?: ReadonlyArray<PublishedGraph>
+  /** Sections derived from segments that are already published. */ readonly sections?: ReadonlyArray<PublishedSections>
   readonly early?: EarlyTexts
   /** Everything up to this early batch can be read from the journal. */ readonly readable?: number
 }
@@ -51,24 +51,24 @@ export interface PublishedGraph {
   readonly segment: number
   readonly record: GraphRecord
   readonly region: Region | undefined
-  /** Why the segment has none. */ readonly failure?: string
+  /** Why the segment has no graph. */ readonly failure?: string
 }
 
-/** A dictionary that has grown by this factor drops the values of removed segments. */
+/** A dictionary that has grown by this factor is rebuilt without the values of removed segments. */
 const DICTIONARY_GROWTH = 2
 const DICTIONARY_SMALL = 1_024
 
 export class CollectionReader {
   private readonly dictionaries = new Map<string, FieldDictionary>()
-  /** Dictionaries for after the next merge, while it is prepared. */ private readonly nextDictionaries = new Map<
+  /** Dictionaries prepared for use after the next merge. */ private readonly nextDictionaries = new Map<
     string,
     FieldDictionary
   >()
-  /** Segments that will replace others, by number. */ private readonly upcoming = new Map<number, SegmentView>()
+  /** Segments that will soon replace others, by number. */ private readonly upcoming = new Map<number, SegmentView>()
   schema: CollectionSchema
   views: SegmentView[] = []
   version = 0
-  /** Derived data of the whole collection, by the name of its owner; entries that report their bytes are counted. */
+  /** Derived data of the entire collection, by the name of its owner; entries that report their bytes are counted. */
   readonly derived = new Map<string, unknown>()
   readonly documents: DocumentSource
   constructor(schema: CollectionSchema, documents: DocumentSource) {
@@ -119,7 +119,7 @@ export class CollectionReader {
     }
     this.version++
   }
-  /** Announces a segment that is about to replace others: data derived from it before it is published stays with it. */
+  /** Announces a segment that is about to replace others; data derived from it before it is published stays with it. */
   expect(upcoming: PublishedSegment): SegmentView {
     const view = viewOf(upcoming)
     this.upcoming.set(upcoming.id, view)
@@ -130,7 +130,7 @@ export class CollectionReader {
     this.upcoming.delete(id)
     this.nextDictionaries.clear()
   }
-  /** Prepares the dictionaries in use for the segment that replaces `replaced`. In steps. */
+  /** Prepares, in steps, the dictionaries in use for the segment that replaces `replaced`. */
   *preparingDictionaries(upcoming: SegmentView, replaced: ReadonlyArray<SegmentView>): Generator<void, void> {
     for (const [field, dictionary] of [...this.dictionaries]) {
       const size = upcoming.segment.values(field)?.table.size ?? 0,
@@ -153,7 +153,7 @@ export class CollectionReader {
   *mappingPublished(): Generator<void, void> {
     for (const field of [...this.dictionaries.keys()]) yield* this.mappingField(field)
   }
-  /** Maps every segment into the dictionary of a field, in steps. A search in the meantime does the rest. */
+  /** Maps every segment into the dictionary of a field, in steps. A search in the meantime maps the rest itself. */
   *mappingField(field: string): Generator<void, void> {
     for (const view of [...this.views]) {
       const work = this.dictionary(field).mapping(view.segment)
@@ -177,7 +177,7 @@ export class CollectionReader {
     this.dictionaries.set(field, dictionary)
     return dictionary
   }
-  /** Its base still exists, and it does not hold too many old values. */
+  /** Whether its base still exists and it does not hold too many values of removed segments. */
   private isUsable(field: string, { base, size }: FieldDictionary): boolean {
     if (base !== undefined && !this.views.some(({ segment }) => segment === base)) return false
     if (size <= DICTIONARY_SMALL) return true
@@ -185,7 +185,7 @@ export class CollectionReader {
     for (const { segment } of this.views) most += segment.values(field)?.table.size ?? 0
     return size <= most * DICTIONARY_GROWTH
   }
-  /** The live document with this id: view and number in it. */
+  /** The live document with this id: index of its view, and its number in it. */
   locate(id: string): { readonly at: number; readonly doc: number } | undefined {
     const key = encodeUtf8(id),
       hash = hashBytes(key, 0, key.length)
@@ -222,7 +222,7 @@ const largestOf = (views: ReadonlyArray<SegmentView>, field: string): Segment | 
   return best
 }
 
-/** Derived data that reports its size counts as index. */
+/** Derived data that reports its size counts as part of the index. */
 const bytesOf = (derived: ReadonlyMap<string, unknown>): number => {
   let total = 0
   for (const kept of derived.values())

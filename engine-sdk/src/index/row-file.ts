@@ -1,5 +1,5 @@
 /**
- * Rows of numbers in a file, of which memory holds only the last read ones: the vectors of a stored segment. Reads are
+ * Rows of numbers in a file, of which only the rows read last are in memory: the vectors of a stored segment. Reads are
  * positioned and synchronous, as searches are. Each thread opens the files it reads, a few at a time, and closes one
  * that it has not read for a second, so that a removed file frees its disk space.
  */
@@ -40,7 +40,7 @@ class OpenFiles {
   }
   #last: { readonly path: string; readonly file: number } | undefined
   #opened(path: string): number {
-    // Rows of one file are usually read in sequence.
+    // Rows of the same file are usually read in sequence.
     if (this.#last?.path === path) return this.#last.file
     const known = this.#open.get(path)
     const entry = known ?? { file: this.#files.openSync(path, "r"), usedAt_ms: 0 }
@@ -75,9 +75,9 @@ class OpenFiles {
 }
 let open: OpenFiles | undefined
 
-/** Gap of rows that is read along rather than starting a new read: as long as starting a read takes. */
+/** Maximum gap of rows that is read along instead of starting a new read, because both take as long. */
 const GAP_ROWS = 8
-/** One of each thread. */
+/** One per thread. */
 let kernel: RowKernel | undefined
 let block = new Float32Array(0)
 let blockOf: RowFile | undefined
@@ -91,21 +91,21 @@ export class RowFile {
   readonly #start_bytes: number
   readonly #width: number
   readonly #rows: number
-  /** `width` numbers of four bytes a row, the first row at `start_bytes`. */
+  /** Rows of `width` numbers of four bytes; the first row is at `start_bytes`. */
   constructor(path: string, start_bytes: number, width: number, rows: number) {
     this.#path = path
     this.#start_bytes = start_bytes
     this.#width = width
     this.#rows = rows
   }
-  /** Ascending rows that will be requested next: rows close to each other are read together. */
+  /** Announced rows, ascending, that will be requested next; rows close to each other are read together. */
   #ahead: Uint32Array = NO_ROWS
   #next = 0
   expect(rows: Uint32Array): void {
     this.#ahead = rows
     this.#next = 0
   }
-  /** Rows to read together with this one, as far as the next ones were announced. */
+  /** Number of rows to read together with this one, as far as the next ones were announced. */
   #together(row: number, most: number): number {
     const ahead = this.#ahead
     while (this.#next < ahead.length && ahead[this.#next] < row) this.#next++
@@ -118,7 +118,7 @@ export class RowFile {
     }
     return last - row + 1
   }
-  /** For the row that `find` returned, as `RowKernel.sumsOf`. */
+  /** For the row that `find` returned, the same as `RowKernel.sumsOf`. */
   sumsOf(query: ArrayLike<number>, at: number): Float64Array | undefined {
     return kernel?.sumsOf(query, at, this.#width)
   }
@@ -126,7 +126,7 @@ export class RowFile {
   get numbers(): Float32Array {
     return block
   }
-  /** Index of the row in `numbers`, until the next call for any file. Consecutive rows are read in blocks. */
+  /** Index of the row in `numbers`, valid until the next call for any file. Consecutive rows are read in blocks. */
   find(row: number): number {
     const width = this.#width
     if (blockOf === this && row >= blockFrom && row < blockTo) return (row - blockFrom) * width
@@ -138,7 +138,7 @@ export class RowFile {
       block = kernel?.block ?? new Float32Array(BLOCK_BYTES / 4)
     }
     if (block.length < width) {
-      // Rows of this width are multiplied by plain loops.
+      // The kernel does not support rows of this width, so plain loops multiply them.
       kernel = undefined
       block = new Float32Array(width)
     }

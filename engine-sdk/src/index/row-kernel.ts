@@ -1,7 +1,7 @@
 /**
- * Products of rows with a query in double precision, four lanes at a time, if the runtime has them: rows are multiplied
- * in the buffer they were read into. Each lane adds up in the order of a plain loop, so sums are identical to the last
- * bit.
+ * Products of rows with a query in double precision, four lanes at a time, if the runtime supports it. Rows are
+ * multiplied in the buffer they were read into. Each lane adds up in the order of a plain loop, so sums are identical
+ * to the last bit.
  */
 import { compiled, exportsOf } from "./compiled.ts"
 
@@ -9,7 +9,7 @@ import { compiled, exportsOf } from "./compiled.ts"
 const QUERY_AT = 64
 const QUERY_MAX = 8_192
 const ROWS_at = QUERY_AT + 8 * QUERY_MAX
-/** Bytes read at once for consecutive rows: beyond this, a larger block is no faster. */
+/** Bytes read together for consecutive rows; a larger block is no faster. */
 export const BLOCK_BYTES = 98_304
 
 /**
@@ -24,7 +24,7 @@ const KERNEL =
 
 type Multiply = (row: number, query: number, sums: number, groups: number) => void
 
-/** Of one thread. */
+/** Used by one thread. */
 export class RowKernel {
   readonly block: Float32Array<ArrayBuffer>
   private readonly query: Float64Array
@@ -45,13 +45,13 @@ export class RowKernel {
     return new RowKernel(m.buffer, r)
   }
   /**
-   * Sums of four lanes each, of query times row and row times row, over whole groups of four; undefined if the query is
-   * too long or too short. `at`: in `block`.
+   * Sums of four lanes each, of query times row and row times row, over complete groups of four; undefined if the query
+   * is too long or too short. `at`: index in `block`.
    */
   sumsOf(query: ArrayLike<number>, at: number, width: number): Float64Array | undefined {
     const groups = width >>> 2
     if (groups === 0 || width > QUERY_MAX || query.length !== width) return undefined
-    // The same array for all rows of a search, never modified.
+    // It is the same array for all rows of a search, and is never modified.
     if (this.of !== query) {
       this.query.set(query)
       this.of = query

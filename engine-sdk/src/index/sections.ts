@@ -1,5 +1,5 @@
 /**
- * One segment is one run of bytes with a table of contents: named typed arrays, each aligned to eight bytes. The same
+ * A segment is one range of bytes with a table of contents: named typed arrays, each aligned to eight bytes. The same
  * bytes are searched in memory, shared with other threads and written to disk, so nothing is ever converted.
  */
 import { warn } from "../warning.ts"
@@ -16,9 +16,7 @@ type SectionArray =
   | Float64Array
   | BigInt64Array
 export type Ordinals = Uint8Array | Uint16Array | Uint32Array
-/**
- * The narrowest array for numbers up to `most`: facets read these at random, and fewer bytes fit into a nearer cache.
- */
+/** The narrowest array for numbers up to `most`: facets read these in random order, and less data is cached better. */
 export const ordinalArray = (size: number, most: number): Ordinals =>
   most < 0x100 ? new Uint8Array(size) : most < 0x10000 ? new Uint16Array(size) : new Uint32Array(size)
 type SectionType = "i8" | "i16" | "u8" | "u16" | "u32" | "i32" | "f32" | "f64" | "i64"
@@ -27,27 +25,27 @@ interface SectionEntry {
   readonly type: SectionType
   readonly offset: number
   readonly count: number
-  /** In the file beside the segment; `offset` counts from its beginning. */ readonly outside?: true
+  /** In the segment's separate file; `offset` counts from its start. */ readonly outside?: true
 }
-/** Describes what the bytes hold; plain JSON, so it can be sent in messages and file headers. */
+/** Describes what the bytes contain; plain JSON, so it can be sent in messages and stored in file headers. */
 export interface SegmentMeta {
   readonly docs: number
   readonly fields: ReadonlyArray<string>
   readonly sections: ReadonlyArray<SectionEntry>
-  /** In memory. */ readonly bytes: number
-  /** The part that is in a file of its own. */ readonly outside?: { readonly name: string; readonly bytes: number }
+  /** Size of the part in memory. */ readonly bytes: number
+  /** The part that is in a separate file. */ readonly outside?: { readonly name: string; readonly bytes: number }
 }
-/** A run of memory. `buffer` may be shared and may hold other segments beside it. */
+/** A range of memory. `buffer` may be shared and may also hold other segments. */
 export interface Region {
   readonly buffer: ArrayBufferLike
   readonly offset: number
   readonly length: number
-  /** Set if compiled code can read it: its `buffer` is this one's. */ readonly linear?: LinearMemory
-  /** The file with the part of the segment that is not kept in memory. */ readonly outside?: string
+  /** Set if compiled code can read it; its `buffer` is that of the region. */ readonly linear?: LinearMemory
+  /** Path of the file with the part of the segment that is not kept in memory. */ readonly outside?: string
 }
-/** Where sections go that are not kept in memory. */
+/** Where sections are stored that are not kept in memory. */
 export interface Outside {
-  /** A new file for this many bytes; undefined if they are too few to be worth one. Throws disk errors. */
+  /** Creates a file for this many bytes; undefined if they are too few to justify one. Throws disk errors. */
   create(bytes: number): OutsideFile | undefined
 }
 export interface OutsideFile {
@@ -55,13 +53,13 @@ export interface OutsideFile {
   readonly path: string
   append(bytes: Uint8Array): void
   done(): void
-  /** Removes it. */ giveUp(): void
+  /** Removes the file. */ giveUp(): void
 }
-/** Numbers that are produced piece by piece, in order, so that they are never all in memory. */
+/** Numbers that are produced chunk by chunk, in order, so that they are never all in memory. */
 interface Rows {
   readonly width: number
   readonly count: number
-  /** Fills `piece`, which is zeroed, with whole rows from this one on. */
+  /** Fills `piece`, which is zeroed, with complete rows from this one on. */
   readonly fill: (piece: Float32Array, from: number) => void
 }
 export type Allocate = (bytes: number) => Region
@@ -86,7 +84,7 @@ const typeOf = (array: SectionArray): SectionType => {
 }
 
 const COPY_BYTES = 524_288
-/** Bytes of rows that are written to a file or to memory at a time. */
+/** Bytes of rows that are written to a file or to memory together. */
 const PIECE_BYTES = 131_072
 
 export class SectionWriter {
@@ -95,7 +93,7 @@ export class SectionWriter {
   put(name: string, array: SectionArray): void {
     this.parts.push({ name, array })
   }
-  /** Numbers that may be in a file; all of a segment's are in the same place. */
+  /** Adds numbers that may be in a file; those of one segment are either all in the file or all in memory. */
   putRows(name: string, rows: Rows): void {
     this.rows.push({ name, ...rows })
   }
@@ -108,8 +106,8 @@ export class SectionWriter {
     }
   }
   /**
-   * The same, yielding after every half megabyte. A caller that starts it must run it to the end: memory and file are
-   * reserved from the first step on. If the file cannot be written, everything is in memory.
+   * The same, yielding after every half megabyte. A caller that starts it must run it to the end, because memory and
+   * file are reserved from the first step on. If the file cannot be written, everything is in memory.
    */
   *finishing(
     docs: number,
@@ -132,7 +130,7 @@ export class SectionWriter {
       }
     const region = allocate(Math.max(8, at))
     const bytes = new Uint8Array(region.buffer as ArrayBuffer, region.offset, region.length)
-    // Counted over all parts: a merge has hundreds of some hundred kilobytes each.
+    // Counted over all parts, because a merge has hundreds of a few hundred kilobytes each.
     let copied = 0
     for (let i = 0; i < this.parts.length; i++) {
       const { array } = this.parts[i]
@@ -166,7 +164,7 @@ export class SectionWriter {
       region: { ...region, outside: path }
     }
   }
-  /** undefined: they are to be in memory. */
+  /** undefined if the rows are to be in memory. */
   private *writingRows(
     outside: Outside | undefined
   ): Generator<
@@ -198,7 +196,7 @@ export class SectionWriter {
     }
   }
 }
-/** Each piece is valid until the next one is requested. */
+/** Each chunk is valid until the next one is requested. */
 function* piecesOf({ count, fill, width }: Rows): Generator<Uint8Array, void> {
   const rows = Math.max(1, Math.floor(PIECE_BYTES / (4 * width))),
     piece = new Float32Array(Math.min(rows, count) * width)
@@ -226,7 +224,7 @@ export class SectionReader {
   isOfShorts(name: string): boolean {
     return this.entries.get(name)?.type === "u16"
   }
-  /** Numbers in the file beside the segment: where they begin, and how many; undefined if they are in memory. */
+  /** Numbers in the segment's separate file: where they start, and how many; undefined if they are in memory. */
   outside(name: string): { readonly path: string; readonly start_bytes: number; readonly count: number } | undefined {
     const entry = this.entries.get(name)
     if (entry?.outside !== true) return undefined
@@ -275,17 +273,17 @@ export class SectionReader {
   i64(name: string): BigInt64Array {
     return this.view(name, "i64", BigInt64Array)
   }
-  /** In the type it was written with. */
+  /** The array in the type in which it was written. */
   array(name: string): SectionArray {
     const type = this.entries.get(name)?.type ?? "u8"
     return this.view<SectionArray>(name, type, ARRAYS.get(type)!)
   }
-  /** Ordinals of the width that their count needed. */
+  /** Ordinals in the width that their count needed. */
   ordinals(name: string): Ordinals {
     const type = this.entries.get(name)?.type
     return type === "u8" ? this.u8(name) : type === "u16" ? this.u16(name) : this.u32(name)
   }
-  /** Numbers of whatever width they were stored in. */
+  /** Numbers in whatever width they were stored. */
   numbers(name: string): Int32Array | Float32Array | Float64Array | Uint8Array {
     const entry = this.entries.get(name)
     if (entry === undefined) throw new Error(`segment section ${name} is missing`)

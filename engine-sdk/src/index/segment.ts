@@ -1,6 +1,6 @@
 /**
  * An immutable segment: documents numbered 0..docs-1 with their insertion numbers, ids and columns. Later changes
- * (deletions) are kept beside it in the reader, so that several threads can read one segment.
+ * (deletions) are kept separately in the reader, so that several threads can read one segment.
  */
 import { freeSlot, slotOf } from "../slots.ts"
 import { decodeUtf8, encodeUtf8, hashBytes } from "./bytes.ts"
@@ -18,7 +18,7 @@ export class Segment {
   readonly meta: SegmentMeta
   readonly region: Region
   readonly sections: SectionReader
-  /** Insertion numbers in document order; not sorted, because updates keep theirs. */ readonly seqs: Uint32Array
+  /** Insertion numbers in document order; not sorted, as updates keep theirs. */ readonly seqs: Uint32Array
   private readonly idBytes: Uint8Array
   private readonly idOffsets: Uint32Array
   private readonly idSlots: Uint32Array
@@ -45,12 +45,12 @@ export class Segment {
   idOf(doc: number): string {
     return decodeUtf8(this.idBytes, this.idOffsets[doc], this.idOffsets[doc + 1])
   }
-  /** Every document of this id, newest last (an import may hold one id twice). Expected O(1). */
+  /** Every document with this id, newest last (an import may contain one id twice). Expected O(1). */
   docsOfId(id: string): number[] {
     const key = encodeUtf8(id)
     return this.docsOfKey(key, hashBytes(key, 0, key.length))
   }
-  /** The same with the id's bytes and hash precomputed: one id is looked up in many segments. */
+  /** The same with the id's bytes and hash precomputed, because one id is looked up in many segments. */
   docsOfKey(key: Uint8Array, hash: number): number[] {
     if (this.docs === 0 || this.idSlots[hash & (this.idSlots.length - 1)] === 0) return NONE
     const found: number[] = []
@@ -66,7 +66,7 @@ export class Segment {
     for (let i = 0; i < key.length; i++) if (this.idBytes[start + i] !== key[i]) return false
     return true
   }
-  /** Hash of a document's id, as `docsOfKey` takes it. */
+  /** Hash of a document's id, for `docsOfKey`. */
   idHash(doc: number): number {
     return hashBytes(this.idBytes, this.idOffsets[doc], this.idOffsets[doc + 1])
   }
@@ -79,15 +79,12 @@ export class Segment {
       if (step.done === true) return step.value
     }
   }
-  /**
-   * Adopts the order, computed elsewhere, with which fields contain a value twice in a document
-   * (`derived-sections.ts`).
-   */
+  /** Adopts an order computed elsewhere, and which fields repeat a value within a document (`derived-sections.ts`). */
   useOrder(order: Uint32Array, repeats: Uint8Array): void {
     this.bySeq = order
     this.repeats = repeats
   }
-  /** The same in steps. */
+  /** Like `insertionOrder`, in steps. */
   *ordering(): Generator<void, Uint32Array> {
     return (this.bySeq ??= yield* radixOrder(this.seqs))
   }

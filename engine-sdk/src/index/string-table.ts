@@ -1,6 +1,6 @@
 /**
  * Sorted distinct texts of a segment, as bytes and offsets: terms of a field, verbatim facet values, sort keys. A
- * lookup is a binary search over bytes; a text becomes a string only when it is shown.
+ * lookup is a binary search over bytes; a text is decoded to a string only when it is shown.
  */
 import { compareBytes, decodeUtf8, encodeUtf8, ByteLog, WordLog } from "./bytes.ts"
 import type { SectionReader } from "./sections.ts"
@@ -61,7 +61,7 @@ export function* mergeTables(
   const count = tables.length
   const moved = tables.map((table) => new Uint32Array(table.size).fill(0xffffffff))
   const heads = new Uint32Array(count)
-  /** The first bytes of every head as one number, which decides most comparisons; infinity past the last entry. */
+  /** The first bytes of each next entry as one number, which decides most comparisons; infinity past the end. */
   const leads = new Float64Array(count)
   const advance = (t: number, from: number): void => {
     const table = tables[t],

@@ -1,4 +1,4 @@
-/** Words of a text field, in writing order: token numbers, documents, positions; sorted into postings at the end. */
+/** Collects the words of a text field as they are added: token numbers, documents, positions. `finish` sorts them. */
 import { type Analyzer } from "../analysis/tokens.ts"
 import type { IndexValue } from "../documents/mod.ts"
 import { AsciiTokens } from "../analysis/ascii-tokens.ts"
@@ -12,7 +12,7 @@ const POSITION_MAX = 0xffff
 const ELEMENT_MAX = 0x7fff
 
 const SHARED_STEP = 8_192
-/** Number of bytes that a term shares with the one before it. Yields every few thousand. */
+/** Number of bytes that each term shares with the one before it. Yields every few thousand terms. */
 export function* sharing(bytes: Uint8Array, offsets: Uint32Array): Generator<void, Uint8Array> {
   const shared = new Uint8Array(Math.max(0, offsets.length - 1))
   for (let term = 1; term < shared.length; term++) {
@@ -26,7 +26,7 @@ export function* sharing(bytes: Uint8Array, offsets: Uint32Array): Generator<voi
   }
   return shared
 }
-/** The same at once, for tables that are small or made outside a sliced build. */
+/** Like `sharing`, in one go, for tables that are small or built without slices. */
 export const sharedPrefixes = (bytes: Uint8Array, offsets: Uint32Array): Uint8Array => {
   const work = sharing(bytes, offsets)
   for (;;) {
@@ -34,7 +34,7 @@ export const sharedPrefixes = (bytes: Uint8Array, offsets: Uint32Array): Uint8Ar
     if (step.done === true) return step.value
   }
 }
-/** What follows the terms of a text column, in the order in which the column reads it. */
+/** Writes what follows the terms of a text column, in the order in which the column reads it. */
 export function* putPostings(
   out: SectionWriter,
   prefix: string,
@@ -60,14 +60,14 @@ export const ascii = new AsciiTokens()
 export class TextBuilder implements ColumnBuilder {
   private readonly ids = new TokenTable()
   private readonly log = new WordLog(96)
-  /** (document, tokens) for plain fields; per element for arrays, with a start per document. */
+  /** Token counts: (document, tokens) for plain fields; per element for arrays, with a start per document. */
   private readonly lengths = new WordLog()
   private readonly analyzer: Analyzer
   private readonly isArray: boolean
   private readonly scores: NumberLog | undefined
   /** The same field's verbatim values, filled from here: a facet's few texts are numbered and tokenized once. */
   private readonly values: ValueBuilder | undefined
-  /** Where the word numbers of each value begin in `known`. */ private readonly knownStarts = new WordLog()
+  /** Where the word numbers of each value start in `known`. */ private readonly knownStarts = new WordLog()
   private readonly known = new WordLog()
   constructor(analyzer: Analyzer, isArray: boolean, scores: NumberLog | undefined, values: ValueBuilder | undefined) {
     this.analyzer = analyzer
@@ -152,7 +152,7 @@ export class TextBuilder implements ColumnBuilder {
     }
     yield
     const starts = new Uint32Array(size + 1)
-    // Postings overwrite the sorted entries that they are made from: there are never more of them.
+    // Postings overwrite the sorted entries from which they are built, because there are never more of them.
     const docsOut = sortedDocs,
       locs = sortedPlaces,
       spill = new WordLog(16)

@@ -1,6 +1,6 @@
 /**
- * Numbers for words, in order of arrival: UTF-8 bytes behind an open-addressing table, so that a known word costs
- * neither a string nor an allocation.
+ * Numbers for words, in order of first occurrence: UTF-8 bytes behind an open-addressing table, so that a known word
+ * costs neither a string nor an allocation.
  */
 import { HASH_PRIME, HASH_SEED } from "../analysis/ascii-tokens.ts"
 import { byteOrder } from "./byte-order.ts"
@@ -9,9 +9,9 @@ import { freeSlot, slotOf } from "../slots.ts"
 import type { SectionWriter } from "./sections.ts"
 
 let scratch = new Uint8Array(4_096)
-/** Larger tables move to a larger array a little with every new word: moving half a million at once takes 10 ms. */
+/** Larger tables move to a larger array gradually, with every new word: moving half a million takes 10 ms. */
 const MOVED_AT_ONCE_MAX = 16_384
-/** Moving begins at three quarters of the capacity, so four per word suffice to finish before it is full. */
+/** Moving starts at three quarters of the capacity, so four words per new word suffice to finish before it is full. */
 const MOVED_PER_WORD = 8
 interface Room {
   readonly starts: Uint32Array
@@ -24,14 +24,14 @@ export class TokenTable {
   private bytes = new Uint8Array(256)
   private starts: Uint32Array
   private hashes: Uint32Array
-  /** Number + 1, 0 = free; never more than half full. */ private slots: Uint32Array
+  /** Number + 1, 0 = free; the table is never more than half full. */ private slots: Uint32Array
   private next: Room | undefined
   private nextBytes: Uint8Array<ArrayBuffer> | undefined
   private copiedBytes = 0
   size = 0
   /**
-   * Reserves room for this many words. Small unless the number is known: a single upsert makes some thirty of these
-   * tables, an import doubles them a few times.
+   * Reserves space for this many words. Small unless the number is known: a single upsert creates some thirty of these
+   * tables, and in an import they double a few times.
    */
   constructor(words = 31) {
     let room = 32
@@ -43,7 +43,7 @@ export class TokenTable {
   text(id: number): string {
     return decodeUtf8(this.bytes, this.starts[id], this.starts[id + 1])
   }
-  /** The same as `idOf`, but hashed here. */
+  /** Like `idOf`, but the hash is computed here. */
   idOfBytes(source: Uint8Array, start: number, end: number): number {
     return this.idOf(source, start, end, hashOf(source, start, end))
   }
@@ -61,7 +61,7 @@ export class TokenTable {
   }
   /** Expected O(length). */
   idOf(source: Uint8Array, start: number, end: number, hash: number): number {
-    // A loop of its own: `slotOf` here costs an import 14 % (docs/performance-log.md).
+    // An inlined loop, because calling `slotOf` here costs an import 14 % (docs/performance-log.md).
     const mask = this.slots.length - 1
     const { bytes, hashes, slots, starts } = this
     let slot = spread(hash) & mask
@@ -72,7 +72,7 @@ export class TokenTable {
       if (starts[id + 1] - from !== end - start) continue
       let i = start
       for (let j = from; i < end && source[i] === bytes[j]; i++, j++) {
-        /* next */
+        /* Try the next slot. */
       }
       if (i === end) return id
     }
@@ -95,7 +95,7 @@ export class TokenTable {
   }
   /**
    * Sorts the words in byte order, as `StringTable` reads them. Returns the table and the rank of each number. Cost:
-   * sorting their bytes; no word becomes a string.
+   * sorting their bytes; no word is decoded to a string.
    */
   put(
     out: SectionWriter,
@@ -126,13 +126,11 @@ export class TokenTable {
     this.starts[id + 1] = to
     this.hashes[id] = hash
     this.slots[slot] = id + 1
-    // Room for `slots.length / 2 - 1` words: `starts` has one entry more.
+    // Space for `slots.length / 2 - 1` words, because `starts` has one more entry.
     if (this.size * 8 > this.slots.length * 3) this.grow()
     return id
   }
-  /**
-   * The bytes move to an array of twice the size, piece by piece if they are many; afterwards all of `to` is allocated.
-   */
+  /** Moves the bytes to an array of twice the size, gradually if they are many; afterwards all of `to` is allocated. */
   private widen(to: number): void {
     const { bytes } = this
     if (this.size > MOVED_AT_ONCE_MAX && to <= bytes.length) {
@@ -183,5 +181,5 @@ const hashOf = (bytes: Uint8Array, start: number, end: number): number => {
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i], HASH_PRIME)
   return hash >>> 0
 }
-/** The low bits select the slot; those of FNV alone cluster for short words. */
+/** The low bits select the slot; those of plain FNV cluster for short words. */
 const spread = (hash: number): number => Math.imul(hash ^ (hash >>> 15), 0x45d9f3b) >>> 0

@@ -1,4 +1,4 @@
-/** Values of a field, each once, in writing order. */
+/** Collects the distinct values of a field in the order in which they are added. */
 import type { Field } from "../schema.ts"
 import type { IndexValue } from "../documents/mod.ts"
 import { WordLog } from "./bytes.ts"
@@ -13,7 +13,7 @@ export interface ColumnBuilder {
 /** Shortest decimal text of a number that is stored in 32-bit precision. */
 export const floatText = (value: number): string => {
   const kept = Math.fround(value)
-  // Prices and ratings: two decimals within the six digits that single precision always keeps.
+  // Prices and ratings have two decimals within the six digits that single precision always keeps.
   const cents = Math.round(kept * 100) / 100
   if (cents > -10_000 && cents < 10_000 && Math.fround(cents) === kept) return String(cents)
   for (let digits = 6; digits < 9; digits++) {
@@ -31,7 +31,7 @@ const valueText = (value: unknown, field: Field): string =>
 
 export class ValueBuilder implements ColumnBuilder {
   private readonly ids = new TokenTable()
-  /** Numbers seen so far, so that their text is made once. */ private readonly numbers = new Map<number, number>()
+  /** Numbers seen so far, so that each gets its text once. */ private readonly numbers = new Map<number, number>()
   private readonly log = new WordLog()
   private readonly field: Field
   private readonly isArray: boolean
@@ -56,7 +56,7 @@ export class ValueBuilder implements ColumnBuilder {
     this.log.push(doc)
     this.log.push(known)
   }
-  /** Returns the text's number, in the order in which texts arrived. */
+  /** Returns the text's number; texts are numbered in order of first occurrence. */
   text(doc: number, text: string): number {
     const id = this.ids.idOfText(text)
     this.log.push(doc)

@@ -17,7 +17,7 @@ import type { Segment } from "./segment.ts"
 interface NativeIndex {
   add(key: bigint, vector: Float32Array, threads: number): void
   save(path: string): void
-  /** Replaces its contents and frees their memory. */ load(path: string): void
+  /** Replaces the index's contents and frees their memory. */ load(path: string): void
 }
 interface NativeOptions {
   readonly dimensions: number
@@ -32,7 +32,7 @@ interface Library {
   readonly Index: new (options: NativeOptions) => NativeIndex
 }
 
-/** What is known about a graph beside its bytes; plain JSON, so it can be sent in messages and stored in manifests. */
+/** Metadata of a graph; plain JSON, so it can be sent in messages and stored in manifests. */
 export interface GraphRecord {
   readonly field: string
   readonly dimensions: number
@@ -40,7 +40,7 @@ export interface GraphRecord {
   readonly M: number
   readonly ef_construction: number
   readonly vectors: number
-  /** Memory for all threads together. */ readonly bytes: number
+  /** Memory used for all threads together. */ readonly bytes: number
   /**
    * Candidates that a search must take to reach the recall below; 0 = no width tried reached it, so the segment stays
    * exact.
@@ -48,9 +48,9 @@ export interface GraphRecord {
   readonly ef: number
   /** Share of the true ten nearest that were among the candidates, measured when the graph was built. */
   readonly recall: number
-  /** Name of the file in the journal's folder; "" if nothing is kept on disk. */ readonly name: string
+  /** Name of the file in the journal's folder; "" if nothing is stored on disk. */ readonly name: string
   /** Memory layout; absent if there is no graph, and in records of older versions. */ readonly meta?: SegmentMeta
-  /** SHA-1 of its file. */ readonly hash?: string
+  /** SHA-1 of the file. */ readonly hash?: string
 }
 export class VectorGraph {
   readonly record: GraphRecord
@@ -85,7 +85,7 @@ export const vectorLibrary = (): { readonly library: Library | undefined; readon
   return loaded
 }
 
-/** Whether it is installed, without loading it; false once loading has failed. */
+/** Whether the library is installed, without loading it; false once loading has failed. */
 export const hasVectorLibrary = (): boolean => {
   if (loaded !== undefined) return loaded.library !== undefined
   return hasOptionalPackage("usearch")
@@ -111,8 +111,8 @@ export const normOf = (vector: ArrayLike<number>): number => {
   return Math.sqrt(sum)
 }
 /**
- * Distance of a document's vector, in single precision (`docs/contract/vectors.md`). Four sums, so that the processor
- * can overlap them.
+ * Distance of a document's vector, in single precision (`docs/contract/vectors.md`). Uses four sums, so that the
+ * processor can overlap them.
  */
 export const distanceTo = (
   vector: ArrayLike<number>,
@@ -185,24 +185,24 @@ export const failedGraph = (field: Field, failure: string): VectorGraph =>
   )
 
 /**
- * How many of the nearest are rescored exactly: enough that the loss of precision in bytes excludes none. Each is a
- * read from the file.
+ * How many of the nearest are rescored exactly: enough that imprecise bytes exclude none of them. Each costs a read
+ * from the file.
  */
 export const rescoredOf = (wanted: number): number => wanted + (wanted >>> 2) + 16
 
-/** Minimum candidates of a walk for this many neighbours: the last of them are found less reliably than the first. */
+/** Minimum candidates of a search for this many neighbours: the last of them are found less reliably. */
 export const widthOf = (wanted: number): number => wanted * 2 + 16
 
 /** Widths tried, smallest first, until the graph reaches the target recall. */
 const WIDTHS = [64, 96, 128, 192, 256, 384, 512, 768, 1_024, 1_536, 2_048, 4_096]
 const RECALL_AIM = 0.98
-/** Above the promised 0.95: real queries may be a little farther off than the samples. */
+/** Higher than the promised 0.95, because real queries may be a little less accurate than the samples. */
 const RECALL_MIN = 0.97
 const SAMPLES = 64
 const NEAREST = 10
 /**
  * A width beyond this share of the vectors saves little over a full scan. Data without any structure (uniform, hundreds
- * of dimensions) needs more and stays exact, which is then both faster and better.
+ * of dimensions) needs more and stays exact, which is then both faster and more accurate.
  */
 const WIDTH_SHARE_MAX = 1 / 64
 /**
@@ -210,7 +210,7 @@ const WIDTH_SHARE_MAX = 1 / 64
  * them.
  */
 const DEVIATION = 0.5
-/** Vectors per step: each is compared with every sample. */
+/** Vectors per step; each is compared with every sample. */
 const SCAN_STEP = 8
 
 /** A graph as the library holds it, until its links are extracted. */
@@ -221,8 +221,8 @@ export interface NativeGraph {
 }
 /**
  * Inserts every live vector in document order, so equal segments give equal graphs. Yields after each insertion. Cost:
- * 0.3 to 0.5 ms per vector of 384 dimensions. The library compares directions with one byte a number, and uses half
- * precision where lengths count, because its bytes lose them.
+ * 0.3 to 0.5 ms per vector of 384 dimensions. The library compares directions with one byte per number, and uses half
+ * precision where lengths matter, because bytes do not preserve them.
  */
 export function* insertVectors(
   segment: Segment,
@@ -272,8 +272,8 @@ export function* placedGraph(
   )
 }
 /**
- * Measures the width that searches need: it depends on the data, and a fixed one would be wasteful for some and too low
- * for others. Cost: 64 exact searches in one pass over the vectors.
+ * Measures the width that searches need: it depends on the data, and a fixed one would be wasteful for some data and
+ * too low for other. Cost: 64 exact searches in one pass over the vectors.
  */
 export function* measuredGraph(
   segment: Segment,
@@ -333,7 +333,7 @@ const sampleQuery = (column: VectorColumn, doc: number, seq: number): Float32Arr
   const scale = (DEVIATION * normOf(own)) / (normOf(direction) || 1)
   return direction.map((part, i) => own[i] + part * scale)
 }
-/** For every sample, in one pass: each vector is read once. */
+/** The true nearest documents of every sample, in one pass: each vector is read once. */
 function* trueNearest(
   column: VectorColumn,
   docs: ArrayLike<number>,

@@ -2,7 +2,7 @@
  * Relevance grades of documents from clicks: how often a document was taken, relative to how often it was looked at.
  * Higher positions are looked at more, so each impression is weighted by how likely it was seen there: clicks over
  * expected clicks, with the propensities of the linear model's trainer. Documents with few impressions are pulled
- * towards the usual rate.
+ * towards the average rate.
  */
 import { propensityOf } from "../rerank/propensity.ts"
 
@@ -31,14 +31,14 @@ interface Pair {
 
 /** The prior weighs as much as this many looks. */
 const PRIOR_LOOKS = 5
-/** Documents of a query that are counted: those that came first. Ids are what senders of events write. */
+/** Maximum documents counted per query: those that came first. Ids are chosen by senders of events. */
 const PAIRS_MAX = 1_000
 const PAIR_BYTES = 120
-/** Relative to the query's best document, or to the usual rate where that is higher. */
+/** Relative to the query's best document, or to the average rate if that is higher. */
 const GRADES_FROM = [0.15, 0.4, 0.75]
 
 /**
- * Pairs of one query.
+ * Query-document pairs of one query.
  *
  * @example
  * ```ts
@@ -53,13 +53,13 @@ export class ClickedGrades {
   readonly #pairs = new Map<string, Pair>()
   #bytes = 0
 
-  /** In memory, about. */
+  /** Approximate memory. */
   get bytes(): number {
     return this.#bytes
   }
   /**
-   * A list that was shown `times`, best first, and the gains from it by document. A document that is not in the list is
-   * ignored, since its position is unknown.
+   * Adds a list that was shown `times`, best first, and the gains from it by document. A document that is not in the
+   * list is ignored, because its position is unknown.
    */
   add(shown: ReadonlyArray<string>, times: number, gains: ReadonlyMap<string, number>): void {
     shown.forEach((id, row) => {
@@ -86,7 +86,7 @@ export class ClickedGrades {
     return { looks, gains }
   }
 
-  /** Documents shown at least `impressionsMin` times. `usual`: gains over looks of all queries. O(pairs). */
+  /** Grades of documents shown at least `impressionsMin` times. `usual`: gains over looks of all queries. O(pairs). */
   grades(impressionsMin: number, usual: number): ReadonlyArray<ClickedGrade> {
     const rated = [...this.#pairs]
       .filter(([, { impressions }]) => impressions >= impressionsMin)

@@ -1,6 +1,6 @@
 /**
  * Measures of a ranked list against judgments: nDCG@10 with exponential gain, reciprocal rank, recall@100, the share of
- * the first ten that was judged, and the paired bootstrap that says whether a difference is more than chance (Efron;
+ * the first ten that was judged, and the paired bootstrap that tells whether a difference is more than chance (Efron;
  * Järvelin & Kekäläinen for nDCG).
  */
 
@@ -10,7 +10,7 @@ export interface QueryScore {
   readonly ndcg10: number
   readonly mrr: number
   readonly recall100: number
-  /** Share of the first ten hits that have a judgment, even one of 0; 0 where nothing was found. */
+  /** Share of the first ten hits that have a judgment, even one of 0; 0 if nothing was found. */
   readonly judged10: number
 }
 
@@ -19,8 +19,8 @@ const discounted = (grades: ReadonlyArray<number>) =>
   grades.slice(0, 10).reduce((sum, grade, i) => sum + gain(grade) / Math.log2(i + 2), 0)
 
 /**
- * `ranked`: document ids, best first. undefined when nothing is relevant: such a query says nothing. O(ranked +
- * judgments · log judgments).
+ * `ranked`: document ids, best first. undefined if nothing is relevant, because such a query is not informative.
+ * O(ranked + judgments · log judgments).
  *
  * @example
  * ```ts
@@ -45,7 +45,7 @@ export const scoreOf = (ranked: ReadonlyArray<string>, judgments: Judgments): Qu
 }
 
 /**
- * The mean of values; 0 for none.
+ * The mean of values; 0 if there are none.
  *
  * @example
  * ```ts
@@ -58,8 +58,8 @@ export const mean = (values: ReadonlyArray<number>): number =>
   values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length
 
 /**
- * Mean difference `a − b` over the same queries with its 95 % interval, by resampling queries. `below(n)` draws 0 … n −
- * 1. O(rounds · queries).
+ * Mean difference `a − b` over the same queries with its 95 % interval, by resampling queries. `below(n)` returns a
+ * random integer from 0 to n − 1. O(rounds · queries).
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** Answers of another thread, as the engine returns them. Separate from what starts threads: not every engine does. */
+/** Answers from another thread, as the engine returns them. Kept separate, as not every engine starts threads. */
 import type { Result } from "../errors.ts"
 import type { SearchAnswer } from "../plan.ts"
 import type { LaneDone } from "./job.ts"

@@ -1,18 +1,18 @@
 /**
- * Chooses whose search runs next when a few workers serve all namespaces: start-time fair queueing by the time that
+ * Chooses which search runs next when a few workers serve all namespaces: start-time fair queueing by the time that
  * each namespace's searches took, divided by its weight. The namespace that has used least since others began to wait
- * is next: a tenant with one search passes a tenant with two thousand, and a tenant with cheap searches does not wait
- * until one with expensive searches has had as many. A search is charged its expected time when it starts, and the
+ * is next: a tenant with one search overtakes a tenant with two thousand, and a tenant with cheap searches does not
+ * wait until one with expensive searches has run as many. A search is charged its expected time when it starts, and the
  * difference when it ends. Pure.
  *
- * Bound: the waiting searches, and an entry for each namespace that waits or has used more than the others since
- * something last waited.
+ * Memory is bounded by the waiting searches, plus an entry for each namespace that waits or has used more than the
+ * others since something last waited.
  */
 import type { Namespace } from "../engine.ts"
 
 interface Line<A> {
   readonly waiting: A[]
-  /** Used so far, in virtual milliseconds. */ used: number
+  /** Time used so far, in virtual milliseconds. */ used: number
 }
 interface Charged {
   readonly namespace: Namespace
@@ -39,7 +39,7 @@ export class FairLines<A extends Charged> {
     line.waiting.push(one)
     this.size_++
   }
-  /** O(namespaces that wait or have used more than others). */
+  /** Takes the next search. O(namespaces that wait or have used more than others). */
   take(): A | undefined {
     let next: Line<A> | undefined
     for (const line of this.lines.values())
@@ -51,7 +51,7 @@ export class FairLines<A extends Charged> {
     next.used += one.expected_ms / one.weight
     return one
   }
-  /** Corrects the charge to the time that the search took. */
+  /** Corrects the charge to the time that the search actually took. */
   took({ expected_ms, namespace, weight }: Charged, took_ms: number): void {
     // If nothing waits, no namespace is ahead.
     if (this.size_ === 0) {

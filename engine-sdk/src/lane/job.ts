@@ -9,25 +9,25 @@ import { sealed } from "./sealed.ts"
 import type { SearchPlan } from "../plan.ts"
 import type { ThreadContents } from "./search-thread.ts"
 
-/** The collections a job needs, captured when it begins, and its namespace. */
+/** A job's work and namespace, and the collections it needs, captured when it begins. */
 export interface LaneJob {
   readonly namespace: Namespace
   readonly work: Work
   readonly left_ms: () => number
-  /** The request's memory; the search's own memory is added when it is done. */
+  /** The request's memory budget; the search's own memory is added when it is done. */
   readonly answer: AnswerBudget | undefined
   /** Whether the caller has disconnected. */ readonly isGivenUp: () => boolean
-  /** `known`: collections the thread already has; updated, and reduced to `known_max` collections. */
+  /** `known`: collections that the thread already has; updated, and reduced to `known_max` collections. */
   readonly shared: (known: ThreadContents, known_max: number) => Result<SharedNow>
 }
 export interface SharedNow {
   readonly names: ReadonlyArray<readonly [name: string, key: number]>
-  /** undefined if the thread has all of it. */ readonly shared: Shared | undefined
+  /** undefined if the thread already has everything. */ readonly shared: Shared | undefined
 }
 export interface LaneDone {
   readonly done: Done
   readonly used_ms: number
-  /** The text of its pages, read by its answers in sequence. */ readonly texts: TextReader
+  /** The text of its pages, which its answers read in sequence. */ readonly texts: TextReader
 }
 export interface PendingJob {
   readonly job: LaneJob
@@ -36,7 +36,7 @@ export interface PendingJob {
 }
 export const CLOSED: EngineError = { kind: "Unavailable", message: "The engine is closed." }
 
-/** The searches of a piece of work; empty for work that has none. */
+/** The searches of a job; empty for work without searches. */
 export const plansOf = (work: Work): ReadonlyArray<SearchPlan> =>
   work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : []
 

@@ -19,25 +19,25 @@ export interface SharedView {
     readonly length: number
     readonly outside?: string
   }
-  /** Sent if it changed since the last message: a copy. */ readonly deleted?: {
+  /** A copy, sent if it changed since the last message. */ readonly deleted?: {
     readonly bits: ArrayBuffer
     readonly count: number
   }
-  /** All of them, including those that the other thread has already. */ readonly graphs: ReadonlyArray<{
+  /** All graphs, including those that the other thread already has. */ readonly graphs: ReadonlyArray<{
     readonly record: GraphRecord
     readonly region: Region
   }>
-  /** Everything derived from it, if that changed. */ readonly sections?: ReadonlyArray<DerivedSection>
+  /** All sections derived from it, sent if they changed. */ readonly sections?: ReadonlyArray<DerivedSection>
 }
-/** The current state of a collection, if the other thread does not have it. */
+/** The current state of a collection, sent if the other thread does not have it. */
 export interface SharedCollection {
   readonly key: number
-  /** Whatever the thread has of it is obsolete: it was reopened. */ readonly isNew: boolean
+  /** The collection was reopened, so whatever the thread has of it is obsolete. */ readonly isNew: boolean
   readonly schema?: CollectionSchema
   readonly views: ReadonlyArray<SharedView>
   readonly early: EarlyTexts["texts"]
 }
-/** What a thread needs before it begins and does not have yet. */
+/** What a thread needs before it begins, and does not have yet. */
 export interface Shared {
   readonly collections: ReadonlyArray<SharedCollection>
   /** Keys of collections whose memory is to be freed. */ readonly forgotten: ReadonlyArray<number>
@@ -51,28 +51,28 @@ export type Work =
   | { readonly kind: "search"; readonly plans: ReadonlyArray<SearchPlan> }
   | { readonly kind: "union"; readonly plan: UnionPlan }
   | { readonly kind: "scan"; readonly request: ScanRequest }
-  /** A few milliseconds of preparing what searches of the collection would otherwise derive on first use. */
+  /** Prepares for a few milliseconds what searches of the collection would otherwise derive on first use. */
   | { readonly kind: "prepare"; readonly collection: string }
 export interface Task {
   readonly id: number
   readonly namespace: string
-  /** Collections to be searched; the thread has received all of them. */ readonly names: ReadonlyArray<
+  /** Collections to be searched, all of which the thread has received. */ readonly names: ReadonlyArray<
     readonly [name: string, key: number]
   >
   readonly work: Work
-  /** Time left on the thread for the whole job. */ readonly left_ms: number
-  /** Beyond it the work is interrupted and answered `gave_way`. */ readonly quantum_ms?: number
+  /** Time left on the thread for the entire job. */ readonly left_ms: number
+  /** Time after which the work is interrupted and answered with `gave_way`. */ readonly quantum_ms?: number
   /** The bound of the answer, and what the request already holds. */ readonly answer?: {
     readonly bytes_max: number
     readonly held: number
   }
 }
-/** Only the text of a task, if nothing else is to be sent. */
+/** Just the text of a task, if nothing else has to be sent. */
 export type ToLane = string | TaskMessage
 export interface TaskMessage {
   readonly task: Sealed<Task>
   readonly shared?: Shared
-  /** Set to 1 once the caller has disconnected. */ readonly givenUp?: SharedArrayBuffer
+  /** Set to 1 when the caller has disconnected. */ readonly givenUp?: SharedArrayBuffer
 }
 export type Done =
   | { readonly kind: "search"; readonly answers: ReadonlyArray<PortableResult<SearchAnswer>> }
@@ -84,7 +84,7 @@ export type Done =
         | { readonly ok: false; readonly error: EngineError }
     }
   | { readonly kind: "prepared"; readonly isDone: boolean }
-  /** The quantum is used up: the first searches that were done; the others must be requested again. */
+  /** The quantum was used up: contains the first searches, which were done; the others must be requested again. */
   | { readonly kind: "gave_way"; readonly answers: ReadonlyArray<PortableResult<SearchAnswer>> }
 export interface Finished {
   readonly id: number
@@ -92,11 +92,11 @@ export interface Finished {
   readonly used_ms: number
   readonly held: number
   readonly refusal?: EngineError
-  /** Keys of collections with something to prepare: others search what is ready in the meantime. */
+  /** Keys of collections with something to prepare; meanwhile other threads search what is ready. */
   readonly wants?: ReadonlyArray<number>
   /** Memory of this thread, excluding the shared index, reported occasionally. */ readonly own_bytes?: number
 }
-/** The finished answers and the texts of their pages in sequence; a single text if that suffices. */
+/** The finished answers, and the texts of their pages in sequence; a single string if that suffices. */
 export type FromLane =
   | string
   | { readonly kind: "ready" }

@@ -1,5 +1,5 @@
 /**
- * Decides where a search runs: on the thread where it arrived, or on one of the workers. Pure except for its record of
+ * Decides where a search runs: on the thread where it arrived, or on one of the workers. Pure, except for its record of
  * past costs.
  */
 import { BoundedMap } from "../bounded-map.ts"
@@ -18,8 +18,8 @@ export interface SearchWorkers {
    */
   readonly cost_min_ms?: number
   /**
-   * Share of the calling thread's time, from 0 to 1, that quick searches may take: they run where they arrive until it
-   * is used up. 0: all that are worth sending are sent. Default: 0.5.
+   * Share of the calling thread's time, from 0 to 1, that quick searches may use: they run where they arrive until it
+   * is used up. 0: all that justify sending are sent. Default: 0.5.
    */
   readonly here_share?: number
 }
@@ -32,14 +32,14 @@ export const workersOf = ({
 }: SearchWorkers): Required<SearchWorkers> => ({ count, documents_min, cost_min_ms, here_share })
 /** Weight of the last search in the moving average. */
 const LAST_SHARE = 0.1
-/** Assumed duration in a collection that has not been searched. */
+/** Assumed search duration for a collection that has not been searched. */
 const UNKNOWN_MS = 0.5
 const COSTS_BYTES_MAX = 1_000_000
 const COST_BYTES = 16
 
 export interface WorkersNow {
-  /** Workers ready, of those requested. */ readonly ready: number
-  /** Sent to them since the engine was opened. */ readonly searches: number
+  /** Number of workers ready, of those requested. */ readonly ready: number
+  /** Number of searches sent to workers since the engine was opened. */ readonly searches: number
   /** Each worker's memory, excluding the shared index, as last reported. */ readonly own_bytes: ReadonlyArray<number>
 }
 export const NO_WORKERS: WorkersNow = { ready: 0, searches: 0, own_bytes: [] }
@@ -59,12 +59,12 @@ export class Costs {
     return this.costs.get(key)?.average_ms ?? UNKNOWN_MS
   }
 }
-/** A search expected to take longer is sent even if there is time for it: here it would make others wait. */
+/** A search expected to take longer is sent even if this thread has time, because it would make others wait. */
 const HERE_MAX_MS = 2,
-  /** Total of searches waiting in one turn, before the share is used up. */ BURST_MS = 2
+  /** Total duration of searches waiting in one turn, before the share is used up. */ BURST_MS = 2
 /**
- * Time that quick searches took where they arrive. Sending one costs more than half of what a usual one takes, and its
- * caller waits twice as long, so the thread that would only send also works as a worker for a share of its time.
+ * Time that quick searches took where they arrived. Sending one costs more than half of what a typical one takes, and
+ * its caller waits twice as long; so the thread that would only send also acts as a worker for a share of its time.
  */
 export class TimeHere {
   readonly #share: number
@@ -97,9 +97,9 @@ const BEHIND_MS = 2,
   BEHIND_MAX = 16
 export interface Load {
   readonly searches: number
-  /** Their expected duration. */ readonly expected_ms: number
+  /** Total expected duration of its searches. */ readonly expected_ms: number
 }
-/** Which worker takes the next one: the least loaded by expected work; -1 if all have enough. */
+/** Index of the worker that takes the next search, the least loaded by expected work; -1 if all have enough. */
 export const leastLoaded = (loads: ReadonlyArray<Load>): number => {
   let best = -1
   for (let i = 0; i < loads.length; i++) {
@@ -110,7 +110,7 @@ export const leastLoaded = (loads: ReadonlyArray<Load>): number => {
   return best
 }
 
-/** Memory of a worker beyond which it drops collections that were not searched there recently. */
+/** If a worker uses more memory than this, it drops collections that were not searched there recently. */
 const OWN_BYTES_MAX = 50_000_000
 const KNOWN_MAX = 1_000
 /** Time without a search before a collection may be dropped. */
@@ -119,14 +119,12 @@ export const IDLE_MS = 60_000
 export const collectionsToKeep = (known: number, idle: number, own_bytes: number): number =>
   own_bytes > OWN_BYTES_MAX ? known - idle + 1 : KNOWN_MAX
 
-/** Time until a worker is restarted: at once if the last one came up, increasing as long as none does. */
+/** Time until a worker is restarted: short if the last one came up, increasing as long as none does. */
 const AGAIN_MS = 500,
   AGAIN_MAX_MS = 30_000
-/**
- * A worker that ends sooner than this may do so again: starting one takes the main thread some hundred milliseconds.
- */
+/** A worker that ends sooner may fail again soon; starting one takes the main thread some hundred milliseconds. */
 const STEADY_MS = 10_000
-/** Failures in a row before this one; `lived_ms`: time since it came up, undefined if it did not. */
+/** Failures that count for the restart delay. `lived_ms`: time since it came up, undefined if it did not. */
 export const failuresBefore = (failures: number, lived_ms: number | undefined): number =>
   lived_ms === undefined ? failures + 1 : lived_ms >= STEADY_MS ? 0 : failures
 export const restartAfter_ms = (failures: number): number =>

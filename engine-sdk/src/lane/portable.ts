@@ -37,7 +37,7 @@ interface PortableHit {
   readonly written: ReadonlyArray<readonly [WrittenMember, string]>
   readonly rest: Omit<Hit, "document" | WrittenMember>
 }
-/** `counts`: of a facet with many values, as text, together with the first of them. */
+/** `counts`: the values of a facet that has many, as text; the first of them are also included parsed. */
 interface PortableFacet {
   readonly facet: FacetCount
   readonly counts?: { readonly text: string; readonly length: number }
@@ -48,7 +48,7 @@ interface PortableWindow {
   readonly injected: ReadonlyArray<{ readonly id: string; readonly hit: PortableHit; readonly position: number }>
   readonly values: ReadonlyMap<string, ReadonlyArray<FieldValue | undefined>>
 }
-/** A page of unread hits: each hit is the lengths of its texts, its score and the index of its match details. */
+/** A page of unread hits: for each hit, the lengths of its texts, its score and the index of its match details. */
 interface PortablePage {
   readonly v1: boolean
   readonly hits: ReadonlyArray<
@@ -66,7 +66,7 @@ type Portable<A extends Answer> = Omit<A, "hits" | "grouped_hits" | "facet_count
     readonly hits: ReadonlyArray<PortableHit>
   }>
   readonly window?: PortableWindow
-  /** Replaces its hits, at the same position among the members. */ readonly page_hits?: PortablePage
+  /** Replaces the hits, at the same position among the members. */ readonly page_hits?: PortablePage
 }
 export type PortableResult<A extends Answer> =
   | { readonly ok: true; readonly value: Portable<A> }
@@ -76,7 +76,7 @@ const packedHit = (hit: Hit): PortableHit => {
   const whole = wholeTextOf(hit),
     rest: Record<string, unknown> = {},
     written: Array<readonly [WrittenMember, string]> = []
-  // Getters among them are evaluated here.
+  // Getters are evaluated here.
   for (const key of Object.keys(hit) as Array<keyof Hit>) {
     const value = key === "document" ? undefined : hit[key]
     if (value === undefined) continue
@@ -116,7 +116,7 @@ const packedWindow = (window: HitWindow, fields: ReadonlyArray<string>): Portabl
   injected: window.injected.map(({ hit, id, position }) => ({ id, hit: packedHit(hit), position })),
   values: new Map(fields.map((field) => [field, window.ids.map((_id, i) => lasting(window.value(i, field)))]))
 })
-/** Vectors are views into a segment. */
+/** A vector is a view into a segment, so it is copied. */
 const lasting = (value: FieldValue | undefined): FieldValue | undefined =>
   value instanceof Float32Array ? value.slice() : value
 const unpackedWindow = ({ ids, injected, organic, values }: PortableWindow): HitWindow => ({
@@ -125,11 +125,11 @@ const unpackedWindow = ({ ids, injected, organic, values }: PortableWindow): Hit
   injected: injected.map(({ hit, id, position }) => ({ id, hit: unpackedHit(hit), position })),
   value: (i, field) => values.get(field)?.[i],
   keep: () => {
-    /* Nothing reads the index any more. */
+    /* The values were copied, so the index is no longer read. */
   }
 })
 
-/** Texts of the pages of all answers of one message, in order. */
+/** The page texts of all answers of one message, in order. */
 export interface Texts {
   text: string
 }
@@ -141,7 +141,7 @@ const packedPage = ({ found, v1 }: FoundPage, into: Texts): PortablePage => {
       highlight = marks.highlightJson,
       highlights = v1 ? marks.highlightsJson : ""
     into.text += document + highlight + highlights
-    // Neighbours with the same score share their match details.
+    // Neighbouring hits with the same score share their match details.
     if (info !== undefined && infos.at(-1) !== info) infos.push(info)
     return [
       document.length,
@@ -174,7 +174,7 @@ const unpackedPage = ({ hits, infos, v1 }: PortablePage, texts: TextReader): Fou
   }))
 })
 
-/** `texts`: the message's buffer, which hits of a page may be written to; without it each stays in its answer. */
+/** `texts`: the message's buffer, to which hits of a page may be written; without it they stay in their answer. */
 export const packed = <A extends Answer>(
   answer: Result<A>,
   { window }: Pick<SearchPlan | UnionPlan, "window">,
@@ -198,12 +198,12 @@ export const packed = <A extends Answer>(
     }
   }
   const portable = new Map<string, unknown>()
-  // Members keep their order: an answer is the same wherever it was made.
+  // Members keep their order, so that an answer is the same wherever it was made.
   for (const key of Object.keys(value) as Array<keyof SearchAnswer>) portable.set(key, member(key))
   if (page !== undefined && texts !== undefined) portable.set("page_hits", packedPage(page, texts))
   return { ok: true, value: Object.fromEntries(portable) as unknown as Portable<A> }
 }
-/** `texts`: of the message, read by its answers in sequence. */
+/** `texts`: those of the message, which its answers read in sequence. */
 export const unpacked = <A extends Answer>(answer: PortableResult<A>, texts = new TextReader("")): Result<A> => {
   if (!answer.ok) return answer
   const { page_hits, ...value } = answer.value as unknown as Portable<SearchAnswer>

@@ -1,4 +1,4 @@
-/** Messages of a thread as reports on a job. */
+/** Interprets messages of a thread as reports on a job. */
 import type { Finished, FromLane } from "./messages.ts"
 import { parted } from "./sealed.ts"
 

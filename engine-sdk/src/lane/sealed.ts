@@ -1,7 +1,7 @@
 /**
- * Values in the form in which they are sent to another thread: as JSON text if that represents them fully, because one
- * runtime (Deno 2.9) takes 100 to 200 microseconds to copy the objects of a plan or an answer and 15 to 30 to write and
- * parse their text; unchanged if JSON would not (64-bit integers, infinities, maps, vectors).
+ * Values in the form in which they are sent to another thread. If JSON represents a value fully, it is sent as JSON
+ * text, because one runtime (Deno 2.9) takes 100 to 200 microseconds to copy the objects of a plan or an answer, and 15
+ * to 30 to write and parse their text. Otherwise it is sent unchanged (64-bit integers, infinities, maps, vectors).
  */
 /** A value as JSON text, or itself. */
 export interface Sealed<A> {
@@ -9,7 +9,7 @@ export interface Sealed<A> {
   readonly value?: A
 }
 
-/** Either reader omits members that are undefined. */
+/** Members that are undefined may be dropped, because readers treat them like absent ones. */
 const isPlain = (value: unknown): boolean => {
   switch (typeof value) {
     case "string":
@@ -38,7 +38,7 @@ export const sealed = <A>(value: A): Sealed<A> => (isPlain(value) ? { text: JSON
 export const unsealed = <A>({ text, value }: Sealed<A>): A =>
   text === undefined ? (value as A) : (JSON.parse(text) as A)
 
-/** A value and a text in one text: the cheapest message there is. `rest` may be long, and is not scanned. */
+/** Joins two texts in one, the cheapest kind of message. `rest` may be long, and is not scanned. */
 export const joined = (text: string, rest: string): string => `${text.length}\n${text}${rest}`
 export const parted = (whole: string): { readonly text: string; readonly rest: string } => {
   const from = whole.indexOf("\n") + 1,

@@ -1,11 +1,11 @@
 /**
- * A lane for long searches. The main thread gives each search a quantum; one that uses it up is interrupted and runs
- * again here, from the beginning and with its full time, in a thread of its own over the same segments. Most searches
- * never get here and pay nothing for it; one that does costs the others its quantum.
+ * A lane for long searches. The main thread gives each search a quantum; a search that uses it up is interrupted and
+ * runs again here, from the beginning and with its full time, in a separate thread over the same segments. Most
+ * searches never get here and pay nothing for it; one that does delays the others only by its quantum.
  *
- * A namespace has one place at a time, so that no tenant's slow searches delay another's, and waits in its own line;
- * namespaces take turns. A thread that does not answer in time is terminated: its search is answered as timed out, and
- * the next one gets a new thread.
+ * A namespace has one running search at a time, so that no tenant's slow searches delay another's, and has its own
+ * queue; namespaces take turns. A thread that does not answer in time is terminated: its search is answered as timed
+ * out, and the next one gets a new thread.
  */
 import type { Namespace } from "../engine.ts"
 import { fail, type EngineError, type Result } from "../errors.ts"
@@ -13,22 +13,22 @@ import { warn } from "../warning.ts"
 import { CLOSED, messageOf, plansOf, settleJob, type LaneDone, type LaneJob, type PendingJob } from "./job.ts"
 import { SearchThread } from "./search-thread.ts"
 
-/** Concurrent searches, of different namespaces. */
+/** Number of searches that run at the same time, of different namespaces. */
 const THREADS = 2
 const WAITING_MAX = 2_000,
   WAITING_OF_NAMESPACE_MAX = 200
-/** Time beyond a search's processor time: waiting for a processor, or for a relevance index that is made first. */
+/** Time beyond a search's processor time: waiting for a processor, or until a relevance index is built. */
 const GRACE_MS = 20_000,
   GRACE_FACTOR = 4,
   BUILDING_MS = 120_000
-/** Memory that a search can hold in addition to the index. Beyond it, its thread ends instead of the program. */
+/** Memory that a search can hold in addition to the index. If it needs more, its thread ends instead of the program. */
 const HEAP_MB = 1_024
 const RETRY_AFTER_S = 10
 /** Collections that a thread keeps, in addition to those it is searching. */
 const KNOWN_MAX = 8
-/** Interval of checking whether a caller still waits for what is running. */
+/** Interval for checking whether the callers of running searches are still waiting. */
 const WATCH_MS = 20
-/** Delay after there is something to search. */
+/** Delay before threads are started, once there is something to search. */
 const START_MS = 1_000
 interface Place {
   readonly thread: SearchThread
@@ -44,7 +44,7 @@ interface Place {
     | undefined
 }
 
-/** Not "timed out", which would suggest that the engine is down, while it serves all others. */
+/** Not reported as TimedOut, which would suggest that the engine is down, although it serves all others. */
 const timedOut: EngineError = {
   kind: "Overloaded",
   message: "The search took longer than it may.",
@@ -59,7 +59,7 @@ const overloaded: EngineError = {
 export class SearchLane {
   private readonly path: string
   private readonly places: Place[] = []
-  /** Namespaces in the order of their turns. */ private readonly lines = new Map<Namespace, PendingJob[]>()
+  /** Queues of namespaces, in the order of their turns. */ private readonly lines = new Map<Namespace, PendingJob[]>()
   private waiting = 0
   private next = 1
   private isClosed = false
@@ -67,11 +67,11 @@ export class SearchLane {
   constructor(path: string) {
     this.path = path
   }
-  /** Enough is stored that a search may take long: the threads are started, one after another. */
+  /** Called when enough is stored that a search may take long: starts the threads, one after another. */
   expect(): void {
     if (this.isExpecting) return
     this.isExpecting = true
-    // Starting a thread blocks this one for some hundred milliseconds: not while a search waits.
+    // Starting a thread blocks this one for some hundred milliseconds, so none is started while a search waits.
     for (let n = 1; n <= THREADS; n++)
       (
         setTimeout(() => {
@@ -80,7 +80,7 @@ export class SearchLane {
       ).unref?.()
   }
 
-  /** Never rejects, except on a defect. */
+  /** Runs a job. Never rejects, except on a defect. */
   run(job: LaneJob): Promise<Result<LaneDone>> {
     const line = this.lines.get(job.namespace) ?? []
     if (this.isClosed) return Promise.resolve(fail(CLOSED))
@@ -92,7 +92,7 @@ export class SearchLane {
       this.dispatch()
     })
   }
-  /** Runs on every thread that is up and idle; resolves when all are done, whatever the outcome. */
+  /** Runs a job on every thread that is up and idle; resolves when all are done, whatever the outcome. */
   async practise(job: LaneJob): Promise<void> {
     const idle = this.places.filter(({ running, thread }) => running === undefined && thread.isReady)
     await Promise.all(
@@ -101,11 +101,11 @@ export class SearchLane {
       )
     )
   }
-  /** The collection was closed or dropped. */
+  /** Called when the collection was closed or dropped. */
   forget(key: number): void {
     for (const { thread } of this.places) thread.forget(key)
   }
-  /** Resolves when the searches running at this call have ended; undefined if none are. */
+  /** Resolves when the searches that are running at this call have ended; undefined if there are none. */
   unread(): Promise<void> | undefined {
     const running = this.places.flatMap(({ running }) => (running === undefined ? [] : [running.ended]))
     return running.length === 0 ? undefined : Promise.all(running).then(() => undefined)
@@ -133,12 +133,12 @@ export class SearchLane {
       const found = [...this.lines].find(([namespace]) => !busy.has(namespace))
       if (found === undefined) return
       const idle = this.places.find(({ running }) => running === undefined)
-      // A thread that is warming up is free in a moment, and can be notified here.
+      // A thread that is warming up counts as idle, because it is free in a moment and can already be sent a job.
       if (idle === undefined && this.places.length >= THREADS) return
       const [namespace, line] = found
       const one = line.shift()!
       this.waiting--
-      // After the others from now on.
+      // It comes after the other namespaces from now on.
       this.lines.delete(namespace)
       if (line.length > 0) this.lines.set(namespace, line)
       if (one.job.isGivenUp()) one.resolve(fail(timedOut))
@@ -171,7 +171,7 @@ export class SearchLane {
       try {
         place.thread.post(message.value)
       } catch (error) {
-        // The message cannot be sent, so the thread's recorded state is stale.
+        // The message cannot be sent, so the record of what the thread has is stale.
         this.settle(place)
         waiting.reject(error as Error)
         this.lost(place, overloaded)
@@ -227,7 +227,7 @@ export class SearchLane {
     this.places.splice(at, 1)
     const waiting = place.running?.waiting
     if (!this.isClosed) warn("a thread for searches that take long ended", new Error(error.message))
-    // Its memory is released only once it has ended.
+    // The memory it reads is released only once it has ended.
     void place.thread.terminate().finally(() => {
       this.settle(place)
       waiting?.resolve(fail(this.isClosed ? CLOSED : error))

@@ -1,11 +1,11 @@
 /**
- * Workers for quick searches: each search is sent to the least loaded worker and gets the quantum that the main thread
+ * Workers for quick searches. Each search is sent to the least loaded worker and gets the quantum that the main thread
  * would give it; one that uses it up is reported back and runs again elsewhere. A worker has a few searches at a time,
  * so that it never waits for the main thread; the others wait here in the order of `fair-lines.ts`.
  *
- * A worker that dies is replaced. Which of its searches was the cause is unknown, so all of them run again, each alone
- * on its thread. While no worker is left, waiting searches run on the thread where they arrived, one a turn: all at
- * once would block that thread for their whole duration.
+ * A worker that dies is replaced. It is unknown which of its searches was the cause, so all of them run again, each
+ * alone on its thread. While no worker is up, waiting searches run on the thread where they arrived, one per turn; all
+ * in a row would block that thread for their total duration.
  */
 import type { Namespace } from "../engine.ts"
 import { fail, type EngineError, type Result } from "../errors.ts"
@@ -26,20 +26,20 @@ import { SearchThread } from "./search-thread.ts"
 
 const WAITING_MAX = 10_000,
   WAITING_OF_NAMESPACE_MAX = 2_000
-/** For quick searches; the memory of one is bounded by its quantum. */
+/** Heap limit for quick searches, whose memory is bounded by their quantum. */
 const HEAP = { old_mb: 512 }
-/** Pause after there is something to search, and between starting two workers. */
+/** Delay before workers are started, once there is something to search, and between starting two of them. */
 const START_MS = 300
-/** A worker that does not answer for this long is terminated. Its searches stop themselves long before. */
+/** A worker that does not answer for this long is terminated; its searches should have stopped long before. */
 const STUCK_MS = 30_000
 const RETRY_AFTER_S = 10
 
 export interface QuickJob extends LaneJob {
   readonly quantum_ms: number
   readonly expected_ms: number
-  /** The namespace's weight among those that wait. */ readonly weight: number
+  /** Weight of the namespace relative to others that wait. */ readonly weight: number
 }
-/** Why it must be requested again: it `waited` and was not begun, or its worker ended. */
+/** Why it must be requested again: it `waited` and was not started, or its worker ended. */
 export type Elsewhere = "waited" | "lost"
 interface Quick extends PendingJob {
   readonly job: QuickJob
@@ -57,12 +57,12 @@ interface Worker extends Load {
   readonly running: Map<number, Running>
   searches: number
   expected_ms: number
-  /** Its last report, until that is handled. */ own_bytes: number
+  /** Its last report, until that report is handled. */ own_bytes: number
   told_bytes: number
-  /** `performance.now()` when it came up. */ readyAt: number | undefined
+  /** `performance.now()` at the time it came up. */ readyAt: number | undefined
   isPreparing: boolean
 }
-/** A caller that waits until certain searches are over. */
+/** A caller that waits until certain searches have ended. */
 interface Reader {
   readonly left: Set<Running>
   readonly resolve: () => void
@@ -75,8 +75,8 @@ const overloaded: EngineError = {
 }
 
 /**
- * How many collections it may keep, according to the memory it last reported; the effect of dropping some appears in
- * its next report.
+ * How many collections the worker may keep, according to the memory it last reported. The effect of dropping some shows
+ * in its next report.
  */
 const keepsOf = (worker: Worker): number => {
   const { collections } = worker.thread.known
@@ -103,18 +103,18 @@ export class SearchPool {
   private readonly readers = new Set<Reader>()
   private next = 1
   private sent = 0
-  /** Consecutive failures: no worker came up and stayed up in between. */ private failures = 0
+  /** Consecutive failures, without a worker that came up and stayed up in between. */ private failures = 0
   private isClosed = false
   private isExpecting = false
   private isEmptying = false
   private watch: ReturnType<typeof setInterval> | undefined
-  /** `preparing`: the work that prepares a collection on a worker; undefined if the collection no longer exists. */
+  /** `preparing`: the job that prepares a collection on a worker; undefined if the collection no longer exists. */
   constructor(path: string, count: number, preparing: (key: number) => QuickJob | undefined) {
     this.path = path
     this.count = count
     this.preparing = preparing
   }
-  /** Enough is stored to search: workers are started, one after another. */
+  /** Called when there is something to search: starts the workers, one after another. */
   expect(): void {
     if (this.isExpecting || this.isClosed) return
     this.isExpecting = true
@@ -129,11 +129,11 @@ export class SearchPool {
       own_bytes: this.workers.map(({ told_bytes }) => told_bytes)
     }
   }
-  /** Whether some worker is up; until then no search is sent here. */
+  /** Whether at least one worker is up; until then no search is sent here. */
   get isReady(): boolean {
     return this.workers.some(({ thread }) => thread.isReady)
   }
-  /** Never rejects, except on a defect. */
+  /** Runs a job. Never rejects, except on a defect. */
   run(job: QuickJob): Promise<Result<LaneDone> | Elsewhere> {
     if (this.isClosed) return Promise.resolve(fail(CLOSED))
     const { expected_ms, namespace, weight } = job
@@ -144,7 +144,7 @@ export class SearchPool {
       this.dispatch()
     })
   }
-  /** Resolves when nothing reads any more what was searched at this call. */
+  /** Resolves when nothing that was being searched at this call is read any more. */
   unread(): Promise<void> | undefined {
     const left = new Set<Running>()
     for (const { running } of this.workers) for (const one of running.values()) left.add(one)
@@ -180,7 +180,7 @@ export class SearchPool {
       return
     }
     const message = messageOf(job, worker.thread.known, keepsOf(worker), { id, left_ms, quantum_ms: job.quantum_ms })
-    // Its collections have changed: the thread where it arrived decides what to answer.
+    // Its collections have changed, so the thread where it arrived decides what to answer.
     if (!message.ok) {
       quick.elsewhere("waited")
       return
@@ -192,17 +192,17 @@ export class SearchPool {
     try {
       worker.thread.post(message.value)
     } catch (error) {
-      // The message cannot be sent, so the thread's recorded state is stale.
+      // The message cannot be sent, so the record of what the thread has is stale.
       this.over(worker, id)
       quick.reject(error as Error)
       this.lost(worker, "It could not be told what it is to know.")
     }
   }
-  /** The collection was closed or is gone. */
+  /** Called when the collection was closed or dropped. */
   forget(key: number): void {
     for (const { thread } of this.workers) thread.forget(key)
   }
-  /** Runs on every worker that is up, after its queue; resolves when all are done, whatever the outcome. */
+  /** Runs a job on every worker that is up, after its queue; resolves when all are done, whatever the outcome. */
   async practise(job: QuickJob): Promise<void> {
     const { expected_ms, namespace, weight } = job
     await Promise.all(
@@ -217,11 +217,11 @@ export class SearchPool {
         )
     )
   }
-  /** On every worker that is up. One that starts later does it on its first search. */
+  /** Prepares a collection on every worker that is up. A worker that starts later does this on its first search. */
   prepareEverywhere(key: number): void {
     for (const worker of this.workers) if (worker.thread.isReady) this.prepare(worker, [key])
   }
-  /** Piece by piece, one at a time, after its queued searches: a search waits for one piece at most. */
+  /** Prepares in short tasks, one at a time, after the queued searches, so that a search waits for at most one task. */
   private prepare(worker: Worker, wants: ReadonlyArray<number>): void {
     if (worker.isPreparing || worker.thread.isGone || this.isClosed) return
     for (const key of wants) {
@@ -247,7 +247,7 @@ export class SearchPool {
       return
     }
   }
-  /** A search is over for the worker that had it. */
+  /** Ends a search for the worker that ran it. */
   private over(worker: Worker, id: number): Quick | undefined {
     const one = worker.running.get(id)
     if (one === undefined) return undefined
@@ -317,11 +317,11 @@ export class SearchPool {
     const before = failuresBefore(this.failures, readyAt === undefined ? undefined : performance.now() - readyAt)
     this.failures = before + (readyAt === undefined ? 0 : 1)
     this.later(restartAfter_ms(before))
-    // Its memory is released only once it has ended.
+    // The memory it reads is released only once it has ended.
     void worker.thread.terminate().finally(() => this.release(worker, ({ elsewhere }) => elsewhere("lost")))
     void this.emptyWithoutWorkers()
   }
-  /** Until a worker is up again. */
+  /** Runs waiting searches here until a worker is up again. */
   private async emptyWithoutWorkers(): Promise<void> {
     if (this.isEmptying) return
     this.isEmptying = true

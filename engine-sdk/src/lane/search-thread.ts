@@ -1,5 +1,5 @@
 /**
- * One thread that searches over the shared segments: what it was sent, and how its jobs end. The caller
+ * One thread that searches over the shared segments: records what it was sent, and reports how its jobs end. The caller
  * (`search-pool.ts`, `search-lane.ts`) decides how much to send at a time.
  */
 import { Worker } from "node:worker_threads"
@@ -11,17 +11,17 @@ import type { FromLane, ToLane } from "./messages.ts"
 /** Time for a thread to come up before it is terminated. */
 const STOP_MS = 10_000
 
-/** The thread's collections, least recently used first: schema and segments with the deletions it knows. */
+/** What the thread has: collections, least recently used first, with schema and segments and the deletions it knows. */
 export interface ThreadContents {
   readonly collections: Map<number, KnownCollection>
-  /** Keys of collections that it is to drop with the next message. */ readonly gone: number[]
+  /** Keys of collections that the next message tells it to drop. */ readonly gone: number[]
   readonly dictionaries: Map<
     string,
     { readonly namespace: string; readonly name: string; readonly words: ReadonlyMap<string, string> }
   >
 }
 export interface KnownCollection {
-  /** Which opening of the collection it is, and how often that had changed. */ readonly reader: number
+  /** Which opening of the collection it has, and that reader's changes so far. */ readonly reader: number
   readonly version: number
   readonly schema: CollectionSchema
   readonly segments: ReadonlyMap<number, KnownSegment>
@@ -33,7 +33,7 @@ export interface KnownSegment {
   readonly sections: ReadonlyMap<string, DerivedSection>
 }
 /**
- * `old_mb`: memory that its searches can hold in addition to the index. Beyond it, the thread ends instead of the
+ * `old_mb`: memory that its searches can hold beyond the index. If they need more, the thread ends instead of the
  * program.
  */
 interface ThreadOptions {
@@ -43,7 +43,7 @@ interface ThreadOptions {
 interface Side {
   readonly receive: (said: ThreadReport) => void
   readonly ready?: () => void
-  /** Called once; `reason` if it ended with an error. */ readonly lost: (reason: string | undefined) => void
+  /** Called once; `reason` is set if it ended with an error. */ readonly lost: (reason: string | undefined) => void
 }
 
 export class SearchThread {
@@ -85,27 +85,27 @@ export class SearchThread {
   post(message: ToLane): void {
     this.worker.postMessage(message)
   }
-  /** The collection was closed or dropped: data derived from it is no longer needed. */
+  /** Called when the collection was closed or dropped, so data derived from it is no longer needed. */
   forget(key: number): void {
     if (this.known.collections.delete(key)) this.known.gone.push(key)
   }
-  /** The process stays alive as long as a caller waits for it. */
+  /** Keeps the process alive as long as a caller waits for the thread. */
   hold(): void {
     this.worker.ref()
   }
   letGo(): void {
     if (!this.isGone) this.worker.unref()
   }
-  /** Ends the thread at once, without reporting a loss. */
+  /** Ends the thread immediately, without reporting it as lost. */
   async terminate(): Promise<void> {
     this.isGone = true
     this.settle()
     await this.worker.terminate()
   }
   /**
-   * Terminating a thread does not always wait until it has ended. One that is starting would open the documents,
-   * read-only, after the writer has released them, and the next engine of this process would share that and could not
-   * write.
+   * Waits until the thread has ended, which terminating it does not always do. A thread that is still starting would
+   * open the documents, read-only, after the writer has released them; the next engine of this process would share that
+   * environment and could not write.
    */
   async end(): Promise<void> {
     this.worker.ref()

@@ -1,7 +1,7 @@
 /**
- * Entry of a thread that searches over the segments in shared memory for the main thread. One search at a time, in
- * order of arrival; data derived from segments here is kept until they are removed, or until other collections need the
- * memory.
+ * Entry point of a thread that searches over the segments in shared memory for the main thread. It runs one search at a
+ * time, in order of arrival; data that it derives from segments is kept until they are removed, or until other
+ * collections need the memory.
  */
 import { getHeapStatistics } from "node:v8"
 import { parentPort, workerData } from "node:worker_threads"
@@ -118,7 +118,7 @@ interface Running {
   readonly budget: AnswerBudget | undefined
   readonly texts: Texts
 }
-/** Searches that were done when the quantum ran out are answered; for an unbounded list there are none. */
+/** Searches that were done when the quantum ran out are answered; for other work than searches there are none. */
 const doneOf = ({ left_ms, names, work }: Task, { allowance, budget, scope, texts }: Running): Done => {
   const budgeted = <P extends object>(plan: P): P => (budget === undefined ? plan : { ...plan, budget })
   const answers: Array<PortableResult<SearchAnswer>> = []
@@ -144,7 +144,7 @@ const doneOf = ({ left_ms, names, work }: Task, { allowance, budget, scope, text
       case "scan": {
         const cutoff = new Cutoff(allowance, left_ms)
         const page = within(cutoff, () => scanPage(scope, scope.collection(work.request.collection)!, work.request))
-        // Part of a list would be taken for all of it.
+        // Part of a list would be mistaken for all of it.
         return { kind: "scan", answer: cutoff.isPast ? SCAN_TOO_LONG : { ok: true, value: page } }
       }
     }
@@ -159,8 +159,8 @@ const SCAN_TOO_LONG = {
 } as const
 
 /**
- * Parts of a plan that do not depend on its words recur with every keystroke. Each is kept as one object, as where they
- * were compiled, so that data cached by it is found.
+ * Parts of a plan that do not depend on its words recur with every keystroke. Each is kept as one object, as on the
+ * thread that compiled it, so that data cached by that object is found.
  */
 const parts = new BoundedMap<string, object>({ bytes_max: 2_000_000, bytesOf: (text) => 12 * text.length })
 const sameEachTime = <A extends object>(part: A): A => {
@@ -176,20 +176,20 @@ const withKnownParts = (plan: SearchPlan): SearchPlan => ({
   ...(plan.text === undefined ? {} : { text: { ...plan.text, fields: sameEachTime(plan.text.fields) } })
 })
 
-/** Collections with something to prepare before a quick search may use it, and the work that has begun. */
+/** Collections with something to prepare before a quick search may use it, and the work in progress. */
 const wanting = new Set<number>()
 const preparing = new Map<number, Generator<void, void>>()
-/** Duration of one task: the next one waits this long. */
+/** Duration of one task, for which the next one may have to wait. */
 const PREPARE_MS = 4
-/** In steps, each while the collection is in the state that its task names: its memory is not reused then. */
+/** In steps, each while the collection is as its task says, because only then is its memory not reused. */
 function* makingReady(reader: CollectionReader): Generator<void, void> {
   yield* prepareOpened(reader)
   yield* reader.mappingPublished()
   yield* prepareFacets(reader)
 }
 /**
- * Work that has begun continues even if the collection changed: otherwise one that changes constantly would never be
- * ready.
+ * Work that has begun continues even if the collection has changed; otherwise one that changes constantly would never
+ * be ready.
  */
 const prepare = (key: number, reader: CollectionReader): boolean => {
   let work = preparing.get(key)
@@ -206,7 +206,7 @@ const prepare = (key: number, reader: CollectionReader): boolean => {
   while (performance.now() < until)
   return false
 }
-/** Whether a facet's values must be numbered first: for a large facet that takes too long for a quick search. */
+/** Whether a facet's values must be numbered first, which for a large facet takes too long for a quick search. */
 const isUnready = ({ names, quantum_ms, work }: Task, readers: ReadonlyMap<string, CollectionReader>): boolean => {
   if (quantum_ms === undefined || work.kind === "scan" || work.kind === "prepare") return false
   let isMissing = false
@@ -219,12 +219,12 @@ const isUnready = ({ names, quantum_ms, work }: Task, readers: ReadonlyMap<strin
   return isMissing
 }
 
-/** Searches between two checks of this thread's own memory. */
+/** Number of searches between two checks of this thread's own memory. */
 const OWN_EVERY = 64
 let searches = 0
 const ownBytes = (): { readonly own_bytes?: number } => {
   if (searches++ % OWN_EVERY !== 0) return {}
-  // `process.memoryUsage` walks the heap in one runtime: ten milliseconds for a large one.
+  // In one runtime `process.memoryUsage` walks the heap, which takes ten milliseconds for a large one.
   const { external_memory, used_heap_size } = getHeapStatistics()
   return { own_bytes: external_memory + used_heap_size }
 }
@@ -239,7 +239,7 @@ const run = async (task: Task, { givenUp, shared }: Omit<TaskMessage, "task">): 
     reads.refresh()
     if (shared !== undefined) learn(shared)
   } catch (error) {
-    // The main thread's record of this thread is wrong, so every later search would be too. Ends this thread.
+    // The main thread's record of this thread is wrong, so every later search would be too. This ends the thread.
     queueMicrotask(() => {
       throw error
     })
@@ -276,7 +276,7 @@ const run = async (task: Task, { givenUp, shared }: Omit<TaskMessage, "task">): 
     texts.text
   )
 }
-/** The index must not change during a search that awaits something. */
+/** The index must not change during a search that awaits something, so messages are handled one after another. */
 let before = Promise.resolve()
 port.on("message", (message: ToLane) => {
   const isText = typeof message === "string",

@@ -11,9 +11,9 @@ import type { Shared, SharedCollection, SharedView, Work } from "./messages.ts"
 import type { SharedNow } from "./job.ts"
 import type { ThreadContents, KnownCollection, KnownSegment } from "./search-thread.ts"
 
-/** Stemming dictionaries that a thread keeps, in addition to those it needs. */
+/** Maximum stemming dictionaries that a thread keeps, in addition to those it needs. */
 const DICTIONARIES_MAX = 64
-/** When a collection is reopened, segments have the same numbers in other memory. */
+/** When a collection is reopened, segments have the same numbers but different memory, so readers are numbered, too. */
 const numberOf = new WeakMap<CollectionReader, number>()
 let lastNumber = 0
 const readerNumber = (reader: CollectionReader): number => {
@@ -30,7 +30,7 @@ const NOT_NOW: EngineError = {
   message: "The collection changed while the search waited; send it again."
 }
 
-/** Names of collections anywhere in a plan: joins occur in filters, sort keys, includes and facets. */
+/** Collects the names of collections anywhere in a plan: joins occur in filters, sort keys, includes and facets. */
 const collectionsIn = (value: unknown, into: Set<string>): void => {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return
   if (Array.isArray(value)) {
@@ -68,8 +68,8 @@ export class SharedViews {
   }
 
   /**
-   * Computed when the thread begins; `known` is what it has then, of which the least recently used collections beyond
-   * `known_max` are dropped. Unavailable if a collection of the search has changed.
+   * Computed when the thread begins. `known` is what the thread has then; the least recently used collections beyond
+   * `known_max` are dropped from it. Unavailable if a collection of the search has changed.
    */
   forThread(known: ThreadContents, known_max: number): Result<SharedNow> {
     if (!this.isAsItWas()) return fail(NOT_NOW)
@@ -78,7 +78,7 @@ export class SharedViews {
     for (const name of this.names) {
       const entry = this.entryOf(name),
         reader = entry?.reader
-      // A joined collection that does not exist does not exist for a search here either.
+      // A joined collection that does not exist is left out, so the other thread does not find it either.
       if (entry === undefined || reader === undefined) continue
       const { key } = entry.record
       names.push([name, key])
@@ -121,7 +121,7 @@ export class SharedViews {
     }
     return told
   }
-  /** Every searched collection is open, with the fields that its plan names. */
+  /** Whether every searched collection is open, with the fields that its plan names. */
   private isAsItWas(): boolean {
     const { work } = this
     const plans = work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : []
@@ -139,7 +139,7 @@ const hasField = (schema: CollectionSchema, name: string): boolean => schema.fie
 
 const dictionaryKey = (namespace: string, name: string): string => JSON.stringify([namespace, name])
 
-/** undefined if the thread has the collection's current state. */
+/** The changes to send; undefined if the thread has the collection's current state. */
 const changeOf = (
   key: number,
   reader: CollectionReader,
@@ -151,7 +151,7 @@ const changeOf = (
   const before: KnownCollection | undefined = told?.reader === number ? told : undefined
   const isSame =
     before?.version === reader.version && before.schema === reader.schema && !before.hasEarly && early.length === 0
-  // Most recently used last.
+  // The most recently used is last.
   known.collections.delete(key)
   known.collections.set(
     key,
@@ -183,7 +183,7 @@ const changeOf = (
     early
   }
 }
-/** `before`: what the thread has of it; undefined if it does not have the segment. */
+/** `before`: what the thread has of the segment; undefined if it does not have it. */
 const sharedView = ({ deleted, deletedCount, segment }: SegmentView, before: KnownSegment | undefined): SharedView => {
   const { buffer, length, offset, outside } = segment.region,
     sections = sectionsOf(segment)
@@ -207,7 +207,7 @@ const sharedView = ({ deleted, deletedCount, segment }: SegmentView, before: Kno
     graphs: graphsOf(segment).flatMap(({ record, region }) => (region === undefined ? [] : [{ record, region }]))
   }
 }
-/** The least recently used ones, which the thread is to drop. */
+/** The least recently used collections, which the thread must drop. */
 const forgotten = ({ collections }: ThreadContents, needed: ReadonlySet<number>, known_max: number): number[] => {
   const keys: number[] = []
   for (const key of collections.keys()) {

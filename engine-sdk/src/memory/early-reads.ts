@@ -1,6 +1,6 @@
 /**
- * Documents that the writer has published before they are on disk: kept here until it reports that they can be read.
- * Bounded by writes that wait for their answer, because each is answered only after that.
+ * Documents that the writer has published before they are on disk, kept here until it reports that they can be read.
+ * Bounded by the writes that are waiting for their answers, because each is answered only after that.
  */
 import type { EarlyTexts } from "../index/reader.ts"
 import type { DocumentReads } from "./engine-parts.ts"

@@ -1,4 +1,4 @@
-/** What the in-process engine reports about itself, and small decisions about its answers. */
+/** What the in-process engine reports about itself, and helpers for its answers. */
 import { GIVE_WAY } from "../budget/cutoff.ts"
 import type { Capabilities } from "../capabilities.ts"
 import type { Awaitable, SearchBudget } from "../engine.ts"
@@ -20,7 +20,7 @@ export class NotOpened extends Error {
 export interface DocumentReads {
   text(key: number, seq: number): string | undefined
   bytes(key: number): number
-  /** Makes commits from elsewhere readable. */ refresh(): void
+  /** Makes commits by the writer readable. */ refresh(): void
   /** Keeps texts that are not on disk yet. */ keep?(key: number, texts: EarlyTexts): void
   /** Texts up to this batch are on disk. */ readable?(key: number, batch: number): void
   forget?(key: number): void
@@ -61,7 +61,7 @@ export const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({
   used_ms: 0
 })
 export const isLong = (plans: ReadonlyArray<SearchPlan>): boolean => plans.some((plan) => plan.isLong === true)
-/** How many of the first answers can be kept; the next one takes too long for this thread. */
+/** Number of leading answers that can be kept; the answer after them takes too long for this thread. */
 export const keptOf = (answers: ReadonlyArray<Result<SearchAnswer>>): number => {
   const first = answers.findIndex((answer) => {
     if (answer.ok) answer.value.window?.keep()
@@ -75,7 +75,7 @@ export const unionOf = (laned: Result<LaneDone>): Result<UnionAnswer> =>
   laned.ok && laned.value.done.kind === "union"
     ? unpacked(laned.value.done.answer, laned.value.texts)
     : (laned as Result<never>)
-/** Runs; a collection that could not be opened is answered instead of thrown. */
+/** Runs work; if a collection could not be opened, the error is returned instead of thrown. */
 export const answering = <A>(failed: (error: EngineError) => A, run: () => Awaitable<A>): Awaitable<A> => {
   const answer = run()
   return answer instanceof Promise

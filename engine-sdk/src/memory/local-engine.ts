@@ -64,32 +64,32 @@ interface Entry {
   record: CollectionRecord
   reader: CollectionReader | undefined
   /** Filled by publications until the writer reports that it is complete. */ staged: CollectionReader | undefined
-  /** Released; publications of the closing writer are ignored. */ isClosing: boolean
-  /** Live documents, as far as known while closed. */ documents: number
+  /** It was released; publications of the closing writer are ignored. */ isClosing: boolean
+  /** Number of live documents, as far as known while it is closed. */ documents: number
   lastUse: number
   opening: Promise<void> | undefined
   isMapping: boolean
-  /** Runs until nothing was published for a while. */ quiet: ReturnType<typeof setTimeout> | undefined
+  /** Runs until nothing has been published for a while. */ quiet: ReturnType<typeof setTimeout> | undefined
   /** Why it could not be opened. */ damage: string | undefined
-  /** Searches elsewhere that read it. */ pins: number
+  /** Number of searches on other threads that read it. */ pins: number
 }
 const CLOSED: EngineError = { kind: "Unavailable", message: "The engine is closed." }
 const MEBIBYTE = 1_048_576
-/** Duration of background work between searches. */
+/** Duration of one slice of background work between searches. */
 const SLICE_MS = 0.5
-/** Time for one page of a list by a filter. */
+/** Time limit for one page of a list by filter. */
 const SCAN_MS = 10_000
-/** Time for looking words up. */
+/** Time limit for looking up words. */
 const WORDS_MS = 50
-/** Time on this thread for one warm-up search, which no caller waits for. */
+/** Time on this thread for one warm-up search, for which no caller waits. */
 const PRACTICE_MS = 8
-/** Time without publications before what they lack is prepared: sooner than the writer merges them into one segment. */
+/** Time without publications before missing data is prepared: less than the writer takes to merge segments. */
 const QUIET_MS = 300
-/** Number of new segments whose facet values are worth a turn of their own. */
+/** Number of new segments' documents that justify preparing their facet values separately. */
 const MAPPED_DOCS_MIN = 128
 
 /**
- * The engine of this process, in memory or in a folder: `createEngine` and `openEngine` make one.
+ * The engine of this process, in memory or in a folder; `createEngine` and `openEngine` create one.
  *
  * @example
  * ```ts
@@ -115,7 +115,7 @@ export class LocalEngine implements SearchEngine {
   private failure: string | undefined
   private afterClose: (() => Promise<void>) | undefined
   private readonly threads: OtherThreads | undefined
-  /** `threads`: where long searches continue, and quick ones if it has workers; else all run here. */
+  /** `threads`: where long searches continue, and quick ones if it has workers; otherwise all run here. */
   constructor(
     kind: string,
     reads: DocumentReads,
@@ -138,15 +138,15 @@ export class LocalEngine implements SearchEngine {
     this.budget_bytes = budget_bytes
     this.isApproximate = approximateFrom < Infinity
   }
-  /** The writer is made after the engine, because it announces its collections to it. */
+  /** The writer is created after the engine, because it announces its collections to it. */
   attach(port: WriterPort): void {
     this.port = port
   }
-  /** The writer can no longer be reached; reads continue. */
+  /** Called when the writer can no longer be reached; reads continue. */
   failed(message: string): void {
     this.failure = message
   }
-  /** Runs after the writer has closed. */
+  /** Sets work to run after the writer has closed. */
   onClose(work: () => Promise<void>): void {
     this.afterClose = work
   }
@@ -228,8 +228,8 @@ export class LocalEngine implements SearchEngine {
     }
   }
   /**
-   * Prepares a segment that is about to replace others, between searches; resolves when it is ready, or when no search
-   * would use it. Nothing reads its memory afterwards unless it is published.
+   * Prepares a segment that is about to replace others, between searches; resolves when it is ready, or if no search
+   * would use it. Its memory is not read afterwards unless it is published.
    */
   async prepare(key: number, upcoming: PublishedSegment, replaced: ReadonlyArray<number>): Promise<void> {
     const entry = this.entries.get(key),
@@ -238,8 +238,8 @@ export class LocalEngine implements SearchEngine {
     if (!(await this.between(entry, reader, prepareSuccessor(reader, upcoming, replaced)))) reader.unexpect(upcoming.id)
   }
   /**
-   * Runs work in slices; abandons it (false) as soon as the reader is no longer the collection's, or when it fails: it
-   * prepares what a search would otherwise do itself, and that search can report the failure to its caller.
+   * Runs work in slices. Abandons it (false) as soon as the reader is no longer the collection's, or if it fails: it
+   * only prepares what a search would otherwise do itself, and that search can report the failure to its caller.
    */
   private between(entry: Entry, reader: CollectionReader, work: Generator<void, void>): Promise<boolean> {
     const isCurrent = (): boolean => this.isCurrent(entry, reader)
@@ -261,7 +261,7 @@ export class LocalEngine implements SearchEngine {
   private isCurrent(entry: Entry, reader: CollectionReader): boolean {
     return entry.reader === reader && this.entries.get(entry.record.key) === entry && !this.isClosed
   }
-  /** One at a time; segments published in the meantime are mapped by it or by the next. */
+  /** One run at a time; segments published in the meantime are mapped by this run or the next. */
   private mapPublished(entry: Entry, reader: CollectionReader): void {
     if (entry.isMapping) return
     entry.isMapping = true
@@ -269,14 +269,14 @@ export class LocalEngine implements SearchEngine {
       entry.isMapping = false
     })
   }
-  /** The next publication restarts the wait: what an import's segments lack, their merged segments lack too. */
+  /** Each publication restarts the wait: what an import's segments lack, their merged segments lack too. */
   private whenQuiet(entry: Entry): void {
     clearTimeout(entry.quiet)
     if (this.isClosed) return
     entry.quiet = setTimeout(() => void this.prepareQuiet(entry), QUIET_MS)
     ;(entry.quiet as { readonly unref?: () => void }).unref?.()
   }
-  /** Prepared here and on the other threads, so that the first facet need not wait for it. */
+  /** Prepares data here and on the other threads, so that the first facet need not wait for it. */
   private async prepareQuiet(entry: Entry): Promise<void> {
     const { reader } = entry
     if (reader === undefined || this.isClosed) return
@@ -296,12 +296,12 @@ export class LocalEngine implements SearchEngine {
     return new CollectionReader(record.schema, { text: (seq) => this.reads.text(record.key, seq) })
   }
 
-  /** Search workers that are up, and searches that were sent to them; none if the engine was opened without. */
+  /** Search workers that are up, and how many searches were sent to them; zero if the engine was opened without. */
   searchWorkers(): WorkersNow {
     return this.threads?.workersNow ?? NO_WORKERS
   }
   capabilities(): Capabilities {
-    // Reported for the engine as a whole: a field below the bound is still searched exactly, which `usage` shows.
+    // Reported for the entire engine: a field below the bound is still searched exactly, which `usage` shows.
     const grades = this.isApproximate && hasVectorLibrary() ? APPROXIMATE : EXACT
     return {
       kind: this.kind,
@@ -336,14 +336,14 @@ export class LocalEngine implements SearchEngine {
   dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> {
     return this.asked(() => this.writer.drop(namespace, name))
   }
-  /** A lost writer is an answer, not a defect; everything else it throws is a defect. */
+  /** A lost writer is returned as an error; everything else that is thrown is a defect. */
   private async asked<A>(ask: () => Promise<Result<A>>): Promise<Result<A>> {
     if (this.isClosed) return fail(CLOSED)
     if (this.failure !== undefined) return fail({ kind: "Unavailable", message: this.failure })
     try {
       return await ask()
     } catch (error) {
-      // A worker that ends while the engine closes has no caller to answer.
+      // If a worker ends while the engine closes, the caller is answered with the closed error.
       if (error instanceof WriterGone && this.isClosed) return fail(CLOSED)
       const failure: string | undefined = this.failure
       if (failure === undefined) throw error
@@ -351,7 +351,7 @@ export class LocalEngine implements SearchEngine {
     }
   }
   listCollections(namespace: Namespace): ReadonlyArray<CollectionInfo> {
-    // Newest first: numbers of collections only increase.
+    // Newest first, because numbers of collections only increase.
     return [...(this.byName.get(namespace)?.values() ?? [])]
       .sort((a, b) => b - a)
       .map((key) => infoOf(this.entries.get(key)!))
@@ -409,7 +409,7 @@ export class LocalEngine implements SearchEngine {
     if (!quick.ok) return plans.map(() => quick)
     const { done, used_ms } = quick.value,
       answers = answersOf(quick.value)
-    // One that returned nothing was not begun: the data it reads is being prepared.
+    // A search without an answer has not been started, because the data it reads is being prepared.
     return done.kind === "gave_way" ? this.searchedInLane(namespace, plans, answers, budget, used_ms > 0) : answers
   }
   private searched(
@@ -426,7 +426,7 @@ export class LocalEngine implements SearchEngine {
       for (const plan of plans) answers.push(executeSearch(scope, plan, allowance, left_ms))
     } catch (error) {
       if (error !== GIVE_WAY) throw error
-      // Waiting searches must not read the index any more.
+      // Searches that wait must not read the index any more.
       answers.length = keptOf(answers)
       return this.searchedInLane(namespace, plans, answers, budget)
     } finally {
@@ -436,7 +436,7 @@ export class LocalEngine implements SearchEngine {
     }
     return answers
   }
-  /** The rest, after those already answered. */
+  /** Runs the remaining searches after those already answered. */
   private async searchedInLane(
     namespace: Namespace,
     plans: ReadonlyArray<SearchPlan>,
@@ -515,9 +515,9 @@ export class LocalEngine implements SearchEngine {
   }
 
   /**
-   * Runs one plan after another, with a pause after each so that other searches can run between them. A relevance
-   * search is skipped while its index does not exist: it would read every document. One that gives way here runs in the
-   * other threads all the same, because that is where it would go.
+   * Runs one plan after another, with a pause after each so that other searches can run in between. A relevance search
+   * is skipped while its index does not exist, because it would read every document. A plan that gives way here still
+   * runs in the other threads, because that is where it would run.
    */
   async practise(
     namespace: Namespace,
@@ -549,7 +549,7 @@ export class LocalEngine implements SearchEngine {
   // ---------------------------------------------------------------------------------------
 
   /**
-   * A quantum of this thread, a small one if the namespace's searches currently take long; none if there is no other
+   * A quantum on this thread, a small one if the namespace's searches currently take long; none if there is no other
    * thread.
    */
   private allowanceOf(namespace: Namespace): Allowance {
@@ -619,8 +619,8 @@ export class LocalEngine implements SearchEngine {
       : fail(this.failure === undefined ? CLOSED : { kind: "Unavailable", message: this.failure })
   }
   /**
-   * Ends the writer for good: when it resolves nothing is acknowledged or stored any more, so another engine may open
-   * the folder. Writes answer that the engine is unavailable; searches continue over what was published.
+   * Ends the writer permanently: when this resolves, nothing is acknowledged or stored any more, so another engine may
+   * open the folder. Writes are answered as unavailable; searches continue over what was published.
    */
   async stopWriting(): Promise<void> {
     this.failure ??= "The engine's writer was stopped."
@@ -633,7 +633,7 @@ export class LocalEngine implements SearchEngine {
     await this.afterClose?.()
     this.entries.clear()
   }
-  /** Words of a stemming dictionary; undefined removes it. Fields that name it are analysed with it from then on. */
+  /** Sets a stemming dictionary; undefined removes it. Fields that name it are analysed with it from then on. */
   async setDictionary(
     namespace: Namespace,
     name: string,
@@ -665,7 +665,7 @@ export class LocalEngine implements SearchEngine {
     entry.lastUse = ++this.clock
   }
 
-  /** Runs at once if everything it may read is open, else after opening it. */
+  /** Runs immediately if everything it may read is open, else after opening it. */
   private whenOpen<A>(namespace: Namespace, names: ReadonlyArray<string>, run: () => Awaitable<A>): Awaitable<A> {
     const closed: Entry[] = []
     for (const name of names) {
@@ -673,7 +673,7 @@ export class LocalEngine implements SearchEngine {
       if (entry === undefined) continue
       this.touch(entry)
       if (entry.reader === undefined) closed.push(entry)
-      // Joins read related collections too.
+      // Joins also read related collections.
       for (const other of this.relatedTo(namespace, entry)) if (other.reader === undefined) closed.push(other)
     }
     if (closed.length === 0) return run()
@@ -703,7 +703,7 @@ export class LocalEngine implements SearchEngine {
       return answer
     })()
   }
-  /** The same if the search runs on this thread, whose facets have numbers of their own. */
+  /** The same for a search on this thread, whose facets are numbered separately. */
   private whenIndexed<A>(
     namespace: Namespace,
     plans: ReadonlyArray<SearchPlan>,
@@ -732,7 +732,7 @@ export class LocalEngine implements SearchEngine {
         })
   }
   /**
-   * Runs when the collection is open and the values of its facets have numbers: the first request for a facet of many
+   * Runs when the collection is open and the values of its facets have numbers: the first request for a facet with many
    * values waits, others do not.
    */
   private whenMapped<A>(
@@ -792,7 +792,7 @@ export class LocalEngine implements SearchEngine {
         entry.opening = undefined
       }))
   }
-  /** Closes the least recently used collections until the open ones fit the budget. The one just used stays. */
+  /** Closes the least recently used collections until the open ones fit the budget. The one just used stays open. */
   private makeRoom(keep: number): void {
     let total = 0
     for (const { reader } of this.entries.values()) total += reader?.indexBytes ?? 0

@@ -1,4 +1,4 @@
-/** The durable engine: documents and schemas survive; searches run on the calling thread over memory. */
+/** The durable engine: documents and schemas are stored on disk; searches run on the calling thread over memory. */
 import { EarlyReads } from "./early-reads.ts"
 import { LmdbJournal } from "../store/lmdb-journal.ts"
 import { LmdbReads } from "../store/lmdb-reads.ts"
@@ -10,23 +10,23 @@ import { OtherThreads } from "./other-threads.ts"
 import { WORKERS_MAX, type SearchWorkers } from "../lane/placing.ts"
 
 export interface OpenEngineOptions {
-  /** A folder that belongs to this engine alone; created if missing. */ readonly path: string
+  /** A folder that only this engine uses; created if missing. */ readonly path: string
   /**
-   * Builds the index in a worker thread, so that searches never wait for an import; long searches run in threads of
-   * their own.
+   * Builds the index in a worker thread, so that searches never wait for an import; long searches run in separate
+   * threads.
    */
   readonly worker?: boolean
   /**
-   * With `worker`: threads that run searches over the same index, so that several run at once and this thread only
-   * sends and receives them. A number, or the conditions under which searches are sent to them. Searches whose hits are
-   * reordered run on this thread all the same. Each thread has up to 60 MB of its own. Default: 0.
+   * With `worker`: threads that run searches over the same index, so that several run at the same time and this thread
+   * only sends and receives them. A number, or the conditions under which searches are sent to them. Searches whose
+   * hits are reordered still run on this thread. Each thread uses up to 60 MB of its own. Default: 0.
    */
   readonly searchWorkers?: number | SearchWorkers
-  /** Index memory of open collections; beyond it the least recently used are closed. Default: no limit. */
+  /** Index memory of open collections; beyond it, the least recently used ones are closed. Default: no limit. */
   readonly memoryBudgetBytes?: number
   /**
-   * Vectors of a field in one segment from which an approximate index is built; `Infinity` = always exact. Default:
-   * 10,000.
+   * Number of vectors of a field in one segment from which an approximate index is built; `Infinity` = always exact.
+   * Default: 10,000.
    */
   readonly approximateFrom?: number
 }
@@ -47,7 +47,7 @@ const checked = (workers: SearchWorkers, isThreaded: boolean): SearchWorkers => 
 }
 
 /**
- * Rejects with a RangeError that names every invalid option, and when the folder cannot be opened or belongs to another
+ * Rejects with a RangeError that names every invalid option, and if the folder cannot be opened or belongs to another
  * version. Collections are loaded on first use.
  *
  * @example
@@ -107,7 +107,7 @@ export const openEngine = async ({
     },
     approximateFrom
   )
-  // The folder exists only once the writer has made it.
+  // The folder exists only once the writer has created it.
   const reads = await LmdbReads.open(path)
   const engine = new LocalEngine("embedded", new EarlyReads(reads), memoryBudgetBytes, approximateFrom, threads)
   engine.attach(writer)

@@ -23,43 +23,43 @@ import { SharedViews } from "../lane/shared-views.ts"
 import type { SearchPlan } from "../plan.ts"
 
 /**
- * Quantum of a search outside the lane; the second for a namespace whose recent search took longer. A usual search
- * takes a hundredth of it.
+ * Quantum of a search outside the lane; the second one is for a namespace whose recent search took longer. A typical
+ * search takes a hundredth of it.
  */
 const QUANTUM_MS = 15,
   QUANTUM_AGAIN_MS = 3,
   SLOW_MS = 30_000
 const SLOW_MAX = 10_000
-/** Duration of one piece of preparation. */
+/** Duration of one preparation task. */
 const PREPARING_MS = 4
-/** Duration of a warm-up search. A search that arrives in the meantime waits for it. */
+/** Time limit of a warm-up search. A search that arrives in the meantime waits for it. */
 const PRACTICE_MS = 250
-/** Documents of one collection from which on long searches are to be expected. */
+/** From this many documents in one collection, long searches are to be expected. */
 const LONG_DOCS_MIN = 1_000
 
-/** A searched collection, as the engine has it. */
+/** A searched collection in the form that the engine has. */
 interface Searched {
   readonly record: { readonly key: number }
   readonly reader: CollectionReader | undefined
   readonly documents: number
-  /** Searches elsewhere that read it. */ pins: number
+  /** Number of searches on other threads that read it. */ pins: number
 }
 interface Index {
   readonly entryOf: (namespace: Namespace, name: string) => Searched | undefined
-  /** A collection by its number; undefined once it is gone. */
+  /** The name of a collection by its number; undefined once it is gone. */
   readonly nameOf: (key: number) => { readonly namespace: Namespace; readonly name: string } | undefined
   readonly earlyOf: (key: number) => EarlyTexts["texts"]
   readonly dictionariesOf: (namespace: Namespace) => ReadonlyMap<string, ReadonlyMap<string, string>> | undefined
 }
 const unbudgeted = ({ budget: _budget, ...plan }: SearchPlan): SearchPlan => plan
-/** The request's memory budget stays in its thread. */
+/** The request's memory budget object stays on its thread. */
 const withoutBudget = (work: Work): Work =>
   work.kind === "search"
     ? { ...work, plans: work.plans.map(unbudgeted) }
     : work.kind === "union"
       ? { ...work, plan: { ...work.plan, plans: work.plan.plans.map(unbudgeted) } }
       : work
-/** Hits that are built lazily are answered where their data is. */
+/** Hits that are built lazily must be built on the thread that has their data. */
 const canTravel = ({ isLong, window }: SearchPlan): boolean => isLong !== true && window === undefined
 
 export class OtherThreads {
@@ -82,12 +82,12 @@ export class OtherThreads {
   attach(index: Index): void {
     this.index = index
   }
-  /** Each thread is some 20 MB: an engine with little in it starts none before a search needs one. */
+  /** Each thread takes some 20 MB, so an engine with few documents starts none before a search needs one. */
   expect(documents: number): void {
     if (documents >= LONG_DOCS_MIN) this.lane.expect()
     if (documents >= this.workers.documents_min) this.pool?.expect()
   }
-  /** Workers that are up, and searches that they were sent. */
+  /** Workers that are up, and the number of searches sent to them. */
   get workersNow(): WorkersNow {
     return this.pool?.now ?? NO_WORKERS
   }
@@ -99,7 +99,7 @@ export class OtherThreads {
     this.slow.delete(namespace)
     return QUANTUM_MS
   }
-  /** Searches of one call ran here, and took this long. */
+  /** Records that the searches of one call ran here, and how long they took. */
   ranHere(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, used_ms: number): void {
     if (this.pool === undefined) return
     this.here.took(used_ms, performance.now())
@@ -111,14 +111,14 @@ export class OtherThreads {
       if (entry !== undefined) this.costs.note(entry.record.key, used_ms / plans.length)
     }
   }
-  /** Whether a worker is to run them: there is one, sending them costs less, and there is no time here. */
+  /** Whether workers should run the searches: there is one, sending costs less, and there is no time here. */
   takesQuick(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, budget: SearchBudget): boolean {
     if (this.pool === undefined || budget.isSlow === true || !this.pool.isReady || !plans.every(canTravel)) return false
     let isWorth = false,
       expected_ms = 0
     for (const { collection } of plans) {
       const entry = this.index?.entryOf(namespace, collection)
-      // A missing collection is reported here.
+      // A missing collection is reported by this thread.
       if (entry === undefined) return false
       const own_ms = this.costs.expected_ms(entry.record.key)
       expected_ms += own_ms
@@ -126,7 +126,7 @@ export class OtherThreads {
     }
     return isWorth && !this.here.hasRoom(expected_ms, performance.now())
   }
-  /** The collections of `work` are open. The memory it used counts against the budget. */
+  /** Requires that the collections of `work` are open. The memory it used counts against the budget. */
   async quick(namespace: Namespace, work: Work, budget: SearchBudget): Promise<Result<LaneDone> | Elsewhere> {
     const plans = plansOf(work)
     let expected_ms = 0
@@ -150,8 +150,8 @@ export class OtherThreads {
     return laned
   }
   /**
-   * Runs in the lane, with all the time that is left. `isSlow`: it was observed to take long. A search whose worker
-   * ended during another's was not, and its namespace must not get less for it.
+   * Runs in the lane, with all the time that is left. `isSlow`: the search was observed to take long. That is not known
+   * if its worker ended during another search, and its namespace must not get less time because of it.
    */
   async long(namespace: Namespace, work: Work, budget: SearchBudget, isSlow = true): Promise<Result<LaneDone>> {
     if (isSlow) {
@@ -163,7 +163,7 @@ export class OtherThreads {
     if (laned.ok) budget.used_ms += laned.value.used_ms
     return laned
   }
-  /** A warm-up search, on every thread that is up and idle. */
+  /** Runs a warm-up search on every thread that is up and idle. */
   async practise(namespace: Namespace, work: Work): Promise<void> {
     await this.pinned(namespace, work, { limit_ms: PRACTICE_MS, used_ms: 0 }, async (job) => {
       const quick = { ...job, quantum_ms: Infinity, expected_ms: PREPARING_MS, weight: 1 }
@@ -171,13 +171,13 @@ export class OtherThreads {
     })
   }
   /**
-   * The collection was closed or dropped: data that other threads derived from it is dropped with their next message.
+   * Called when the collection was closed or dropped: the other threads' next message drops what they derived from it.
    */
   forget(key: number): void {
     this.lane.forget(key)
     this.pool?.forget(key)
   }
-  /** Workers prepare what they would derive on first use of a collection that changed, or was opened. */
+  /** Lets workers prepare what they would otherwise derive on first use of a collection that changed, or was opened. */
   prepare(key: number, documents: number): void {
     if (documents >= this.workers.documents_min) this.pool?.prepareEverywhere(key)
   }
@@ -185,7 +185,7 @@ export class OtherThreads {
     const { dictionariesOf, earlyOf, entryOf } = this.index!
     return new SharedViews(namespace, work, (name) => entryOf(namespace, name), earlyOf, dictionariesOf(namespace))
   }
-  /** For a worker that requests the preparation of a collection. */
+  /** The job with which a worker prepares a collection. */
   private preparing(key: number): QuickJob | undefined {
     const place = this.index?.nameOf(key)
     // A closed collection is prepared when it is open again; other preparations must not wait for it.
@@ -226,7 +226,7 @@ export class OtherThreads {
       for (const entry of entries) entry.pins--
     }
   }
-  /** Resolves when none of the threads reads any more what was searched at this call; undefined = none does. */
+  /** Resolves when none of the threads still reads what was being searched at this call; undefined = none does. */
   unread(): Promise<void> | undefined {
     const waits = [this.lane.unread(), this.pool?.unread()].filter((wait) => wait !== undefined)
     return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined)

@@ -24,10 +24,10 @@ export interface Aggregation {
 }
 export type Aggregations = Readonly<Record<string, Aggregation>>
 
-/** A value, or a range, of a facet. */
+/** A value or a range of a facet. */
 export interface FacetRow {
   readonly value: string
-  /** As the cluster has it. */ readonly key: string | number
+  /** As the cluster returns it. */ readonly key: string | number
   readonly count: number
   readonly sibling: number
 }

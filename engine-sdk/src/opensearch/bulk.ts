@@ -1,4 +1,4 @@
-/** Changes of documents, many in one request; each is made only where the document is still as it was read. */
+/** Changes of documents, many in one request. Each is applied only if the document is still at the revision read. */
 import { stringifyJson } from "../documents/json.ts"
 import { type EngineError, ok, type Result } from "../errors.ts"
 import type { ClusterClient } from "./client.ts"
@@ -8,8 +8,8 @@ import type { Revision } from "./record.ts"
 
 export interface Change {
   readonly id: string
-  /** The revision that was read; undefined: there was none. */ readonly before: Revision | undefined
-  /** The form to store; undefined: delete. */ readonly form: Record<string, unknown> | undefined
+  /** The revision that was read; undefined: it did not exist. */ readonly before: Revision | undefined
+  /** The form to store; undefined: delete it. */ readonly form: Record<string, unknown> | undefined
 }
 interface BulkItem {
   readonly status: number
@@ -28,10 +28,10 @@ const linesOf = (placement: Placement, { id, before, form }: Change): string => 
   return `${JSON.stringify(action)}\n${stringifyJson(form)}\n`
 }
 export interface Sent {
-  /** undefined where it was made, Conflict where somebody else was faster. */ readonly error: EngineError | undefined
-  /** The cluster's number of the change that was made. */ readonly change: number
+  /** undefined if it was applied, Conflict if another writer was faster. */ readonly error: EngineError | undefined
+  /** The cluster's sequence number of the applied change. */ readonly change: number
 }
-/** One answer per change, in order. */
+/** Returns one result per change, in order. */
 export const sendChanges = async (
   client: ClusterClient,
   placement: Placement,
@@ -48,7 +48,7 @@ export const sendChanges = async (
   return ok(
     sent.value.items.map((item) => {
       const [{ status, error, _seq_no: change = -1 }] = Object.values(item)
-      // Deleting a document that is already gone is a success.
+      // Deleting a document that no longer exists is a success.
       return error === undefined || status === 404
         ? { error: undefined, change }
         : { error: errorOf(status, error.type ?? "", error.reason ?? ""), change }

@@ -1,13 +1,13 @@
-/** Features that OpenSearch provides, that this package adds to it, and that are refused (`refusals.ts`). */
+/** Features that OpenSearch provides, that this package adds, and that are refused (`refusals.ts`). */
 import type { Capabilities } from "../capabilities.ts"
 import { WINDOW_MAX } from "./mapping.ts"
 
-/** Clauses of one query; the cluster takes 1,024 by itself. */
+/** Maximum clauses of one query; the cluster's own default is 1,024. */
 export const CLAUSES_MAX = 900
-/** Largest write request to the cluster. */
+/** Maximum size of a write request to the cluster. */
 export const BATCH_BYTES_MAX = 8 * 1_048_576
 export const FACET_VALUES_MAX = 10_000
-/** Dimensions of one vector; the limit of the plugin's Lucene graphs. */
+/** Maximum dimensions of one vector, the limit of the plugin's Lucene graphs. */
 export const DIMENSIONS_MAX = 16_000
 
 /**

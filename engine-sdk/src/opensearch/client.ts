@@ -1,7 +1,7 @@
 /**
- * Requests to a cluster over REST: nodes in turn, a time limit, a bound on the answer's size, and failures by kind. A
- * request that is safe to repeat goes to the next node when one does not answer; a write that was lost on its way is
- * reported as such.
+ * Requests to a cluster over REST, with rotation over nodes, a time limit, a bound on the size of a response, and
+ * failures by kind. A request that is safe to repeat goes to the next node if one does not answer; a write whose
+ * response was lost is reported as such.
  */
 import { parseJson } from "../documents/json.ts"
 import { type EngineError, fail, invalid, ok, type Result } from "../errors.ts"
@@ -9,27 +9,27 @@ import type { OpensearchOptions } from "./options.ts"
 
 const TIMEOUT_MS = 30_000
 const ANSWER_BYTES = 64 * 1_048_576
-/** A node that did not answer is asked last for so long. */
+/** How long a node that did not answer is tried last. */
 const ASIDE_MS = 5_000
 const ATTEMPTS_MAX = 3
 /** How long a node may take to accept a connection. */
 const THERE_MS = 2_000
-/** Retries of nodes that are reachable but cannot answer, with growing pauses. */
+/** Retries on nodes that are reachable but cannot answer, with growing pauses. */
 const ROUNDS_MAX = 6,
   PAUSE_MS = 50
 
 interface ClusterRequest {
   readonly method: "GET" | "PUT" | "POST" | "DELETE"
   readonly path: string
-  /** Text is sent as lines of JSON. */ readonly body?: object | string
+  /** A string is sent as newline-delimited JSON. */ readonly body?: object | string
   readonly timeout_ms?: number
-  /** Sending it twice does no more than sending it once. */ readonly isRepeatable: boolean
+  /** Whether sending it twice has the same effect as sending it once. */ readonly isRepeatable: boolean
 }
 interface Failure {
   readonly error: EngineError
   /** Whether another node might answer. */ readonly isOfNode: boolean
-  /** The node is reachable, but says that it cannot answer now. */ readonly isReady?: false
-  /** Nothing of the request came as far as a node. */ readonly isUnsent?: boolean
+  /** The node is reachable, but reports that it cannot answer now. */ readonly isReady?: false
+  /** No part of the request reached a node. */ readonly isUnsent?: boolean
 }
 
 export class ClusterClient {
@@ -37,7 +37,7 @@ export class ClusterClient {
   readonly #authorization: string | undefined
   readonly #timeout_ms: number
   readonly #bytes_max: number
-  /** Until when a node is asked last. */ readonly #aside = new Map<string, number>()
+  /** Until when each node is tried last. */ readonly #aside = new Map<string, number>()
   readonly #closing = new AbortController()
   #turn = 0
 
@@ -73,13 +73,13 @@ export class ClusterClient {
         if (!request.isRepeatable && !isUnsent) return fail(await this.#lostBy(node, failure))
         isReturning ||= isReady === false
       }
-      // Nodes that are electing a leader, or moving a lost shard, soon recover.
+      // Nodes that are electing a leader, or moving a lost shard, recover soon.
       if (!isReturning) break
       await this.#pause(Math.min(PAUSE_MS * 2 ** round, until - performance.now()))
     }
     return fail(failure)
   }
-  /** A write whose answer was lost, and whether only its node was. */
+  /** The failure of a write whose response was lost. If another node answers, only this node was lost (`isThere`). */
   async #lostBy(lost: string, failure: EngineError): Promise<EngineError> {
     if (failure.kind !== "Unavailable" && failure.kind !== "TimedOut") return failure
     const others = this.#nodes.filter((node) => node !== lost)
@@ -98,7 +98,7 @@ export class ClusterClient {
     this.#closing.abort()
   }
 
-  /** In turn, those that did not answer lately last. */
+  /** The nodes in rotation; those that recently failed to answer come last. */
   #order(): string[] {
     const first = this.#turn++ % Math.max(1, this.#nodes.length)
     const all = [...this.#nodes.slice(first), ...this.#nodes.slice(0, first)]
@@ -113,7 +113,7 @@ export class ClusterClient {
       const text = await this.#textOf(response)
       if (text === undefined)
         return refused(invalid(`The search cluster answers with more than ${this.#bytes_max} bytes; ask for less.`))
-      // Some answers are empty, and a proxy in front of the cluster may answer with a page.
+      // Some responses are empty, and a proxy in front of the cluster may respond with an HTML page.
       const body = text === "" || !isJson(response) ? undefined : parseJson(text)
       return response.ok ? ok(body as A) : fail(failureOf(response.status, body))
     } catch (error) {
@@ -127,7 +127,7 @@ export class ClusterClient {
     headers["content-type"] = typeof body === "string" ? "application/x-ndjson" : "application/json"
     return { method, headers, body: typeof body === "string" ? body : JSON.stringify(body) }
   }
-  /** undefined where it is too much. */
+  /** undefined if the response is too large. */
   async #textOf(response: Response): Promise<string | undefined> {
     if (response.body === null) return ""
     const decoder = new TextDecoder()
@@ -154,7 +154,7 @@ export class ClusterClient {
     }
   }
 }
-/** The connection was not made: Deno and Node say it in their own ways. */
+/** Whether no connection was made; Deno and Node report this differently. */
 const isUnsent = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false
   const { code } = error as { readonly code?: string }
@@ -178,9 +178,9 @@ const failureOf = (status: number, body: unknown): Failure => {
   const isOfNode = status === 502 || status === 503 || status === 504
   return { error: errorOf(status, type, reason), isOfNode, ...(status === 503 ? { isReady: false } : {}) }
 }
-/** The cluster's error for a request, or for one entry of it, by kind. */
+/** The error for a status and error type of the cluster, for a request or one entry of it. */
 export const errorOf = (status: number, type: string, reason: string): EngineError => {
-  // A full disk, or a read-only index: the cluster is reachable, and takes writes again when that is over.
+  // A full disk or a read-only index: the cluster is reachable and accepts writes again once this is resolved.
   if (type === "index_create_block_exception")
     return { kind: "Overloaded", message: `The search cluster takes no new indices: ${reason}`, retryAfterSeconds: 10 }
   if (type.endsWith("_block_exception") && status !== 503)

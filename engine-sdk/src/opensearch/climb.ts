@@ -1,7 +1,7 @@
 /**
  * The ladder of a search for words (`docs/contract/matching.md#candidate-words`) over a vocabulary: which words are
- * looked for together, and when that is enough. How many documents are found only the cluster knows, so the ladder is
- * climbed again with every answer; what is not known yet is noted and guessed. Pure but for what it notes.
+ * searched together, and when that is enough. Only the cluster knows how many documents are found, so the ladder is
+ * climbed again after each response; unknown counts are recorded and guessed. Otherwise pure.
  */
 import type { TextQuery } from "../plan.ts"
 import { type QueryToken, queryTokens } from "../search/text/candidate-words.ts"
@@ -12,12 +12,12 @@ import { WordCombinations } from "../search/text/word-combinations.ts"
 import type { MatchedWord } from "../search/text/word-matcher.ts"
 import { AskingWords, type KnownWords } from "./known-words.ts"
 
-/** Combinations tried in one search. */
+/** Maximum combinations tried in one search. */
 const TRIED_MAX = 1_000
-/** Words that hold another one in their middle, most frequent first. */
+/** Maximum words that contain another word, most frequent first. */
 const INFIX_WORDS_MAX = 1_000
 
-/** Words that a document has in some field each, or one of `words` in that field. */
+/** Either words that a document must all have, each in any field, or one of `words` in one field. */
 export type Tried =
   | { readonly kind: "words"; readonly words: ReadonlyArray<MatchedWord>; readonly dropped: ReadonlyArray<string> }
   | { readonly kind: "infix"; readonly field: number; readonly words: ReadonlyArray<string> }
@@ -36,15 +36,15 @@ export const triedKey = (tried: ReadonlyArray<Tried>): string =>
         : `${one.words.map(({ cost, isPrefix, word }) => `${word} ${cost}${isPrefix ? "*" : ""}`).join(",")}-${one.dropped.join(" ")}`
     )
     .join("\n")
-/** A count from the cluster. */
+/** Results that the cluster has returned so far. */
 interface Counted {
-  /** Documents, by `triedKey`. */ readonly counts: ReadonlyMap<string, number>
-  /** By `pairKey`. */ readonly neighbours: ReadonlyMap<string, boolean>
+  /** Number of documents, by `triedKey`. */ readonly counts: ReadonlyMap<string, number>
+  /** Whether they are adjacent anywhere, by `pairKey`. */ readonly neighbours: ReadonlyMap<string, boolean>
 }
-/** How a count is guessed: as enough, or so many times as no more than what is known, after which the rest waits. */
+/** How unknown counts are guessed: as enough, or up to `most` times as the last known count; then the climb stops. */
 export type CountGuess = { readonly isEnough: true } | { readonly isEnough: false; readonly most: number }
 
-/** Ends a climb that has guessed often enough. */
+/** Thrown to end a climb that has guessed often enough. */
 const ENOUGH = Symbol("enough was guessed")
 const NO_RULES: RecordRules = {
   exactMatch: false,
@@ -56,19 +56,19 @@ const NO_RULES: RecordRules = {
 
 export class Climb {
   readonly tried: Tried[] = []
-  /** Of these it is known that they find nothing that others before them do not. */
+  /** Those that are known to find nothing beyond what the ones before them find. */
   readonly #barren = new Set<Tried>()
-  /** Counts that are not known, by what was tried until then. */
+  /** Counts that are not known, with what had been tried by then. */
   readonly openCounts = new Map<string, ReadonlyArray<Tried>>()
   readonly openPairs = new Map<string, Pair>()
-  /** More would have to be looked for than one search can. */ isTooWide = false
+  /** The search would need more combinations than are allowed. */ isTooWide = false
   readonly #query: TextQuery
   readonly #words: KnownWords
   readonly #counted: Counted
   readonly #guess: CountGuess
   readonly #combinations: WordCombinations
-  /** Found by less than what was tried since: more than that never finds fewer. */ #least = 0
-  /** What was tried when that was counted. */ #triedThen = 0
+  /** The last known count; trying more never finds fewer documents. */ #least = 0
+  /** Length of `tried` at the last known count. */ #triedThen = 0
 
   constructor(query: TextQuery, words: KnownWords, documents: number, counted: Counted, guess: CountGuess) {
     this.#query = query
@@ -83,7 +83,7 @@ export class Climb {
       count
     )
   }
-  /** Everything that was guessed is noted in what is open. */
+  /** Climbs the ladder; every guess is recorded in `openCounts`, `openPairs` or the words' questions. */
   run(): this {
     try {
       this.#climb()
@@ -92,7 +92,7 @@ export class Climb {
     }
     return this
   }
-  /** What leads to documents, as far as that is known. */
+  /** What finds documents, as far as known. */
   get fruitful(): ReadonlyArray<Tried> {
     return this.tried.filter((one) => !this.#barren.has(one))
   }
@@ -172,7 +172,7 @@ export class Climb {
       return (this.#least = known)
     }
     if (!this.openCounts.has(key)) {
-      // Counts beyond this are not worth a request of their own.
+      // Counts beyond this number do not justify another request.
       if (!this.#guess.isEnough && this.openCounts.size === this.#guess.most) throw ENOUGH
       this.openCounts.set(key, this.fruitful)
     }

@@ -1,4 +1,4 @@
-/** Collections created, changed and dropped: their records, their index, and the rewriting of documents. */
+/** Creates, changes and drops collections: their records, their index, and the rewriting of documents. */
 import { withChange } from "../documents/mod.ts"
 import type { Namespace, SchemaChange } from "../engine.ts"
 import { capReached, conflict, fail, notFound, ok, type Result } from "../errors.ts"
@@ -14,7 +14,7 @@ import { keyOf, placementOf, placesOf } from "./placement.ts"
 import { schemaRefusal } from "./refusals.ts"
 import { fitsPool, NO_SLOTS, withSlots } from "./slots.ts"
 
-/** How often a change of a schema looks whether the move before it is over. */
+/** How often a schema change checks whether a move in progress has ended. */
 const LOOK_MS = 50
 
 export const createCollection = async (
@@ -66,7 +66,7 @@ export const dropCollection = async (
   const info = infoOf(entry)
   const saved = await directory.save({ ...entry.record, isGone: true }, entry.revision)
   if (!saved.ok) return saved
-  // Searches do not find them any more, even if this fails: another collection of this name has another key.
+  // Searches no longer find these documents, even if removal fails: a new collection of this name has another key.
   const { move, moved = [], placement } = entry.record
   const left = moved.filter(({ isCleared }) => !isCleared).map(({ from }) => from)
   for (const one of [placement, ...(move === undefined ? [] : [move.to]), ...left]) await removePlacement(client, one)
@@ -74,8 +74,8 @@ export const dropCollection = async (
 }
 
 /**
- * Fields that come, go or change write all documents anew beside the old ones, which are searched until everything is
- * there; a document that does not fit ends it, and nothing has changed. One change of a collection at a time.
+ * Adding, dropping or changing fields rewrites all documents to a copy; searches use the old ones until the copy is
+ * complete. A document that does not fit ends the change without effect. One change of a collection at a time.
  */
 export const alterCollection = async (
   parts: MoverParts,
@@ -93,7 +93,7 @@ export const alterCollection = async (
   const entry = found.value
   const { record, revision } = entry
   const isOther = change.drop.length > 0 || change.add.length > 0
-  // Checks made against one record do not hold for another.
+  // Checks made against one version of the record do not hold for another.
   if (isOther && asked !== undefined && !hasSameFields(asked, record.schema)) return fail(CHANGED)
   const refusalOf = (schema: CollectionSchema) =>
     schema.fields.length > record.schema.fields.length && exceeds(keeps?.fields_per_collection, schema.fields.length)
@@ -103,7 +103,7 @@ export const alterCollection = async (
   const capped = refusalOf(wanted)
   if (capped !== undefined) return fail(capped)
   if (isOther) {
-    // A field that documents brought along meanwhile gives way to the one that was asked for.
+    // A field that documents added in the meantime is replaced by the requested one.
     const replacing = { ...change, drop: [...change.drop, ...change.add.map((field) => field.name)] }
     const schemaOf = (schema: CollectionSchema) => withChange(schema, replacing)
     const moved = await moveCollection(parts, entry, { reason: "schema", schemaOf, isOwn: false, refusalOf })
@@ -116,7 +116,7 @@ export const alterCollection = async (
 const CHANGED = conflict("The collection was changed meanwhile; try again.")
 const hasSameFields = (a: CollectionSchema, b: CollectionSchema): boolean =>
   JSON.stringify(a.fields) === JSON.stringify(b.fields)
-/** As the cluster has it, once no move is under way; one whose mover is gone ends with the leftovers. */
+/** The entry as stored in the cluster, once no move is in progress; leftover handling ends a move whose mover died. */
 const atRest = async (directory: Directory, namespace: Namespace, name: string): Promise<Result<Entry>> => {
   for (;;) {
     const read = await directory.reload(namespace, name)
@@ -128,7 +128,7 @@ const atRest = async (directory: Directory, namespace: Namespace, name: string):
   }
 }
 
-/** Gives a collection that shares an index its own; Conflict where it is moved already. */
+/** Moves a collection from a shared index to its own; Conflict if it is being moved already. */
 export const promoteCollection = async (
   parts: MoverParts,
   namespace: Namespace,
@@ -145,7 +145,7 @@ export const promoteCollection = async (
   return moved.ok ? ok(infoOf(moved.value)) : moved
 }
 
-/** A record with places for all fields of a schema; undefined where the index that it shares has no room for them. */
+/** A record with slots for all fields of a schema; undefined if the shared index has no room for them. */
 export const withFields = async (
   { directory }: { readonly directory: Directory },
   record: CollectionRecord,

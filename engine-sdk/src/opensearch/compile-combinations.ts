@@ -1,6 +1,6 @@
 /**
- * Combinations of known words as one query: those that differ in one word are one clause. What is worth what only
- * chooses the window that is scored anew (`window.ts`). Pure.
+ * Combinations of known words as one query; those that differ in one word form one clause. The worths only determine
+ * the window that is scored again (`window.ts`). Pure.
  */
 import type { TextQuery } from "../plan.ts"
 import type { MatchedWord } from "../search/text/word-matcher.ts"
@@ -27,13 +27,13 @@ export const triedQuery = (scope: QueryScope, query: TextQuery, tried: ReadonlyA
   const queries = [...choicesOf(words).map((choice) => choiceQuery(scope.placement, fields, choice)), ...infix]
   return queries.length === 0 ? { match_none: {} } : union(queries)
 }
-/** Conditions that the query has at most. */
+/** Upper bound on the number of clauses of the query. */
 export const clausesOf = ({ fields }: TextQuery, tried: ReadonlyArray<Tried>): number => {
   const words = tried.flatMap((one) => (one.kind === "words" ? [one] : []))
   const places = choicesOf(words).reduce((sum, { dropped, places: own }) => sum + own.length + dropped.length, 0)
   return tried.length - words.length + places * fields.length
 }
-/** Fewest where the first or the last word varies. */
+/** Groups combinations by a varying first or last word, whichever yields fewer clauses. */
 const choicesOf = (tried: ReadonlyArray<WordsTried>): Choice[] => {
   const byFirst = varying(tried, () => 0),
     byLast = varying(tried, ({ words }) => words.length - 1)
@@ -67,7 +67,7 @@ const choiceQuery = (
   )
   return { bool: { must, ...(should.length === 0 ? {} : { should }) } }
 }
-/** A word that was found by an edit or as a continuation must still be asked for in the field. */
+/** A word found by an edit or as a completion must also be allowed in the field. */
 const wordClauses = (
   placement: Placement,
   field: SearchedSlot | undefined,

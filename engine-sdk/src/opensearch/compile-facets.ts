@@ -5,11 +5,11 @@ import type { QueryScope } from "./compile-filter.ts"
 import { countingGroups } from "./groups.ts"
 import { slotsFor } from "./slots.ts"
 
-/** Least number of values that each shard returns: with fewer, the counts of the first ten may be wrong. */
+/** Minimum number of values that each shard returns; with fewer, the counts of the first ten may be wrong. */
 const SHARD_VALUES_MIN = 1_000
-/** Values among which a facet query looks. */
+/** Number of values that a facet query searches. */
 const QUERIED_VALUES = 5_000
-/** Values that are told at least: more are asked for where which of them are shown hangs on the others. */
+/** Minimum number of values requested. More are requested if which of them are shown depends on the others. */
 const FEW_VALUES = 250
 
 export const facetSlot = (scope: QueryScope, field: string): string | undefined => {
@@ -18,7 +18,7 @@ export const facetSlot = (scope: QueryScope, field: string): string | undefined 
 }
 export const isAsked = ({ facetQuery }: SearchPlan, field: string): boolean =>
   facetQuery?.field === field && facetQuery.tokens.length > 0
-/** Facets that the cluster counts; the others count the hits of the page. */
+/** Facets that the cluster counts; the others count only the hits of the page. */
 export const clusterFacets = ({ facets }: SearchPlan): ReadonlyArray<FacetRequest> => facets.filter(({ topK }) => !topK)
 
 export const compileFacets = (scope: QueryScope, plan: SearchPlan): Record<string, object> => {
@@ -73,7 +73,7 @@ const innerAggregations = (
   return Object.keys(aggs).length === 0 ? {} : { aggs }
 }
 
-/** All values of a facet, as far as an answer may hold them. */
+/** Requests all values of a facet, as far as a response may hold them. */
 export const compileAllValues = (
   scope: QueryScope,
   plan: SearchPlan,
@@ -85,7 +85,7 @@ export const compileAllValues = (
 })
 export const isMatchAll = ({ filter, text, vector }: SearchPlan): boolean =>
   text === undefined && filter === undefined && vector === undefined
-/** So many values are looked at where only the first or the largest of a collection are. */
+/** Number of values that are examined if only the first or the most frequent of a collection are. */
 export const lookedAt = (plan: SearchPlan, request: FacetRequest): number =>
   looksAtAll(plan, request) ? Infinity : isMatchAll(plan) ? plan.facetValuesMax : 2 * plan.facetValuesMax
 export const looksAtAll = ({ group }: SearchPlan, { order, strategy }: FacetRequest): boolean =>

@@ -1,6 +1,6 @@
 /**
- * Checked filters as queries (`docs/contract/filters.md`). Filters that the cluster cannot run were refused before
- * (`refusals.ts`).
+ * Compiles checked filters to queries (`docs/contract/filters.md`). Filters that the cluster cannot run have already
+ * been refused (`refusals.ts`).
  */
 import type { Filter, GeoArea, NumberFilter, StringFilter } from "../filter.ts"
 import { BEGINNING_MAX } from "./mapping.ts"
@@ -79,7 +79,7 @@ const compileString = ({ placement, slots }: QueryScope, { field, values }: Stri
   }
   return anyOf([...(exact.length === 0 ? [] : [{ terms: { [whole]: exact } }]), ...others])
 }
-/** A value whose last token stands for one of `chosen`. */
+/** Matches a value whose last token stands for one of `chosen`. */
 const chosenQuery = (
   placement: Placement,
   { whole, words }: { readonly whole: string; readonly words: string },
@@ -101,11 +101,11 @@ const chosenQuery = (
   const wholes = values.map((value) => wholeWord(placement, value))
   return anyOf([
     { terms: { [whole]: wholes } },
-    // More words may follow.
+    // More words may follow the value.
     ...wholes.map((value) => ({ prefix: { [whole]: { value: `${value} ` } } }))
   ])
 }
-/** Documents with a word, or with one that begins like it. */
+/** Matches documents with a word or, if `isBeginning`, with a word that starts with it. */
 export const wordQuery = (placement: Placement, slot: string, word: string, isBeginning: boolean): object => {
   const value = storedWord(placement, word)
   if (!isBeginning) return { term: { [slot]: { value } } }
@@ -129,13 +129,13 @@ const compileNumber = ({ slots }: QueryScope, { field, ranges }: NumberFilter): 
         }
       })
   }
-  // A range without ends is every document that has a value.
+  // A range without ends matches every document that has a value.
   const whole = others.map((range) => (isUnbounded(range, slot) ? { exists: { field: slot } } : range))
   return anyOf([...(single.length === 0 ? [] : [{ terms: { [slot]: single } }]), ...whole])
 }
 const isUnbounded = (range: object, slot: string): boolean =>
   Object.keys((range as { range: Record<string, object> }).range[slot] ?? {}).length === 0
-/** The cluster reads integers of 64 bits from texts. */
+/** The cluster reads 64-bit integers from strings. */
 const numeral = (value: number | bigint): number | string => (typeof value === "bigint" ? value.toString() : value)
 
 const compileArea = (slot: string, area: GeoArea): object =>

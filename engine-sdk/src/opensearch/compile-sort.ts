@@ -1,7 +1,7 @@
 /**
- * Sort keys for the cluster, which only has to find the best hits: their order is made again of the documents
- * (`window.ts`). A key that it cannot sort by divides the matches into parts within which it is constant; the best of
- * each part hold the best of all. Pure.
+ * Sort keys for the cluster, which only has to find the best hits: their final order is computed from the documents
+ * (`window.ts`). A key that the cluster cannot sort by divides the matches into parts within which the key is constant;
+ * the best of each part together contain the best overall. Pure.
  */
 import type { Decay, SortKey } from "../plan.ts"
 import type { Filter } from "../filter.ts"
@@ -9,12 +9,12 @@ import { compileFilter, type QueryScope } from "./compile-filter.ts"
 import { storedId } from "./placement.ts"
 import { slotsFor } from "./slots.ts"
 
-/** Newest first decides among equals. */
+/** Ties are broken by newest first. */
 const NEWEST = { seq: "desc" }
-/** Parts of one search, each with its own query. */
+/** Maximum parts of one search, each with its own query. */
 const PARTS_MAX = 8
 
-/** `isByNearness`: the score is that of a vector, not of words. */
+/** `isByNearness`: the score is that of a vector search, not of words. */
 export const compileSort = (scope: QueryScope, sort: ReadonlyArray<SortKey>, isByNearness: boolean): object[] => [
   ...sort.flatMap((key) => compileKey(scope, key, isByNearness) ?? []),
   NEWEST
@@ -47,13 +47,13 @@ const compileKey = ({ slots }: QueryScope, key: SortKey, isByNearness: boolean):
       return undefined
   }
 }
-/** Numbers without a value are last; texts count as highest (`docs/contract/sorting.md#missing-values`). */
+/** Numbers without a value sort last; missing strings rank as highest (`docs/contract/sorting.md#missing-values`). */
 const missingOf = ({ missing, order, type }: Extract<SortKey, { kind: "field" }>): string =>
   missing === "first" || (missing === "normal" && type === "string" && order === "desc") ? "_first" : "_last"
 const script = (source: string, params: object, order: string): object => ({
   _script: { type: "number", order, script: { lang: "painless", source, params } }
 })
-/** The same numbers as `randomOf` of the package's own ranking. */
+/** Computes the same numbers as `randomOf` of the package's own ranking. */
 const RANDOM =
   "int x = ((int)((doc['seq'].value + 2654435769L) * 2246822507L)) ^ (params.seed * (int)3266489909L); x = (x ^ (x >>> 15)) * 739982445; x = (x ^ (x >>> 12)) * 695872825; return (double)((x ^ (x >>> 15)) & 0xffffffffL);"
 const DECAY =
@@ -64,8 +64,8 @@ const decaying = (slot: string, decay: Decay, missing: string, order: string): o
 }
 
 /**
- * Queries that matches must pass beside, one for each part; none where the cluster can sort by everything. Approximate
- * where there would be more than eight: then each case is a part, whatever else a document passes.
+ * Additional queries for matches, one for each part; none if the cluster can sort by every key. With more than eight
+ * parts the result is approximate: each case is then a part, no matter what else a document passes.
  */
 export const partsOf = (scope: QueryScope, sort: ReadonlyArray<SortKey>): ReadonlyArray<object> => {
   let parts: object[] = []
@@ -89,7 +89,7 @@ export const partsOf = (scope: QueryScope, sort: ReadonlyArray<SortKey>): Readon
   return parts
 }
 type Cases = ReadonlyArray<{ readonly filter: Filter }>
-/** The first case that a document passes counts. */
+/** A document belongs to the first case that it passes. */
 const firstOf = (scope: QueryScope, cases: Cases): object[] => {
   const filters = cases.map(({ filter }) => compileFilter(scope, filter))
   return [
@@ -97,7 +97,7 @@ const firstOf = (scope: QueryScope, cases: Cases): object[] => {
     { bool: { must_not: filters } }
   ]
 }
-/** All cases count that a document passes. */
+/** A document belongs to all cases that it passes. */
 const eachOf = (scope: QueryScope, cases: Cases): object[] => {
   const filters = cases.map(({ filter }) => compileFilter(scope, filter))
   if (2 ** filters.length > PARTS_MAX) return [...filters, { match_all: {} }]

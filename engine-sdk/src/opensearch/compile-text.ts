@@ -1,7 +1,7 @@
 /**
- * Words of a plan as queries of the cluster: per word the best of (field, way to find it), each worth a constant, so
- * that nothing of other tenants' words shows in a score and shards agree. What is worth what only chooses the window
- * that this package scores anew (`window.ts`). Pure.
+ * Compiles the words of a plan to queries: per word the best of all (field, kind of match), each worth a constant, so
+ * that other tenants' words do not affect a score and shards agree. The worths only determine the window that this
+ * package scores again (`window.ts`). Pure.
  */
 import { encodeUtf8 } from "../index/bytes.ts"
 import type { QueryField, TextQuery } from "../plan.ts"
@@ -10,12 +10,12 @@ import { CLAUSES_MAX } from "./capabilities.ts"
 import { KEY_LENGTH, storedWord, storedWords } from "./placement.ts"
 import { slotsFor } from "./slots.ts"
 
-/** Words of a query that are looked for; the scorer looks at no more. */
+/** Maximum words of a query that are searched; the scorer considers no more. */
 const WORDS_MAX = 10
-/** Words that a mistyped one may stand for, in one field. */
+/** Words that a misspelled word may stand for, in one field. */
 const EXPANSIONS_MAX = 10,
   EXPANSIONS_MIN = 2
-/** Splits of words that are tried. */
+/** Maximum respelled queries that are tried, and number of leading words that are joined or split. */
 const SPELLINGS_MAX = 40,
   SPLIT_WORDS_MAX = 5
 
@@ -25,7 +25,7 @@ export const WORTH = { exact: 96, beginning: 64, typo: [0, 32, 16] } as const
 export interface SearchedSlot extends QueryField {
   readonly slot: string
 }
-/** Fields of the query where they lie; undefined for one that holds no words here. */
+/** The slots of the query's fields; undefined for a field that has no words here. */
 export const searchedSlots = ({ slots }: QueryScope, { fields }: TextQuery): Array<SearchedSlot | undefined> =>
   fields.map((field) => {
     const slot = slotsFor(slots, field.field)?.words
@@ -34,7 +34,7 @@ export const searchedSlots = ({ slots }: QueryScope, { fields }: TextQuery): Arr
 const searched = (scope: QueryScope, query: TextQuery): SearchedSlot[] =>
   searchedSlots(scope, query).flatMap((field) => field ?? [])
 
-/** Typing errors that a word may have (`docs/contract/matching.md#candidate-words`). */
+/** Maximum typos in a word (`docs/contract/matching.md#candidate-words`). */
 export const typosOf = (query: TextQuery, word: string): Typos => {
   if (!query.typosForNumericalTokens && /^\d+$/.test(word)) return 0
   if (!query.typosForAlphaNumericalTokens && /[^\p{L}\p{N}\p{M}]/u.test(word)) return 0
@@ -45,9 +45,9 @@ export const typosOf = (query: TextQuery, word: string): Typos => {
 interface WordsAsked {
   readonly words: ReadonlyArray<string>
   readonly typos: Typos
-  /** The last one may be unfinished. */ readonly mayContinue: boolean
+  /** The last word may be unfinished. */ readonly mayContinue: boolean
 }
-/** Documents that have every word in some field. */
+/** Matches documents that have every word in some field. */
 export const wordsQuery = (scope: QueryScope, query: TextQuery, { words, typos, mayContinue }: WordsAsked): object => {
   const fields = searched(scope, query)
   const kept = words.slice(0, WORDS_MAX)
@@ -96,7 +96,7 @@ const wordClauses = (
   return clauses
 }
 
-/** The words as they are asked, and what synonyms make of them. */
+/** Matches the words as typed, and their synonyms. */
 export const spelledQuery = (scope: QueryScope, query: TextQuery, typos: Typos): object =>
   union([
     wordsQuery(scope, query, { words: query.tokens, typos, mayContinue: true }),
@@ -108,7 +108,7 @@ export const spelledQuery = (scope: QueryScope, query: TextQuery, typos: Typos):
 export const union = (queries: ReadonlyArray<object>): object =>
   queries.length === 1 ? queries[0] : { dis_max: { queries } }
 
-/** Compounds of adjacent words, or one word split into two adjacent ones. */
+/** Queries with adjacent words joined, or with one word split into two adjacent ones. */
 export const respelledQueries = (scope: QueryScope, query: TextQuery): object[] => {
   const { tokens } = query
   const spellings: Array<{ words: ReadonlyArray<string>; pair?: readonly [string, string] }> = []
@@ -133,7 +133,7 @@ export const respelledQueries = (scope: QueryScope, query: TextQuery): object[] 
     )
 }
 
-/** The first word in the middle of others. */
+/** Queries for words that contain the first word. */
 export const infixQueries = (scope: QueryScope, query: TextQuery, mode: "always" | "fallback"): object[] => {
   const [word] = query.tokens
   if (word === undefined) return []
@@ -145,7 +145,7 @@ export const infixQueries = (scope: QueryScope, query: TextQuery, mode: "always"
 
 export const phraseQuery = (scope: QueryScope, query: TextQuery, words: ReadonlyArray<string>): object =>
   anyOf(searched(scope, query).map(({ slot }) => ({ match_phrase: { [slot]: storedWords(scope.placement, words) } })))
-/** Phrases that must be there, in one field all of them. */
+/** Matches documents that contain all phrases in one field. */
 export const phrasesQuery = (scope: QueryScope, query: TextQuery): object =>
   anyOf(
     searched(scope, query).map(({ slot }) =>

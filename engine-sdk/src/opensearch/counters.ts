@@ -1,12 +1,12 @@
 /**
- * Numbers that are given once in the whole cluster: keys of collections, and insertion numbers, taken for a whole batch
- * so that batches are in the order in which they were written. A number that was taken and not used is not missed.
+ * Numbers that are assigned only once in the cluster: keys of collections, and insertion numbers, taken for a batch at
+ * a time so that batches keep the order in which they were written. A number taken but not used is skipped.
  */
 import { ok, type Result } from "../errors.ts"
 import type { ClusterClient } from "./client.ts"
 import type { ClusterNames } from "./placement.ts"
 
-/** Others that take from the same counter at the same moment. */
+/** Retries if other writers take from the same counter at the same time. */
 const RETRIES = 20
 const ADD = "ctx._source.next += params.count"
 
@@ -17,7 +17,7 @@ export class Counters {
     this.#client = client
     this.#index = counters
   }
-  /** The first of `count` numbers that follow each other. */
+  /** Takes `count` consecutive numbers and returns the first. */
   async take(counter: string, count: number): Promise<Result<number>> {
     const taken = await this.#client.ask<{ readonly get: { readonly _source: { readonly next: number } } }>({
       method: "POST",
@@ -30,7 +30,7 @@ export class Counters {
     })
     return taken.ok ? ok(taken.value.get._source.next - count) : taken
   }
-  /** For a counter that one process sets, and others look at. */
+  /** Sets a counter that one process writes and others read. */
   put(counter: string, next: number): Promise<Result<unknown>> {
     return this.#client.ask({
       method: "PUT",
@@ -39,7 +39,7 @@ export class Counters {
       isRepeatable: true
     })
   }
-  /** With a number that is another one after each time it was set; undefined where nobody ever did. */
+  /** Reads a counter, and the number of its last change, which differs after each write; undefined if never set. */
   async look(counter: string): Promise<Result<{ readonly next: number; readonly change: number } | undefined>> {
     const read = await this.#client.ask<{ readonly _source: { readonly next: number }; readonly _seq_no: number }>({
       method: "GET",

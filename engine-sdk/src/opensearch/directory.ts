@@ -1,7 +1,7 @@
 /**
- * Which collections there are, kept in an index of the cluster and remembered here: the port asks for them without
- * waiting. What other processes changed is followed by the numbers that the cluster gives to changes; the version of a
- * record that was read decides who may write it next.
+ * The existing collections, stored in an index of the cluster and cached here, because the port reads them
+ * synchronously. Changes by other processes are followed by the cluster's sequence numbers; a record may only be
+ * replaced by a writer that read its current version.
  */
 import { type EngineError, fail, notFound, ok, type Result } from "../errors.ts"
 import type { Namespace } from "../engine.ts"
@@ -13,13 +13,13 @@ import { placesOf, type ClusterNames } from "./placement.ts"
 import { documentsProperties } from "./mapping.ts"
 import { identityOf, type CollectionRecord, type Revision } from "./record.ts"
 
-/** Records that one look brings. */
+/** Records per page when changes are read. */
 const PAGE = 500
-/** Changes of records that are made at the same moment. */
+/** A change may become visible after up to this many later ones, so as many are read again. */
 const LATE_MAX = 100
-/** Searches wait for it. */
+/** Timeout for reading changes, because searches wait for it. */
 const LOOK_MS = 5_000
-/** How often documents are counted again: what this process writes is counted at once. */
+/** How often documents are recounted; what this process writes is counted immediately. */
 const COUNT_EVERY_MS = 15_000
 
 export interface Entry extends Pick<CollectionInfo, "schema"> {
@@ -27,7 +27,7 @@ export interface Entry extends Pick<CollectionInfo, "schema"> {
   revision: Revision
   documents: number
   bytes: number
-  /** Writes of this process in progress, and finished ones: a count taken during one of them is discarded. */
+  /** Numbers of writes by this process: in progress, and finished. A count is discarded if one ran during it. */
   writing: number
   written: number
 }
@@ -50,7 +50,7 @@ export class Directory {
   readonly #looks = new Joined<Result<void, EngineError>>()
   readonly #entries = new Map<Namespace, Map<string, Entry>>()
   /** The last change that was read. */ #seen = -1
-  /** Those before it: one may be found only after a later one. */ readonly #recent = new Set<number>()
+  /** Recent changes already read; an earlier one may become visible later. */ readonly #recent = new Set<number>()
   #counted_ms = 0
   readonly #count_ms: number
   #isLost = false
@@ -63,13 +63,13 @@ export class Directory {
   find(namespace: Namespace, name: string): Entry | undefined {
     return this.#entries.get(namespace)?.get(name)
   }
-  /** Newest first: keys only grow. */
+  /** Newest first, because keys only increase. */
   list(namespace: Namespace): Entry[] {
     return [...(this.#entries.get(namespace)?.values() ?? [])].sort((a, b) =>
       identityOf(a.record) < identityOf(b.record) ? 1 : -1
     )
   }
-  /** A collection that this process may not have heard of yet. */
+  /** Finds a collection, even one that this process has not seen yet. */
   async known(namespace: Namespace, name: string): Promise<Result<Entry>> {
     const entry = this.find(namespace, name)
     if (entry !== undefined) return ok(entry)
@@ -88,7 +88,7 @@ export class Directory {
     return ok(read.value)
   }
 
-  /** Stored where `revision` is still the record's, undefined: where there is none. Conflict otherwise. */
+  /** Saves a record if `revision` is still current (undefined: if there is no record). Conflict otherwise. */
   async save(record: CollectionRecord, revision: Revision | undefined): Promise<Result<Entry>> {
     const name = record.schema.name
     const condition =
@@ -102,13 +102,13 @@ export class Directory {
       isRepeatable: false
     })
     if (!saved.ok) return saved
-    // Somebody may have changed it again, and have been heard of first.
+    // Another process may have changed it again, and that change may already have been read.
     const known = this.find(record.namespace, name)
     return ok(
       known !== undefined && known.revision._seq_no > saved.value._seq_no ? known : this.#put(record, saved.value)
     )
   }
-  /** Places that an index of its own does not have yet. */
+  /** Adds slots that a collection's own index does not have yet. */
   async makeRoom({ placement, slots }: Pick<CollectionRecord, "placement" | "slots">): Promise<Result<unknown>> {
     return this.#client.ask({
       method: "PUT",
@@ -131,18 +131,18 @@ export class Directory {
     else names.set(schema.name, entry)
     return entry
   }
-  /** An older reading than what is known changes nothing. */
+  /** A version older than the known one changes nothing. */
   #take({ _source, _seq_no, _primary_term }: StoredRecord): void {
     const { record } = _source
     const known = this.find(record.namespace, record.schema.name)
     if (known === undefined || known.revision._seq_no <= _seq_no) this.#put(record, { _seq_no, _primary_term })
   }
 
-  /** Reads changes since the last time. Returns the keys that documents have, when it is time to count them. */
+  /** Reads changes since the last call. Returns the keys that documents have, if it is time to count them. */
   async follow(now_ms: number): Promise<ReadonlySet<string> | undefined> {
     const changed = await this.readChanges()
     if (this.#client.isClosed) return undefined
-    // Once, not with every look.
+    // Warn once, not on every attempt.
     if (!changed.ok && !this.#isLost)
       warn("collections of the search cluster are not followed until it answers", changed.error.message)
     this.#isLost = !changed.ok
@@ -151,13 +151,13 @@ export class Directory {
     const counted = await this.count()
     return counted.ok ? counted.value : undefined
   }
-  /** Reads changes made before the call; one request serves every caller that asks before it begins. */
+  /** Reads changes made before the call; callers that arrive before a request starts share it. */
   readChanges(): Promise<Result<void, EngineError>> {
     return this.#looks.run("changes", () => this.#readChanges())
   }
   /**
-   * Hears of every collection that was moved before the call. Where that cannot be read, what is known is gone by: a
-   * search is rather as old as that than refused.
+   * Learns of every collection that was moved before the call. If that cannot be read, the known state is used: a
+   * search on slightly outdated state is better than a refused one.
    */
   async hear(): Promise<void> {
     await this.readChanges()
@@ -181,7 +181,7 @@ export class Directory {
         timeout_ms: LOOK_MS,
         isRepeatable: true
       })
-      // Before the first collection there need be no index of them yet.
+      // Before the first collection there may be no index of records.
       if (!page.ok) return page.error.kind === "NotFound" && this.#seen < 0 ? ok(undefined) : page
       const { hits } = page.value.hits
       for (const record of hits) {
@@ -197,7 +197,7 @@ export class Directory {
     return [...this.#entries.values()].flatMap((names) => [...names.values()])
   }
   /**
-   * Documents and bytes of all collections, those that are written to meanwhile left as they are. Answers the keys that
+   * Counts documents and bytes of all collections, except those written to in the meantime. Returns the keys that
    * documents have.
    */
   async count(): Promise<Result<ReadonlySet<string>>> {

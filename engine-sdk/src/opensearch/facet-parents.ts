@@ -1,4 +1,4 @@
-/** The object around each value of a facet that is shown: of the document with it that was inserted first. */
+/** The object around each shown value of a facet, read from the first inserted document that has the value. */
 import { ok, type Result } from "../errors.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import type { FacetRequest } from "../plan.ts"
@@ -7,13 +7,13 @@ import { parentOf } from "../search/facets/facet-parents.ts"
 import type { FacetRow } from "./aggregations.ts"
 import type { FacetTrips } from "./facet-trips.ts"
 
-/** By value; one more trip where it is asked for. */
+/** Parents by value; costs one more request if they are requested. */
 export const parentsOf = async (
   trips: FacetTrips,
   { field, ranges, returnParent }: FacetRequest,
   rows: ReadonlyArray<FacetRow>
 ): Promise<Result<ReadonlyMap<string, { readonly parent?: unknown }>>> => {
-  // A range has no value that an object could hold.
+  // A range is not a value that an object could contain.
   if (!returnParent || ranges.length > 0 || rows.length === 0) return ok(new Map())
   const texts = await trips.firstTexts(
     field,
@@ -26,7 +26,7 @@ export const parentsOf = async (
   })
   return ok(new Map(parents))
 }
-/** The package's own reading of a document, given the one text that it asks for. */
+/** Uses the package's own code to read a parent, with a reader that returns the given text. */
 const parentIn = ({ plan }: FacetTrips, field: string, value: string, text: string): { parent?: unknown } => {
   const reader = { documents: { text: () => text } } as unknown as CollectionReader
   const counted = { count: 1, view: { segment: { seqs: [0] } }, doc: 0 } as unknown as Counted

@@ -1,4 +1,4 @@
-/** What decides which values of a facet are shown, asked of the cluster where the counts alone do not. */
+/** Requests to the cluster that decide which values of a facet are shown, if the counts alone do not. */
 import { byPlace, pickByBatch, placesAmong, type Age } from "../compat/value-age.ts"
 import { BATCH_DOCS } from "../compat/batch-order.ts"
 import { flatten } from "../documents/mod.ts"
@@ -18,7 +18,7 @@ import { documentOf } from "./stored-form.ts"
 import { askAll, type Found, type SearchResponse } from "./trips.ts"
 import { wholeText } from "./vector-text.ts"
 
-/** Equals of which the oldest or newest are looked for; of more those that are shown first stay. */
+/** Maximum tied values that are ordered by age; with more, the order of display decides. */
 const TIED_MAX = 1_000
 
 export class FacetTrips {
@@ -42,14 +42,14 @@ export class FacetTrips {
   get #own(): object {
     return ownFilter(this.found.requests.scope.placement)
   }
-  /** Of what was found. */
+  /** All values of a facet among the matches. */
   async allValues(request: FacetRequest, slot: string): Promise<Result<ReadonlyArray<Bucket>>> {
     const { requests, words } = this.found
     const values = compileAllValues(requests.scope, this.plan, request, slot)
     const answered = await this.#ask(requests.facets(words, { values }, this.#left()))
     return answered.ok ? ok(answered.value.aggregations?.values?.buckets ?? []) : answered
   }
-  /** By key, the stored text of the document with the value that was found and came first. */
+  /** By key: the stored text of the first inserted document that was found and has the value. */
   async firstTexts(
     field: string,
     keys: ReadonlyArray<string | number>
@@ -70,7 +70,7 @@ export class FacetTrips {
       )
     )
   }
-  /** Documents of each value in the whole collection. */
+  /** Number of documents of each value in the entire collection. */
   async totals(field: string): Promise<Result<ReadonlyMap<string | number, number>>> {
     const slot = facetSlot(this.found.requests.scope, field)!
     const answered = await this.#ask({
@@ -82,7 +82,7 @@ export class FacetTrips {
     const buckets = answered.value.aggregations?.values?.buckets ?? []
     return ok(new Map(buckets.map(({ doc_count, key }) => [key, doc_count])))
   }
-  /** `wanted` of equally frequent values, by when they came or last changed (`compat/value-age.ts`). */
+  /** Picks `wanted` of equally frequent values by when they were added or last changed (`compat/value-age.ts`). */
   async byAge(
     field: string,
     tied: ReadonlyArray<FacetRow>,
@@ -111,7 +111,7 @@ export class FacetTrips {
     const chosen = byPlace(atEdge, (i) => places.value.get(tied[i].value) ?? 0, age).slice(0, room)
     return ok([...sure, ...chosen.map((i) => tied[i])])
   }
-  /** Where each value of a batch of documents is met first. */
+  /** The first position of each value within a batch of documents. */
   async #placesIn(field: string, slot: string, batch: number): Promise<Result<ReadonlyMap<string, number>>> {
     const range = { gte: batch * BATCH_DOCS, lt: (batch + 1) * BATCH_DOCS }
     const answered = await this.#ask({

@@ -1,7 +1,7 @@
 /**
- * Values of filters that end in a star: they stand for the best words of their field, as everywhere, where the words of
- * the field are remembered (`vocabulary.ts`). The words are put into the plan, so that the cluster, what is scored
- * here, and a scan all look for the same. Without a vocabulary a value stands for every word that begins like it.
+ * Filter values that end in a star. If the words of the field are cached (`vocabulary.ts`), such a value stands for the
+ * field's best words, as in every engine. The words are put into the plan, so that the cluster, the scoring here, and a
+ * scan all use the same. Without a vocabulary the value stands for every word that starts with it.
  */
 import { ok, type Result } from "../errors.ts"
 import { encodeUtf8 } from "../index/bytes.ts"
@@ -49,7 +49,7 @@ export const filterWithWords = async (
   return tables.ok ? ok(withWords(filter, tables.value)) : tables
 }
 
-/** Those of the fields whose words are remembered, as they are now: what was written since is read first. */
+/** The word tables of those fields that have one, updated with what was written since. */
 const tablesOf = async (
   { client, vocabularies }: WordParts,
   { documents, record }: Entry,
@@ -59,7 +59,7 @@ const tablesOf = async (
   const { placement, schema, slots } = record
   const tables = new Map<string, WordTable>()
   if (!vocabularies.isFor(documents)) return ok(tables)
-  // The same table serves words of queries.
+  // The same table also serves words of queries.
   const bestBy = slotsFor(slots, schema.default_sorting_field)?.number
   const places = new Map<string, WordPlace>()
   for (const name of fields) {
@@ -127,7 +127,7 @@ const begunFields = (filter: Filter): string[] => {
       return []
   }
 }
-/** Every filter of a plan; what has none stays as it is. */
+/** Maps every filter of a plan; a plan without filters stays unchanged. */
 const mapFilters = (plan: SearchPlan, map: (filter: Filter) => Filter): SearchPlan => {
   const { filter, injected, injectedFilter, pinnedFilter, sort } = plan
   return {

@@ -1,15 +1,15 @@
 /**
- * Groups of more documents than are fetched: the cluster says how many there are and how large each is; which come
- * first, and what they show, is made of the best documents. Pure.
+ * Groups over more documents than are fetched: the cluster counts the groups and their sizes; which groups come first,
+ * and what they show, is computed from the best documents. Pure.
  */
 import type { SearchAnswer, SearchPlan } from "../plan.ts"
 import type { Aggregations, Bucket } from "./aggregations.ts"
 import type { QueryScope } from "./compile-filter.ts"
 import { slotsFor } from "./slots.ts"
 
-/** Groups that are counted one by one. */
+/** Maximum groups that are counted individually. */
 const GROUPS_MAX = 10_000
-/** Matches no value where groups are formed by several fields. */
+/** Matches no value; used if groups are formed by several fields. */
 const NONE = "\u0000"
 
 const placeOf = ({ slots }: QueryScope, field: string): string | undefined => {
@@ -21,7 +21,7 @@ const GROUP_KEY =
   "StringBuilder key = new StringBuilder();" +
   " for (place in params.places) { if (doc[place].size() > 0) key.append(String.valueOf(doc[place].value)); key.append('\u0000') }" +
   " return key.toString();"
-/** How many groups documents are of, beside a facet's value; undefined without groups. */
+/** Counts the groups among the documents of a facet value; undefined without groups. */
 export const countingGroups = (scope: QueryScope, { group }: SearchPlan): Record<string, object> | undefined => {
   const places = group?.fields.flatMap((field) => placeOf(scope, field) ?? []) ?? []
   if (places.length === 0) return undefined
@@ -29,7 +29,7 @@ export const countingGroups = (scope: QueryScope, { group }: SearchPlan): Record
     return { groups: { cardinality: { script: { lang: "painless", source: GROUP_KEY, params: { places } } } } }
   return { groups: { cardinality: { field: places[0] } }, ungrouped: { missing: { field: places[0] } } }
 }
-/** Documents without a value are one group, or one each. */
+/** Documents without a value form one group, or one each. */
 export const groupsIn = (
   { group }: SearchPlan,
   { doc_count, groups, ungrouped }: Pick<Bucket, "doc_count" | "groups" | "ungrouped">
@@ -55,7 +55,7 @@ export const compileGroups = (scope: QueryScope, { group }: SearchPlan): Record<
 }
 const missingOf = (place: string): unknown => (place.startsWith("k") ? NONE : place.startsWith("b") ? false : -1)
 
-/** Puts in what the cluster counted, where it found more than was fetched. */
+/** Sets the cluster's counts where it found more than was fetched. */
 export const readGroups = (
   { group }: SearchPlan,
   answer: SearchAnswer,

@@ -1,7 +1,7 @@
 /**
- * The indices that every installation has. A cluster that takes no new ones (a full disk, a block that somebody set)
- * is used as far as they are there: what lacks is made as soon as the cluster takes it, and until then whatever needs
- * it is refused with the cluster's reason.
+ * The indices that every installation has. A cluster that accepts no new ones (a full disk, a block set by an
+ * administrator) is used with those that exist: missing ones are created as soon as the cluster accepts them; until
+ * then whatever needs them is refused with the cluster's reason.
  */
 import { ok, type EngineError, type Result } from "../errors.ts"
 import { Joined } from "../joined.ts"
@@ -20,7 +20,7 @@ export class Installation {
   readonly #names: ClusterNames
   readonly #bodies: ReadonlyMap<string, object>
   readonly #making = new Joined<Result<void, EngineError>>()
-  /** Indices that were seen as this program makes them. */ readonly #whole = new Set<string>()
+  /** Indices that are known to be complete. */ readonly #whole = new Set<string>()
   #isBlocked = false
 
   constructor(client: ClusterClient, names: ClusterNames, { poolShards, replicas }: Shape) {
@@ -35,20 +35,20 @@ export class Installation {
   get isWhole(): boolean {
     return this.#whole.size === this.#bodies.size
   }
-  /** Lists existing indices and what can be created; a block is no failure here. */
+  /** Creates missing indices; a cluster that refuses new ones is not a failure here. */
   async open(): Promise<Result<void>> {
     const made = await this.ready()
     if (made.ok || !this.#isBlocked) return made
     warn("the search cluster is used as far as it has the indices of this installation", made.error.message)
     return ok(undefined)
   }
-  /** Makes what lacks; several who ask at once ask the cluster once. Without a question where nothing lacks. */
+  /** Creates what is missing; concurrent callers share one attempt. Sends nothing if all indices exist. */
   ready(): Promise<Result<void, EngineError>> {
     return this.isWhole ? Promise.resolve(ok(undefined)) : this.#making.run("indices", () => this.#make())
   }
   async #make(): Promise<Result<void, EngineError>> {
     this.#isBlocked = false
-    // Existence is checked first: a cluster that refuses new indices also refuses to create an existing one.
+    // Existence is checked first, because a cluster that refuses new indices also refuses to create an existing one.
     const there = await this.#client.ask<Readonly<Record<string, unknown>>>({
       method: "GET",
       path: `/${[...this.#bodies.keys()].join()}/_settings/index.creation_date?ignore_unavailable=true`,
@@ -71,7 +71,7 @@ export class Installation {
     const isOfAnother = !made.ok && made.error.kind === "Invalid" && made.error.message.includes("already exists")
     return isOfAnother ? this.#complete(index) : made
   }
-  /** It may be of an earlier program, which knew of less. */
+  /** An earlier version of this program may have created the index with fewer properties. */
   async #complete(index: string): Promise<Result<unknown>> {
     if (index !== this.#names.pool) return ok(undefined)
     return this.#client.ask({
@@ -83,9 +83,7 @@ export class Installation {
   }
 }
 
-/**
- * All nodes must have the plugin: a graph may be placed on any of them. Without the right to ask there are no vectors.
- */
+/** All nodes must have the plugin, because a graph may be placed on any of them. False without permission to check. */
 export const hasVectorPlugin = async (client: ClusterClient): Promise<boolean> => {
   const asked = await client.ask<{ readonly nodes?: Readonly<Record<string, NodePlugins>> }>({
     method: "GET",

@@ -1,6 +1,6 @@
 /**
- * A vocabulary as choosing among words asks for it, and the questions that only documents answer: which words lead to a
- * document that may be found. What is not known yet is noted, and taken for true.
+ * A vocabulary in the form that word choice reads, plus the questions that only documents can answer: which words lead
+ * to a document that may be found. An answer that is not known yet is recorded as open and assumed to be yes.
  */
 import { encodeUtf8 } from "../index/bytes.ts"
 import type { TextQuery } from "../plan.ts"
@@ -8,10 +8,10 @@ import type { CollectionSchema, Field } from "../schema.ts"
 import { CandidateWords, type QueryToken, type WordLookup } from "../search/text/candidate-words.ts"
 import type { WordTable } from "./word-table.ts"
 
-/** Words of one question; those that are worth less are taken for leading nowhere. */
+/** Maximum words of one question; those with a lower worth are assumed to lead nowhere. */
 const WORDS_MAX = 1_000
 
-/** Which of `words` a document that may be found has in a field, one with `previous` in the same field. */
+/** Which of `words` occur in a field of documents that may be found (and that have `previous` in the same field). */
 export interface WordQuestion {
   readonly field: number
   readonly previous: string | undefined
@@ -19,7 +19,7 @@ export interface WordQuestion {
 }
 const keyOf = (field: number, previous: string | undefined): string => `${field}\n${previous ?? ""}`
 
-/** Answers to questions about words, as long as the search takes. */
+/** Answers to questions about words, kept for the duration of a search. */
 export class WordAnswers {
   readonly #answers = new Map<string, Map<string, boolean>>()
   of(field: number, previous: string | undefined): ReadonlyMap<string, boolean> | undefined {
@@ -40,9 +40,9 @@ export class KnownWords implements WordLookup {
   readonly isRestricted: boolean
   readonly #answers: WordAnswers
   readonly #open = new Map<string, { field: number; previous: string | undefined; worths: Map<string, number> }>()
-  /** What is not known counts as leading nowhere, so that everything that could be asked is. */ #isAsking = false
+  /** Unknown words count as leading nowhere, so that every possible question is recorded. */ #isAsking = false
 
-  /** `tables` by field of the query; undefined: it holds no words. */
+  /** `tables` by field of the query; undefined: the field has no words. */
   constructor(
     schema: CollectionSchema,
     query: TextQuery,
@@ -87,7 +87,7 @@ export class KnownWords implements WordLookup {
     open.worths.set(word, worthIn(table, term))
     return !this.#isAsking
   }
-  /** Runs `choose` so that all it might ask is noted. */
+  /** Runs `choose` so that every question it might need is recorded. */
   asking<A>(choose: () => A): A {
     this.#isAsking = true
     try {
@@ -99,7 +99,7 @@ export class KnownWords implements WordLookup {
   get hasQuestions(): boolean {
     return this.#open.size > 0
   }
-  /** What was asked and is not known, the best words of each; the others are taken for leading nowhere from now on. */
+  /** The open questions, each with its best words; the other words are assumed to lead nowhere from now on. */
   questions(): WordQuestion[] {
     return [...this.#open.values()].map(({ field, previous, worths }) => {
       const best = [...worths].sort((a, b) => b[1] - a[1]).map(([word]) => word)
@@ -110,7 +110,7 @@ export class KnownWords implements WordLookup {
 }
 const worthIn = (table: WordTable, term: number): number => table.best?.[term] ?? table.frequency(term)
 
-/** Chooses by what is known, and notes all that might have been chosen where something is not. */
+/** Chooses by what is known, and records all words that might be chosen where answers are missing. */
 export class AskingWords extends CandidateWords {
   readonly #words: KnownWords
   constructor(query: TextQuery, words: KnownWords, most: number) {

@@ -1,7 +1,7 @@
 /**
- * What moves, drops and processes that ended leave behind, found and cleared by whoever looks first: moves whose
- * mover is silent, placements that a collection left, documents and indices of no collection. All of it can be done
- * twice, and nothing of it is found by a search meanwhile.
+ * What moves, drops and dead processes leave behind: moves whose mover is silent, placements that a collection left,
+ * documents and indices of no collection. The first process to notice clears it. All of this can be done twice, and
+ * meanwhile no search finds any leftovers.
  */
 import { ok, type Result } from "../errors.ts"
 import { warn } from "../warning.ts"
@@ -14,9 +14,9 @@ import { progressCounter } from "./mover.ts"
 import { keyInIndex, type ClusterNames, type Placement } from "./placement.ts"
 
 const SILENT_MS = 15_000
-/** How many times a mover reports within the time after which it is taken for dead. */
+/** How many times a mover reports within the time after which it is considered dead. */
 const BEATS = 8
-/** Searches that began at the old placement are over by then. */
+/** By then, searches that started at the old placement have ended. */
 const CLEAR_AFTER_MS = 40_000
 
 interface Parts {
@@ -26,8 +26,8 @@ interface Parts {
   readonly counters: Counters
 }
 interface Seen {
-  /** By this clock. */ readonly since_ms: number
-  /** The mover's last report. */ readonly change: number
+  /** By the local clock. */ readonly since_ms: number
+  /** Change number of the mover's last report. */ readonly change: number
 }
 interface LeftoverTimes {
   readonly silent_ms?: number | undefined
@@ -41,7 +41,7 @@ export class Leftovers {
   readonly #counters: Counters
   readonly #silent_ms: number
   readonly #clear_ms: number
-  /** Since when something is as it is, by what it is. */ #seen = new Map<string, Seen>()
+  /** Since when each thing has been unchanged, by its name. */ #seen = new Map<string, Seen>()
 
   constructor(parts: Parts, { clear_ms = CLEAR_AFTER_MS, silent_ms = SILENT_MS }: LeftoverTimes) {
     this.#client = parts.client
@@ -54,7 +54,7 @@ export class Leftovers {
   get beat_ms(): number {
     return this.#silent_ms / BEATS
   }
-  /** `keys`: of documents that there are, where they were counted. */
+  /** `keys`: the keys that documents have, if they were counted. */
   async look(now_ms: number, keys: ReadonlySet<string> | undefined): Promise<void> {
     const before = this.#seen
     this.#seen = new Map()
@@ -67,7 +67,7 @@ export class Leftovers {
     const cleared = await this.#records(since)
     if (!cleared.ok) return warn("leftovers of moves in the search cluster are not cleared", cleared.error.message)
     if (keys === undefined) {
-      // Not looked at this time, and as they were.
+      // These were not checked this time, so their times are kept.
       for (const [what, seen] of before) if (what.startsWith("of nobody ")) this.#seen.set(what, seen)
       return
     }
@@ -93,7 +93,7 @@ export class Leftovers {
     }
     return ok(undefined)
   }
-  /** A mover that was only slow cannot switch any more, and finds its copy gone. */
+  /** A mover that was only slow can no longer switch, and finds its copy removed. */
   async #ended(entry: Entry, to: Placement): Promise<Result<unknown>> {
     if (entry.record.move?.to.key !== to.key) return ok(undefined)
     const saved = await this.#directory.save(abandonedMove(entry.record), entry.revision)
@@ -108,7 +108,7 @@ export class Leftovers {
     const saved = await this.#directory.save(clearedMove(entry.record, from.key), entry.revision)
     return saved.ok || saved.error.kind === "Conflict" ? ok(undefined) : saved
   }
-  /** Twice as long as a placement is left alone: what is being made has no record yet. */
+  /** Waits twice the usual time, because a collection that is being created has no record yet. */
   async #ofNobody(keys: ReadonlySet<string>, since: (what: string) => number): Promise<Result<unknown>> {
     const indices = await this.#client.ask<Readonly<Record<string, unknown>>>({
       method: "GET",

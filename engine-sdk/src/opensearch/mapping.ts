@@ -1,6 +1,6 @@
 /**
- * What an index is made with: places of fixed types, nothing found by itself. Words arrive as the package's tokenizer
- * made them, so the cluster only splits at spaces; the stored document is one text that nothing looks into.
+ * What an index is created with: fields of fixed types, without dynamic mapping. Words arrive as the package's
+ * tokenizer produced them, so the cluster only splits at spaces; it does not parse the text of the stored document.
  */
 import { KEY_LENGTH } from "./placement.ts"
 import {
@@ -13,11 +13,11 @@ import {
   type VectorSlot
 } from "./slots.ts"
 
-/** Characters of a beginning that is kept as a word of its own; longer ones are looked for among whole words. */
+/** Maximum length of an indexed prefix in characters; longer ones are searched among whole words. */
 export const BEGINNING_MAX = 20
 /** Deepest hit that a search may reach. */
 export const WINDOW_MAX = 100_000
-/** Texts that are longer cannot be whole words of the cluster. */
+/** Longer texts cannot be indexed as one keyword. */
 export const KEYWORD_LENGTH_MAX = 8_000
 
 const ANALYSIS = {
@@ -39,12 +39,12 @@ const WORDS = {
     p: { type: "text", analyzer: "beginnings", search_analyzer: "words", norms: false, index_options: "docs" }
   }
 }
-/** Only for listing words; searches use the fields in which they are indexed. */
+/** Used only for listing words; searches use the fields in which the words are indexed. */
 const WORD_LIST = { type: "keyword", index: false, ignore_above: KEYWORD_LENGTH_MAX }
 const placesAs = (kind: SlotKind, count: number, type: object): Record<string, object> =>
   Object.fromEntries(slotNames(kind, count).map((name) => [name, type]))
 
-/** Lucene graphs: they need no library beside the plugin's own classes. */
+/** Lucene graphs, because they need no library besides the plugin's own classes. */
 const vectorType = ({ dimensions, ef_construction, M, metric }: VectorSlot): object => ({
   type: "knn_vector",
   dimension: dimensions,
@@ -57,21 +57,21 @@ const vectorType = ({ dimensions, ef_construction, M, metric }: VectorSlot): obj
 })
 export const spaceOf = (metric: VectorSlot["metric"]): string => (metric === "cosine" ? "cosinesimil" : "innerproduct")
 
-/** What a document is shown and changed by. */
+/** Parts of the source needed to show and change a document. */
 export const KEPT: ReadonlyArray<string> = ["seq", "d", "u", "e"]
 /** The same without its vectors. */
 export const KEPT_SMALL: ReadonlyArray<string> = ["seq", "d", "u"]
 
-/** Settings every mapping must have; an index made by an earlier program gets the missing ones. */
+/** Properties that every mapping must have; an index created by an earlier version gets the missing ones. */
 export const documentsProperties = (
   places: Readonly<Record<SlotKind, number>>,
   slots: SlotTable = NO_SLOTS
 ): object => ({
   /** Key of the collection. */ c: { type: "keyword" },
   seq: { type: "long" },
-  /** Of the schema that it was written by. */ v: { type: "integer" },
-  /** For a copied document: the change that made the original. */ o: { type: "long" },
-  /** Characters of the stored document. */ size: { type: "long" },
+  /** Version of the schema that it was written by. */ v: { type: "integer" },
+  /** For a copied document: sequence number of the original. */ o: { type: "long" },
+  /** Number of characters of the stored document. */ size: { type: "long" },
   d: { type: "object", enabled: false },
   u: { type: "object", enabled: false },
   e: { type: "object", enabled: false },

@@ -1,4 +1,4 @@
-/** Cluster requests of a move: the progress of a shard, checksums of ranges of documents, and their ids. */
+/** Cluster requests of a move: the progress of a shard, checksums of ranges of documents, and document ids. */
 import { fail, ok, type Result } from "../errors.ts"
 import type { ClusterClient } from "./client.ts"
 import { allOf } from "./compile-filter.ts"
@@ -7,18 +7,18 @@ import type { Row, Sums, SumsByRange } from "./move.ts"
 import { KEY_LENGTH, ownFilter, type Placement } from "./placement.ts"
 import type { Refreshes } from "./refreshes.ts"
 
-/** How often, and how long, a shard is asked whether all its copies have what it has. */
+/** How often a shard is checked for whether all its copies are up to date, and how many times at most. */
 const LOOK_MS = 10,
   LOOKS_MAX = 300
 
-/** Numbers of changes: of the documents themselves, or of those that they are copies of. */
+/** Sequence numbers of the documents themselves, or of the originals that they are copies of. */
 type ChangeField = "_seq_no" | "o"
 
 interface ShardAnswer {
   readonly routing: { readonly primary: boolean }
   readonly seq_no?: { readonly max_seq_no: number; readonly global_checkpoint: number }
 }
-/** Of the shard that a collection lies on: its last change, and up to which one every copy has all. */
+/** For a collection's shard: its last change, and the change up to which every copy is complete. */
 const progressOf = async (
   client: ClusterClient,
   { index }: Placement,
@@ -53,8 +53,8 @@ const shardOf = async (client: ClusterClient, { index, key }: Placement): Promis
     : ok(shard)
 }
 /**
- * The last change of a collection's shard, when searches find it and every one before: a search that begins afterwards
- * and meets no later one has met exactly those.
+ * The last change of a collection's shard, once searches see it and every earlier one. A search that starts afterwards
+ * and sees no later change has seen exactly those.
  */
 export const settledChange = async (
   client: ClusterClient,
@@ -84,7 +84,7 @@ const pathOf = ({ index, key }: Placement): string =>
 interface Valued {
   readonly value: number | null
 }
-/** The last insertion number; -1 where there is no document. */
+/** The highest insertion number; -1 if there are no documents. */
 export const lastSeqOf = async (client: ClusterClient, placement: Placement): Promise<Result<number>> => {
   const answer = await client.ask<{ readonly aggregations: { readonly seq: Valued } }>({
     method: "POST",
@@ -110,9 +110,9 @@ interface SumsAnswer {
 export interface Summed {
   readonly ranges: SumsByRange
   readonly documents: number
-  /** The newest change of a document. */ readonly last: number
+  /** The newest change of any document. */ readonly last: number
 }
-/** One moment of the collection. */
+/** Checksums of a collection at one moment. */
 export const sumsOf = async (
   client: ClusterClient,
   placement: Placement,
@@ -145,7 +145,7 @@ export const sumsOf = async (
   return ok({ ranges: new Map(sums), documents, last: last.value ?? -1 })
 }
 
-/** With what the cluster asks for when the document is replaced. */
+/** A row with the revision that the cluster needs to replace the document. */
 export interface FoundRow extends Row, Revision {}
 interface RowHit extends Revision {
   readonly _id: string

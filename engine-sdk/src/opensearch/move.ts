@@ -1,8 +1,8 @@
 /**
- * A collection on its way to another placement, as pure decisions over its record. Documents are copied beside the old
- * ones while everybody goes on with those; a fence keeps further writes back while what is left is copied; then one
- * conditional write of the record makes the copy the collection. Whatever ends in between, the record says which of
- * both counts, and what does not count is a leftover.
+ * A collection's move to another placement, as pure decisions over its record. Documents are copied while everybody
+ * continues to use the old ones; a fence holds back further writes while the rest is copied; then one conditional write
+ * of the record makes the copy the collection. Wherever a process dies in between, the record says which of the two is
+ * valid; the other is a leftover.
  *
  *   settled ──begin──> copying ──fence──> fenced ──switch──> settled elsewhere
  *                         └─────────abandon─────────┘  settled where it was
@@ -12,11 +12,11 @@ import type { Placement } from "./placement.ts"
 import type { SlotTable } from "./slots.ts"
 import type { CollectionSchema } from "../schema.ts"
 
-/** What a move consists of, in order; it may end behind each of them without a word. */
+/** The steps of a move, in order; a process may die after any of them without notice. */
 export const STEPS = ["make", "begin", "copy", "fence", "catch_up", "switch"] as const
 export type Step = (typeof STEPS)[number]
 
-/** Placements that are remembered for writers that come from one of them. */
+/** Number of former placements that are remembered for writers that still use one of them. */
 const MOVED_MAX = 8
 
 export const begunMove = (record: CollectionRecord, move: Omit<Move, "isFenced">): CollectionRecord => ({
@@ -25,7 +25,7 @@ export const begunMove = (record: CollectionRecord, move: Omit<Move, "isFenced">
 })
 export const fencedMove = (record: CollectionRecord, isFenced: boolean): CollectionRecord =>
   record.move === undefined ? record : { ...record, move: { ...record.move, isFenced } }
-/** The old placement counts on; what was copied is a leftover. */
+/** The old placement remains valid; the copy is a leftover. */
 export const abandonedMove = ({ move: _move, ...record }: CollectionRecord): CollectionRecord => record
 export const switchedMove = (
   { move, ...record }: CollectionRecord,
@@ -52,8 +52,8 @@ export const clearedMove = (record: CollectionRecord, key: string): CollectionRe
 export const isMovingTo = ({ move, isGone }: CollectionRecord, key: string): boolean => !isGone && move?.to.key === key
 
 /**
- * What becomes of a change that was made at `from` with this number, by a record that was read after it: it counts, it
- * waits for what a fence decides, it was carried along, or it is to be made again where the collection is now.
+ * What happened to a change with this number made at `from`, according to a record read afterwards: it counts, it waits
+ * for the outcome of a fence, it was carried over, or it must be repeated at the new placement.
  */
 type Fate = "counts" | "waits" | "carried" | "again" | "unknown"
 export const fateOf = (record: CollectionRecord, from: Placement, number: number): Fate => {
@@ -62,17 +62,15 @@ export const fateOf = (record: CollectionRecord, from: Placement, number: number
   return left === undefined ? "unknown" : number <= left.fence ? "carried" : "again"
 }
 
-/**
- * Checksum of the documents in a range of insertion numbers: the sum of the numbers and of the changes that made them.
- */
+/** Checksum of the documents in a range of insertion numbers: the sums of these numbers and of their change numbers. */
 export interface Sums {
   readonly count: number
   readonly seqs: number
   readonly changes: number
 }
-/** By the first insertion number of each range. */
+/** Checksums by the first insertion number of each range. */
 export type SumsByRange = ReadonlyMap<number, Sums>
-/** Ranges that are not alike, in order. */
+/** Ranges whose checksums differ, in order. */
 export const differingRanges = (old: SumsByRange, copy: SumsByRange): number[] =>
   [...new Set([...old.keys(), ...copy.keys()])]
     .filter((range) => {
@@ -82,12 +80,12 @@ export const differingRanges = (old: SumsByRange, copy: SumsByRange): number[] =
     })
     .sort((a, b) => a - b)
 
-/** A document by its id, with the number of the change that made it as it is (in a copy: of what was copied). */
+/** A document's id and the number of its last change (in a copy: of the original's last change). */
 export interface Row {
   readonly id: string
   readonly change: number
 }
-/** The rows missing from a copy, and those it has too many. */
+/** Ids to copy because the copy lacks their current version, and ids to remove because only the copy has them. */
 export const differenceOf = (
   old: ReadonlyArray<Row>,
   copy: ReadonlyArray<Row>
@@ -100,14 +98,14 @@ export const differenceOf = (
   }
 }
 
-/** Insertion numbers of a range: some hundred documents are compared one by one where their sums differ. */
+/** Insertion numbers per range; if sums differ, a few hundred documents are compared one by one. */
 const RANGE_MIN = 500,
   RANGE_MAX = 10_000,
   RANGES = 5_000
 export const rangeOf = (lastSeq: number): number =>
   Math.min(RANGE_MAX, Math.max(RANGE_MIN, Math.ceil((lastSeq + 1) / RANGES)))
 
-/** Whether a collection is too large for an index that it shares. */
+/** Whether a collection is too large for the index that it shares. */
 export const isToBePromoted = (
   { isGone, move, placement }: CollectionRecord,
   documents: number,

@@ -1,8 +1,7 @@
 /**
- * Moves a collection to another placement while it is searched and written to: copies what differs range by range until
- * little does, fences, copies the rest, compares the sums of both and switches (`move.ts`). The same way serves a
- * promotion, a field that goes, one that comes, and a type that changes: documents are written anew of what is
- * stored.
+ * Moves a collection to another placement while it is searched and written to: copies differing ranges until few
+ * differ, sets a fence, copies the rest, compares the checksums of both and switches (`move.ts`). The same procedure
+ * serves a promotion and a dropped, added or changed field: documents are rewritten from what is stored.
  */
 import type { Dictionaries } from "../analysis/tokens.ts"
 import { flatten, revalidate, withDetected } from "../documents/mod.ts"
@@ -44,12 +43,12 @@ import { storedById, type StoredVersion } from "./scan.ts"
 import { fitsPool, NO_SLOTS, withSlots, type SlotTable } from "./slots.ts"
 import { documentOf, indexForm } from "./stored-form.ts"
 
-/** Documents that are read together. */
+/** Documents read in one request. */
 const READ_DOCS = 200
-/** Passes before the fence: as many as leave more than a few documents behind, and no more than that. */
+/** Maximum passes before the fence; copying stops earlier once a pass finds at most `FEW_DOCS` differences. */
 const PASSES_MAX = 20,
   FEW_DOCS = 200
-/** How long writers wait at a fence; lifted then, set again, and given up in the end. */
+/** How long writers wait at a fence before it is lifted and set again, and how many fences are tried. */
 const FENCED_MS = 5_000,
   FENCES_MAX = 4
 const SAVES_MAX = 20
@@ -61,25 +60,25 @@ export interface MoverParts {
   readonly counters: Counters
   readonly refreshes: Refreshes
   readonly replicas: number
-  /** Whether the cluster has the plugin for them. */ readonly hasVectors: () => boolean
+  /** Whether the cluster has the vector plugin. */ readonly hasVectors: () => boolean
   readonly dictionariesOf: (namespace: Namespace) => Dictionaries
   /** How often a mover reports that it is alive. */ readonly beat_ms: number
-  /** Told before each step; one that throws leaves everything as it is, as a process that ends there does. */
+  /** Called before each step; if it throws, everything stays as it is, as if the process had died. */
   readonly onStep?: ((step: Step) => void | Promise<void>) | undefined
 }
 interface Wanted {
   readonly reason: MoveReason
-  /** What the schema becomes; asked again when documents brought along fields meanwhile. */
+  /** What the schema becomes; called again if documents added fields in the meantime. */
   readonly schemaOf: (schema: CollectionSchema) => CollectionSchema
-  /** Chosen even where the collection would fit the shared index. */ readonly isOwn: boolean
-  /** What a plan includes. */ readonly refusalOf?: (schema: CollectionSchema) => EngineError | undefined
+  /** Use a separate index even if the collection fits the shared one. */ readonly isOwn: boolean
+  /** Refuses a schema over its limits. */ readonly refusalOf?: (schema: CollectionSchema) => EngineError | undefined
 }
 interface Pass {
   readonly isSame: boolean
-  /** Documents that were not alike. */ readonly changed: number
-  /** The newest change of a document at the old placement. */ readonly last: number
+  /** Number of documents that differed. */ readonly changed: number
+  /** The newest change of any document at the old placement. */ readonly last: number
 }
-/** Told between a fence that was lifted and the next one. */
+/** Returned if the record changed so that this move cannot continue. */
 const INTERRUPTED = conflict("The collection was changed meanwhile; try again.")
 
 export const moveCollection = (parts: MoverParts, entry: Entry, wanted: Wanted): Promise<Result<Entry>> =>
@@ -92,7 +91,7 @@ class Moving {
   readonly #detected: Field[] = []
   #schema: CollectionSchema
   #slots: SlotTable = NO_SLOTS
-  /** Known once it has a key. */ #to: Placement | undefined
+  /** Set once it has a key. */ #to: Placement | undefined
   /** Documents written so far, for progress reports. */ #done = 0
   #fence = -1
 
@@ -112,8 +111,7 @@ class Moving {
         const done = await this.#take(step)
         if (done.ok) continue
         await this.#abandon()
-        // What was not found is the copy, never the collection: a process that considered this mover dead has deleted
-        // it.
+        // The copy was not found, never the collection: a process that considered this mover dead has deleted the copy.
         return done.error.kind === "NotFound" ? fail(INTERRUPTED) : done
       }
       return ok(this.#entry)
@@ -165,7 +163,7 @@ class Moving {
       record.move === undefined ? begunMove(record, { to, reason, total: this.#entry.documents }) : undefined
     return this.#save(begun)
   }
-  /** Saves what the record of now becomes, begun again where somebody else saved; a failure where it may not be. */
+  /** Saves what `change` makes of the current record; retries on a conflict, fails if `change` returns undefined. */
   async #save(change: (record: CollectionRecord) => CollectionRecord | undefined): Promise<Result<unknown>> {
     const { directory } = this.#parts
     const { namespace, schema } = this.#entry.record
@@ -187,7 +185,7 @@ class Moving {
     if (this.#to !== undefined) await this.#parts.counters.put(progressCounter(this.#to.key), this.#done)
   }
 
-  /** Until a pass finds so little left that writers may wait for it. */
+  /** Copies until a pass finds so few differences that writers may wait for the rest. */
   async #copy(): Promise<Result<unknown>> {
     for (let passes = 0; passes < PASSES_MAX; passes++) {
       const settled = await settledChange(this.#parts.client, this.#parts.refreshes, this.#placement)
@@ -202,7 +200,7 @@ class Moving {
     const { key } = this.#to!
     return this.#save((record) => (isMovingTo(record, key) ? fencedMove(record, isFenced) : undefined))
   }
-  /** Behind the fence, which is lifted for a while where too much is written. */
+  /** Copies the rest behind the fence, which is lifted for a while if too much is being written. */
   async #catchUp(): Promise<Result<unknown>> {
     for (let fences = 1; ; fences++) {
       const same = await this.#untilSame()
@@ -215,7 +213,9 @@ class Moving {
       }
     }
   }
-  /** Until both are the same at one moment that holds every change up to a number and none beyond; false: too late. */
+  /**
+   * Copies until both are equal at a moment that includes every change up to a number and none after; false: too late.
+   */
   async #untilSame(): Promise<Result<boolean>> {
     for (const until = performance.now() + FENCED_MS; performance.now() < until;) {
       const settled = await settledChange(this.#parts.client, this.#parts.refreshes, this.#placement)
@@ -239,12 +239,12 @@ class Moving {
         : undefined
     )
     if (saved.ok || saved.error.kind === "Conflict") return saved
-    // The answer was lost: whether it is so, the record says.
+    // The response was lost, so the record shows whether the switch happened.
     const { namespace, schema } = this.#entry.record
     const read = await this.#parts.directory.reload(namespace, schema.name)
     return read.ok && this.#placement.key === to.key ? read : saved
   }
-  /** The old placement stays in use; what cannot be recorded now is found by the leftover check. */
+  /** Keeps the old placement in use; leftovers that cannot be recorded now are found by the leftover check. */
   async #abandon(): Promise<void> {
     const to = this.#to
     if (to === undefined) return
@@ -254,7 +254,7 @@ class Moving {
     else warn("a move of a collection ended half way and is cleared later", saved.ok ? undefined : saved.error.message)
   }
 
-  /** Copies what differs, range by range. Answers how many documents did, and the newest change that was met. */
+  /** Copies differing ranges. Returns how many documents differed, and the newest change seen. */
   async #pass(): Promise<Result<Pass>> {
     const { client, refreshes } = this.#parts
     const renewed = await this.#renew()
@@ -284,7 +284,7 @@ class Moving {
     }
     return ok({ isSame: differing.length === 0, changed, last: old.last })
   }
-  /** Reads the current record: whether this move still continues, and which fields documents added. */
+  /** Reads the current record: whether this move may continue, and which fields documents added. */
   async #renew(): Promise<Result<unknown>> {
     const { directory } = this.#parts
     const { namespace, schema } = this.#entry.record
@@ -293,7 +293,7 @@ class Moving {
     if (directory.find(namespace, schema.name) !== this.#entry || !this.#isMine) return fail(INTERRUPTED)
     return this.#become(withDetected(this.#wanted.schemaOf(this.#entry.record.schema), this.#detected))
   }
-  /** Gives fields that are new their places. */
+  /** Assigns slots to new fields. */
   async #become(schema: CollectionSchema): Promise<Result<unknown>> {
     const refused = this.#wanted.refusalOf?.(schema)
     if (refused !== undefined) return fail(refused)
@@ -303,7 +303,7 @@ class Moving {
     const isWider = Object.keys(slots.fields).some((name) => !Object.hasOwn(this.#slots.fields, name))
     if (!isWider) return ok(undefined)
     this.#slots = slots
-    // What documents bring along may be more than the index that was chosen for it has room for.
+    // Fields added by documents may exceed what the chosen index has room for.
     if (to.kind === "pool") return fitsPool(slots) ? ok(undefined) : fail(INTERRUPTED)
     return this.#parts.directory.makeRoom({ placement: to, slots })
   }
@@ -344,7 +344,7 @@ class Moving {
     }
     return this.#send(changes)
   }
-  /** As it is found there; a failure where it does not fit the schema that was asked for. */
+  /** A document in the form for the new placement; fails if it does not fit the new schema. */
   async #formOf({ form, _seq_no }: StoredVersion): Promise<Result<Record<string, unknown>>> {
     const { namespace, version } = this.#entry.record
     const document = documentOf(form)
@@ -373,5 +373,5 @@ class Moving {
     return failed === undefined ? ok(undefined) : fail(failed.error!)
   }
 }
-/** Where a mover reports its progress, and that it is alive. */
+/** Counter in which a mover reports its progress, and thereby that it is alive. */
 export const progressCounter = (key: string): string => `progress-${key}`

@@ -1,7 +1,7 @@
 /**
- * The nearest documents of a vector query (`docs/contract/vectors.md`): the cluster tells which they are, by a graph,
- * or by every vector where a filter leaves few; the search goes on with their ids. Distances that are shown, and ranks
- * that are fused, are made of the documents themselves (`window.ts`).
+ * The nearest documents of a vector query (`docs/contract/vectors.md`). The cluster finds them by a graph, or by
+ * comparing every vector if a filter leaves few; the search continues with their ids. Distances that are shown, and
+ * ranks that are fused, are computed from the documents themselves (`window.ts`).
  */
 import { flatten } from "../documents/mod.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
@@ -17,16 +17,16 @@ import { slotsFor, type VectorSlot } from "./slots.ts"
 import { documentOf, indexedVector, type StoredForm } from "./stored-form.ts"
 import { askAll } from "./trips.ts"
 
-/** Neighbours of one search; the cluster takes no more. */
+/** Maximum neighbours of one search, the cluster's limit. */
 const NEAREST_MAX = 10_000
-/** Candidates of a graph, at least: with a few its ten best are hardly ever others than the true ones. */
+/** Minimum candidates of a graph search; with this many, its ten best are almost always the true ones. */
 const CANDIDATES_MIN = 100
 
 interface Findings extends VectorFacts {
   /** Documents whose vectors serve as the query. */ readonly like: ReadonlyArray<StoredForm>
 }
 
-/** `requests`: of the plan without its vectors. */
+/** `requests`: those of the plan without its vectors. */
 export const findVectors = async (
   client: ClusterClient,
   record: CollectionRecord,
@@ -87,7 +87,7 @@ const vectorIn = (schema: CollectionSchema, stored: StoredForm, name: string): R
 
 interface NearestParts {
   readonly slot: VectorSlot
-  /** undefined: it has no direction, and everything is as far from it. */
+  /** undefined: the vector has no direction, so all documents are equally far. */
   readonly vector: ReadonlyArray<number> | undefined
   readonly plan: SearchPlan
   readonly requests: SearchRequests
@@ -98,7 +98,7 @@ class NearestSearch {
   readonly #record: CollectionRecord
   readonly #query: VectorQuery
   readonly #parts: NearestParts
-  /** Shown elsewhere, or the one that is looked around. */ readonly #excluded: ReadonlyArray<string>
+  /** Documents placed elsewhere, and the one the query refers to. */ readonly #excluded: ReadonlyArray<string>
 
   constructor(client: ClusterClient, record: CollectionRecord, query: VectorQuery, parts: NearestParts) {
     this.#client = client
@@ -121,7 +121,7 @@ class NearestSearch {
     if (cutoff > 0) {
       const few = await this.#isFewerThan(cutoff)
       if (!few.ok) return few
-      // A filtered set below the cutoff is answered whole, without a bound on neighbours.
+      // All of a filtered set below the cutoff is returned, without a bound on neighbours.
       if (few.value) return this.#found(vector === undefined ? this.#having() : this.#exact(vector), cutoff)
     }
     return this.#found(vector === undefined ? this.#having() : this.#byGraph(vector), k)
@@ -158,17 +158,17 @@ class NearestSearch {
     return { knn: { [slot.name]: { vector, k, filter: requests.near(this.#excluded, left()).query } } }
   }
   #exact(vector: ReadonlyArray<number>): object {
-    // Of a document without a vector the script says that it is very far, not that it has none.
+    // For a document without a vector, the script returns a very large distance instead of none.
     return { script_score: { query: this.#having(), script: nearnessTo(this.#parts.slot, vector) } }
   }
-  /** What has a vector at all, of one score, which is that of a distance of one. */
+  /** Documents that have a vector, all with the score of distance one. */
   #having(): object {
     const { left, requests, slot } = this.#parts
     const { query } = requests.near(this.#excluded, left())
     const filter = { bool: { filter: [query, { exists: { field: slot.name } }] } }
     return { constant_score: { filter, boost: slot.metric === "cosine" ? 0.5 : 1 } }
   }
-  /** The cluster's scores grow with nearness, in single precision. */
+  /** The cluster's scores increase with nearness, in single precision. */
   #distance(score: number): number {
     if (this.#parts.slot.metric === "cosine") return 2 - 2 * score
     return score >= 1 ? 2 - score : 1 / score

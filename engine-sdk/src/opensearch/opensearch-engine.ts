@@ -1,6 +1,6 @@
 /**
- * An OpenSearch cluster behind the port, over REST alone. Only records of collections are cached here; any number of
- * processes may have an engine over the same cluster.
+ * The engine port implemented on an OpenSearch cluster, over REST alone. Only collection records are cached here; any
+ * number of processes may run an engine on the same cluster.
  */
 import type { Dictionaries } from "../analysis/tokens.ts"
 import type { Capabilities } from "../capabilities.ts"
@@ -44,15 +44,15 @@ const FOLLOW_MS = 1_000
 const REPLICAS = 1
 const POOL_SHARDS = 3
 const POOL_DOCUMENTS = 200_000
-/** A promotion by size that came to nothing is tried again. */
+/** Delay before a failed promotion by size is tried again. */
 const AGAIN_MS = 60_000
-/** Searches of one request that run at once. */
+/** Searches of one request that run concurrently. */
 const AT_ONCE = 8
-/** Times that a reading begins again because its collection was moved meanwhile. */
+/** How many times a read starts over because its collection was moved in the meantime. */
 const MOVES_MAX = 5
 
 /**
- * An engine over a cluster of OpenSearch, which several processes may use at once.
+ * An engine backed by an OpenSearch cluster, which several processes may use at the same time.
  *
  * @example
  * ```ts
@@ -136,14 +136,14 @@ export class OpensearchEngine implements SearchEngine {
     const counted = await this.#directory.count()
     if (!counted.ok) return counted
     this.#timer = setInterval(() => void this.#follow(), follow_ms)
-    // Following others must not keep the process alive.
+    // The timer must not keep the process alive.
     ;(this.#timer as { unref?: () => void }).unref?.()
     return ok(undefined)
   }
   #dictionaries(namespace: Namespace): Dictionaries {
     return (name) => this.#words.get(namespace)?.get(name)
   }
-  /** What others changed, what they left behind, and what became too large for the index that it shares. */
+  /** Handles changes by other processes, leftovers, and collections that have become too large for the shared index. */
   async #follow(): Promise<void> {
     if (this.#isFollowing) return
     this.#isFollowing = true
@@ -163,10 +163,10 @@ export class OpensearchEngine implements SearchEngine {
       this.#isFollowing = false
     }
   }
-  /** One at a time; another process may be faster. */
+  /** One promotion at a time; another process may be faster. */
   async #promoteLarge({ record: { namespace, schema } }: Entry): Promise<void> {
     this.#isPromoting = true
-    // A failed promotion would fail again at once.
+    // A failed promotion would fail again immediately, so it is delayed.
     this.#promotesFrom_ms = performance.now() + AGAIN_MS
     try {
       const promoted = await this.promoteCollection(namespace, schema.name)
@@ -204,7 +204,7 @@ export class OpensearchEngine implements SearchEngine {
   dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> {
     return dropCollection(this.#moving, namespace, name)
   }
-  /** An index of its own, whatever its size; searches and writes continue meanwhile. */
+  /** Moves a collection to its own index, whatever its size; searches and writes continue meanwhile. */
   promoteCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> {
     return promoteCollection(this.#moving, namespace, name)
   }
@@ -262,8 +262,8 @@ export class OpensearchEngine implements SearchEngine {
     return answers
   }
   /**
-   * Reads collections as they are known, while hearing whether they were moved before: what was acknowledged elsewhere
-   * meanwhile lies where they are now. What is read is of one record from the beginning to the end.
+   * Reads collections by their cached records while checking whether they were moved before the call, because writes
+   * acknowledged elsewhere are at the new placement. Each read uses one record from start to end.
    */
   async #reading<A>(
     namespace: Namespace,
@@ -285,7 +285,7 @@ export class OpensearchEngine implements SearchEngine {
       if (!isMoved || moves === MOVES_MAX) return answer
     }
   }
-  /** The same of one collection. */
+  /** The same for one collection. */
   #readingOne<A>(namespace: Namespace, name: string, read: (entry: Entry) => Promise<Result<A>>): Promise<Result<A>> {
     return this.#reading(namespace, [name], async (entries) => {
       const entry = entries.get(name)
@@ -357,15 +357,15 @@ export class OpensearchEngine implements SearchEngine {
 }
 
 /**
- * What was planned by a field that is gone, or another one, is answered as it was planned; the next plan is made by
- * what is known from now on.
+ * A plan that uses a field that was dropped or changed is answered as it was planned; the next plan uses the new
+ * schema.
  */
 const isToBeReadAgain = (before: CollectionRecord, now: CollectionRecord): boolean => {
   if (now.placement.key === before.placement.key) return false
   const fields = new Map(now.schema.fields.map((field) => [field.name, JSON.stringify(field)]))
   return before.schema.fields.every((field) => fields.get(field.name) === JSON.stringify(field))
 }
-/** All plans of a call share the longest time among them, or what the request's budget leaves. */
+/** All plans of a call share the longest time limit among them, or the rest of the request's budget. */
 const leftOf = (plans: ReadonlyArray<SearchPlan>, budget: SearchBudget | undefined): number =>
   budget === undefined
     ? plans.reduce((most, { cutoff_ms }) => Math.max(most, cutoff_ms), 0)

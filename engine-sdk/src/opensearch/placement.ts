@@ -1,14 +1,14 @@
 /**
- * Where a collection lies: the one module that knows names of indices, routing, and what stands before ids and words.
- * Small collections share pools; one with more fields than a pool has places, or that was promoted, has an index of its
- * own. Every id and every word begins with the collection's key, and every query filters on it, so that nothing that a
- * query meets is of another collection.
+ * Where a collection is stored: the one module that knows index names, routing, and the prefixes of ids and words.
+ * Small collections share pools; one that has more fields than a pool has slots, or that was promoted, has an index of
+ * its own. Every id and word starts with the collection's key, and every query filters on it, so that a query never
+ * sees documents of another collection.
  */
 import { POOL_SLOTS, fitsPool, type SlotKind, type SlotTable } from "./slots.ts"
 
-/** Characters before every id and word: enough for two thousand million collections. */
+/** Length of the prefix of every id and word in characters: enough for two thousand million collections. */
 export const KEY_LENGTH = 6
-/** The cluster takes ids of 512 bytes. */
+/** The cluster accepts ids of up to 512 bytes. */
 export const ID_BYTES_MAX = 480
 
 export interface Placement {
@@ -21,7 +21,7 @@ export interface ClusterNames {
   readonly counters: string
   readonly pool: string
   own(key: string): string
-  /** Everything with documents. */ readonly documents: string
+  /** Pattern of all indices with documents. */ readonly documents: string
 }
 
 export const namesOf = (prefix: string): ClusterNames => ({
@@ -31,7 +31,7 @@ export const namesOf = (prefix: string): ClusterNames => ({
   own: (key) => `${prefix}-documents-${key}`,
   documents: `${prefix}-documents-*`
 })
-/** Of the collection that an index of its own belongs to. */
+/** The key of the collection that owns an index. */
 export const keyInIndex = (names: ClusterNames, index: string): string | undefined => {
   const own = names.own("")
   return index !== names.pool && index.startsWith(own) ? index.slice(own.length) : undefined
@@ -40,7 +40,7 @@ export const keyOf = (number: number): string => number.toString(36).padStart(KE
 
 export const placementOf = (names: ClusterNames, key: string, slots: SlotTable): Placement =>
   fitsPool(slots) ? { kind: "pool", index: names.pool, key } : { kind: "own", index: names.own(key), key }
-/** Places of the index that a collection lies in; an index of its own has room for what it may get yet. */
+/** Slots of the index that stores a collection; a dedicated index has room for fields that may be added. */
 export const placesOf = (kind: Placement["kind"], { used }: SlotTable): Readonly<Record<SlotKind, number>> =>
   kind === "pool"
     ? POOL_SLOTS

@@ -1,7 +1,6 @@
 /**
- * What the cluster counted as facets (`docs/contract/facets.md#counts`). Where the cut at `max_facet_values` goes
- * through equals, or only the values that are largest in the collection are looked at, the cluster is asked for what
- * decides it.
+ * Reads the facets that the cluster counted (`docs/contract/facets.md#counts`). If the cut at `max_facet_values` falls
+ * among ties, or only the most frequent values of the collection are examined, further requests decide.
  */
 import { chooseByBits, chooseByHash, cutThrough, goesByAge } from "../compat/facet-cut.ts"
 import { ok, type Result } from "../errors.ts"
@@ -19,14 +18,14 @@ import { parentsOf } from "./facet-parents.ts"
 import { FacetTrips } from "./facet-trips.ts"
 import { groupsIn } from "./groups.ts"
 
-/** Found documents from which on only the largest values of a collection are looked at, unless those are many. */
+/** From this many matches on, only the most frequent values of a collection are examined, unless there are many. */
 const LARGE_RESULT = 1_000,
   FEW_VALUES = 250
 
 /** The counts of one facet. */
 interface Counted {
   readonly rows: ReadonlyArray<FacetRow>
-  /** There are no others. */ readonly isWhole: boolean
+  /** Whether these are all rows. */ readonly isWhole: boolean
   readonly distinct: number
   readonly stats: object
 }
@@ -36,7 +35,7 @@ interface Shown {
   readonly total: number
 }
 
-/** As the contract shows them, in the order of the requests that the cluster counts; `all` documents there are. */
+/** The facets as the contract shows them, in the order of the requests that the cluster counts. `all`: documents. */
 export const readFacets = async (trips: FacetTrips, all: number): Promise<Result<FacetCount[]>> => {
   const { plan } = trips
   const facets: FacetCount[] = []
@@ -62,7 +61,7 @@ const statsOf = (stats: Aggregation | undefined): object =>
   stats === undefined || (stats.count ?? 0) === 0
     ? {}
     : { min: stats.min, max: stats.max, sum: stats.sum, avg: stats.avg }
-/** Numbers that show the same text are one value. */
+/** Numbers that are shown as the same text are one value. */
 const rowsOf = (plan: SearchPlan, buckets: ReadonlyArray<Bucket>, type: string): FacetRow[] => {
   const rows = new Map<string, FacetRow>()
   for (const bucket of buckets) {
@@ -126,7 +125,7 @@ class FacetReading {
     })
   }
 
-  /** All that were found where the choice hangs on them, else at least those that may be shown. */
+  /** All values found if the choice depends on them, else at least those that may be shown. */
   async #rows(): Promise<Result<ReadonlyArray<FacetRow>>> {
     const { found, plan } = this.#trips
     const { isWhole, rows } = this.#counted
@@ -144,7 +143,7 @@ class FacetReading {
     const all = await this.#trips.allValues(this.#request, slot)
     return all.ok ? ok(rowsOf(plan, all.value, this.#type)) : all
   }
-  /** Values that were not told are as frequent as the last one that may be shown. */
+  /** Whether values that were not returned may be as frequent as the last one that may be shown. */
   get #endsInTie(): boolean {
     const { rows } = this.#counted
     const counts = rows.map(countOf).sort((a, b) => b - a)
@@ -152,8 +151,8 @@ class FacetReading {
     return edge !== undefined && edge === counts.at(-1)
   }
   /**
-   * Decision: with `top_values`, and under `automatic` for large results, only the values that are largest in the whole
-   * collection are looked at, and sums and ranges see just those (`search/facets/facets.ts`).
+   * Decision: with `top_values`, and under `automatic` for large results, only the values that are most frequent in the
+   * entire collection are examined, and sums and ranges cover only those (`search/facets/facets.ts`).
    */
   get #byTopValues(): boolean {
     const { found, plan } = this.#trips
@@ -196,7 +195,7 @@ class FacetReading {
     if (!totals.ok) return totals
     return this.#cut(rows, most, ({ key }) => totals.value.get(key) ?? 0, false, "changed")
   }
-  /** `age` undefined: equals go by what the type says. */
+  /** Cuts rows to `most`. If `age` is undefined, the field's type determines how ties are broken. */
   async #cut(
     rows: FacetRow[],
     most: number,
@@ -213,7 +212,7 @@ class FacetReading {
     return chosen.ok ? ok([...above, ...chosen.value]) : chosen
   }
 }
-/** Rows of values as rows of ranges, which follow each other without a gap. */
+/** Turns rows of values into rows of ranges, which are contiguous. */
 const inRanges = (ranges: FacetRequest["ranges"], rows: ReadonlyArray<FacetRow>): FacetRow[] =>
   ranges.flatMap(({ from, label, to }) => {
     const count = rows.reduce(

@@ -1,4 +1,4 @@
-/** Writes become visible together: one refresh of an index serves everything that was written before it began. */
+/** Makes writes visible together: one refresh of an index serves everything that was written before it began. */
 import type { Result } from "../errors.ts"
 import { Joined } from "../joined.ts"
 import type { ClusterClient } from "./client.ts"
@@ -9,7 +9,7 @@ export class Refreshes {
   constructor(client: ClusterClient) {
     this.#client = client
   }
-  /** Resolves when what was written before the call is found. */
+  /** Resolves when searches find what was written before the call. */
   visible(index: string): Promise<Result<unknown>> {
     return this.#joined.run(index, () =>
       this.#client.ask({ method: "POST", path: `/${index}/_refresh`, isRepeatable: true })

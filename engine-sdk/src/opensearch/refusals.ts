@@ -1,4 +1,4 @@
-/** Parts of a schema or a plan that this engine does not support: refused with the name of the part, never ignored. */
+/** Parts of a schema or a plan that this engine does not support. They are refused by name, never ignored. */
 import type { Capability } from "../capabilities.ts"
 import { type EngineError, invalid } from "../errors.ts"
 import type { FacetRequest, SearchPlan, SortKey } from "../plan.ts"
@@ -52,7 +52,7 @@ export const planRefusal = (
   return sortRefusal(plan.sort, hasVectors) ?? facetRefusal(plan.facets) ?? groupRefusal(schema, plan)
 }
 
-/** Also where it has more clauses than the cluster takes. */
+/** Also refuses a filter with more clauses than the cluster accepts. */
 export const filterRefusal = (filter: Filter | undefined, parameter: string): EngineError | undefined => {
   if (filter === undefined) return undefined
   let clauses = 0
@@ -78,7 +78,7 @@ export const filterRefusal = (filter: Filter | undefined, parameter: string): En
   if (refused !== undefined || clauses <= CLAUSES_MAX) return refused
   return invalid(`The filter has more than the ${CLAUSES_MAX} conditions that the search engine takes.`, parameter)
 }
-/** Lists of ids, numbers and whole values are one. */
+/** Number of clauses; lists of ids, numbers and whole values count as one. */
 const clausesOf = (filter: Filter): number => {
   switch (filter.kind) {
     case "string":
@@ -104,7 +104,7 @@ const sortRefusal = (sort: ReadonlyArray<SortKey>, hasVectors: boolean): EngineE
     if (key.kind === "join") return missing("joins", "sort_by", "joins")
     if ((key.kind === "vector_distance" || key.kind === "vector_query") && !hasVectors)
       return missing("vector_index", "sort_by", "vectors")
-    // The cluster has one score.
+    // The cluster has only one score per document.
     if (key.kind === "vector_query" && sort.slice(0, sort.indexOf(key)).some(({ kind }) => kind === "text_match"))
       return missing("vector_index", "sort_by", "order by words first and by a vector then")
     if (key.kind === "group_found") return missing("group_totals", "sort_by", "order of groups by their size")

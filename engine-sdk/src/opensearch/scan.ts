@@ -1,4 +1,4 @@
-/** Stored documents in the order of their insertion, page by page: exports, writes by a filter, documents by id. */
+/** Stored documents in insertion order, page by page, for exports and writes by filter; and documents by id. */
 import { parseJson, select } from "../documents/mod.ts"
 import type { ScanPage, ScanRequest } from "../engine.ts"
 import { fail, ok, type Result } from "../errors.ts"
@@ -12,11 +12,11 @@ import { ownFilter, storedId, type Placement } from "./placement.ts"
 import { filterRefusal } from "./refusals.ts"
 import { formOf, type StoredForm, type StoredHit, type StoredSource } from "./stored-form.ts"
 
-/** Documents of one request to the cluster. */
+/** Documents per request to the cluster. */
 const PAGE = 500
-/** For reading the words that a filter's stars stand for. */
+/** Time limit for reading the words that stars in a filter stand for. */
 const WORDS_MS = 10_000
-/** Ids of one request to the cluster. */
+/** Ids per request to the cluster. */
 const IDS = 1_000
 
 interface HitsAnswer {
@@ -44,8 +44,7 @@ const pageOf = (
   })
 
 /**
- * A page shows the collection at one moment; `after` continues where the previous page ended, whatever changed
- * meanwhile.
+ * Each page shows the collection at one moment; `after` continues where the previous page ended, whatever has changed.
  */
 export const scanPage = async (
   parts: WordParts,
@@ -65,7 +64,7 @@ export const scanPage = async (
   let last = after
   for (;;) {
     const size = Math.min(PAGE, limit - documents.length)
-    // One more than wanted, which shows whether there is a next page.
+    // One more than requested, to see whether there is a next page.
     const page = await pageOf(client, placement, compiled, last, size + 1)
     if (!page.ok) return page
     const { hits } = page.value.hits
@@ -80,7 +79,7 @@ export const scanPage = async (
   }
 }
 
-/** A stored document with what the cluster asks for when it is replaced. */
+/** A stored document with the revision that the cluster needs to replace it. */
 export interface StoredVersion {
   readonly form: StoredForm
   readonly _seq_no: number
@@ -93,7 +92,7 @@ interface GotDocument {
   readonly _primary_term: number
   readonly _source: StoredSource
 }
-/** By id, as they are stored now, found yet or not. */
+/** Stored documents by id, current even if not yet visible to searches. */
 export const storedById = async (
   client: ClusterClient,
   placement: Placement,

@@ -1,4 +1,4 @@
-/** Bodies of requests for one plan: what must match, what is counted, how far hits are fetched. Pure. */
+/** Bodies of requests for one plan: what must match, what is counted, and how many hits are fetched. Pure. */
 import type { SearchPlan } from "../plan.ts"
 import type { Filter } from "../filter.ts"
 import { select } from "../documents/mod.ts"
@@ -12,26 +12,26 @@ import { ownFilter, storedId, storedWord, type Placement } from "./placement.ts"
 import { KEPT, KEPT_SMALL } from "./mapping.ts"
 import { vectorNames, wordListOf } from "./slots.ts"
 
-/** Least number of hits to score again: the cluster's scores are only approximate. */
+/** Minimum number of hits to score again, because the cluster's scores are only approximate. */
 const WINDOW_MIN = 250
-/** Deepest position up to which all hits are fetched for that; deeper pages are as the cluster orders them. */
+/** Deepest position for which all hits are fetched and scored again; deeper pages use the cluster's order. */
 const SCORED_MAX = 1_000
-/** Documents among which groups are formed. */
+/** Number of documents among which groups are formed. */
 const GROUPED = 1_000
-/** Above every score of words. */
+/** Higher than any score of words. */
 const MATCHED_WORTH = 1_048_576
 
 export interface Fetching {
   readonly from: number
   readonly size: number
-  /** The page alone, in the order of the cluster. */ readonly isPage: boolean
+  /** Only the page is fetched, in the cluster's order. */ readonly isPage: boolean
 }
 
 /** Results of a plan's vector queries. */
 export interface VectorFacts {
-  /** Ids of what is near, nearest first; undefined where that was not asked. */
+  /** Ids of the nearest documents, nearest first; undefined if they were not requested. */
   readonly nearest?: ReadonlyArray<string> | undefined
-  /** A score of every document that grows with nearness, where hits are sorted by that. */
+  /** A score for every document that increases with nearness, if hits are sorted by it. */
   readonly nearness?: object | undefined
 }
 export class SearchRequests {
@@ -40,13 +40,13 @@ export class SearchRequests {
   readonly #plan: SearchPlan
   readonly #parts: ReadonlyArray<object>
   readonly #sort: object[]
-  /** Required of every match. */ readonly #required: ReadonlyArray<object>
-  /** What a vector found: all that there is, or beside what the words find. */
+  /** Conditions that every match must meet. */ readonly #required: ReadonlyArray<object>
+  /** What a vector query found: the only matches, or matches in addition to those of the words. */
   readonly #nearest: ReadonlyArray<string> | undefined
   readonly #isHybrid: boolean
 
   readonly #nearness: object | undefined
-  /** Parts of documents that are brought. */ readonly #kept: ReadonlyArray<string>
+  /** Parts of documents that are fetched. */ readonly #kept: ReadonlyArray<string>
 
   constructor({ placement, slots }: CollectionRecord, plan: SearchPlan, { nearest, nearness }: VectorFacts = {}) {
     this.scope = { placement, slots }
@@ -67,7 +67,7 @@ export class SearchRequests {
     this.fetching = fetchingOf(plan, this.#parts.length > 0, this.#isHybrid ? undefined : nearest?.length)
   }
 
-  /** The request that counts; it brings hits too where one order finds them. */
+  /** The request that counts matches; it also fetches hits if a single sort order can find them. */
   counting(words: object, hasHits: boolean, timeout_ms: number): object {
     const plan = this.#plan
     const { found, matching, placed, query } = hasHits ? this.#counted(words) : this.#worded(words)
@@ -88,11 +88,11 @@ export class SearchRequests {
       ...(Object.keys(aggs).length === 0 ? {} : { aggs })
     }
   }
-  /** By the score of another vector where hits are sorted by that. */
+  /** Scores by another vector if hits are sorted by that. */
   #ordered(query: object): object {
     return this.#nearness === undefined ? query : { script_score: { query, script: this.#nearness } }
   }
-  /** What matches, with it what is near, and what the plan places. */
+  /** Matches, including near documents, and documents that the plan places. */
   #counted(words: object): Counted {
     const { placement } = this.scope
     if (!this.#isHybrid) return this.#worded(words)
@@ -100,7 +100,7 @@ export class SearchRequests {
     const near = allOf([ownFilter(placement), idsQuery(placement, this.#nearest ?? [])])
     return this.#withPlaced(matching, this.#beside(matching, near))
   }
-  /** The same without what is only near. */
+  /** The same without documents that are only near. */
   #worded(words: object): Counted {
     const matching = this.#matching(words)
     return this.#withPlaced(matching, matching)
@@ -109,7 +109,7 @@ export class SearchRequests {
     const placed = this.#placedQuery()
     return { matching, found, placed, query: placed === undefined ? found : this.#beside(found, placed) }
   }
-  /** Either of both, worth what the first is. */
+  /** Matches either query; the score is that of the first. */
   #beside(worthy: object, other: object): object {
     return {
       bool: {
@@ -119,11 +119,11 @@ export class SearchRequests {
       }
     }
   }
-  /** The request that counts again what facets are of, with other aggregations. */
+  /** The request that counts the documents of facets again, with other aggregations. */
   facets(words: object, aggs: object, timeout_ms: number): object {
     return { query: this.#counted(words).query, size: 0, aggs, timeout: `${Math.ceil(timeout_ms)}ms` }
   }
-  /** What may be near to something, `excluded` left out. */
+  /** Documents that may be neighbours, without `excluded`. */
   near(excluded: ReadonlyArray<string>, timeout_ms: number): { readonly query: object; readonly timeout: string } {
     const query = {
       bool: {
@@ -133,11 +133,11 @@ export class SearchRequests {
     }
     return { query, timeout: `${Math.ceil(timeout_ms)}ms` }
   }
-  /** Only the cluster's graph knows that order: what is shown of it is asked for by its ids. */
+  /** Only the cluster's graph knows this order, so the documents that are shown are requested by id. */
   get #isByDistance(): boolean {
     return !this.#isHybrid && isByDistance(this.#plan, this.#nearest?.length)
   }
-  /** Requests for what is near, where the request that counts brings nothing of it, or only by chance. */
+  /** Requests for near documents, if the request that counts would return none of them, or only by chance. */
   nearby(timeout_ms: number): object[] {
     const { from, size } = this.fetching
     const nearest = this.#nearest ?? []
@@ -157,7 +157,7 @@ export class SearchRequests {
       }
     ]
   }
-  /** Requests for the best of each part, where the cluster cannot order all of them. */
+  /** Requests for the best of each part, if the cluster cannot order all matches. */
   parts(words: object, timeout_ms: number): object[] {
     const { from, size } = this.fetching
     return this.#parts.map((part) => ({
@@ -215,11 +215,11 @@ export class SearchRequests {
     return [...ids, ...best]
   }
 
-  /** Whether not every document may match. */
+  /** Whether some documents may not match. */
   get isRestricted(): boolean {
     return this.#required.length + this.#hidden().length + this.#excluded().length > 0
   }
-  /** Documents that match if they pass `also`. */
+  /** Counts documents that may match and that pass `also`. */
   counted(also: object, timeout_ms: number): object {
     return {
       query: this.#allowed([also]),
@@ -228,7 +228,7 @@ export class SearchRequests {
       timeout: `${Math.ceil(timeout_ms)}ms`
     }
   }
-  /** Documents of the collection that pass a filter. */
+  /** Counts documents of the collection that pass a filter. */
   found(filter: object, timeout_ms: number): object {
     return {
       query: allOf([ownFilter(this.scope.placement), filter]),
@@ -237,7 +237,7 @@ export class SearchRequests {
       timeout: `${Math.ceil(timeout_ms)}ms`
     }
   }
-  /** Which of the words documents that may match, and that pass `also`, have in the field at `slot`. */
+  /** Which of the words occur in the field at `slot` of documents that may match and pass `also`. */
   usable(slot: string, words: ReadonlyArray<string>, also: ReadonlyArray<object>, timeout_ms: number): object {
     const include = words.map((word) => storedWord(this.scope.placement, word))
     return {
@@ -309,7 +309,7 @@ export class SearchRequests {
     return queries.length === 0 ? undefined : anyOf(queries)
   }
 }
-/** Whether vectors of hits are shown, or looked at by what makes their order. */
+/** Whether vectors of hits are shown, or read to order them. */
 const looksAtVectors = (plan: SearchPlan, names: ReadonlyArray<string>): boolean => {
   const { diversity, selection, sort, vector, window } = plan
   if (names.length === 0) return false
@@ -325,9 +325,9 @@ const looksAtVectors = (plan: SearchPlan, names: ReadonlyArray<string>): boolean
 }
 interface Counted {
   /** The query of the words. */ readonly matching: object
-  /** And what is near. */ readonly found: object
+  /** The same with near documents. */ readonly found: object
   readonly placed: object | undefined
-  /** All of it. */ readonly query: object
+  /** The same with placed documents. */ readonly query: object
 }
 const hasWords = ({ text }: SearchPlan): boolean =>
   text !== undefined && (text.tokens.length > 0 || text.phrases.length > 0)
@@ -341,13 +341,13 @@ const requiredOf = (scope: QueryScope, { filter, text }: SearchPlan): object[] =
   ...(text === undefined || text.phrases.length === 0 ? [] : [phrasesQuery(scope, text)])
 ]
 
-/** Whether of so many neighbours only those are brought that are shown: their order is known. */
+/** Whether, of this many neighbours, only those that are shown are fetched, because their order is known. */
 const isByDistance = ({ diversity, group, sort }: SearchPlan, near = 0): boolean =>
   near > (diversity === undefined ? WINDOW_MIN : SCORED_MAX) &&
   group === undefined &&
   sort[0]?.kind === "vector_distance" &&
   sort[0].order === "asc"
-/** `near`: documents that a vector found, which are all. */
+/** `near`: number of documents that a vector found, if these are the only matches. */
 const fetchingOf = (plan: SearchPlan, hasParts: boolean, near: number | undefined): Fetching => {
   const end = Math.min(plan.offset + plan.limit, plan.hits_max)
   const placed = plan.pinned.length + (plan.injected?.length ?? 0)

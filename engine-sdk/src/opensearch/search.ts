@@ -1,7 +1,7 @@
 /**
- * One search: words as they are typed first, then with typing errors, other spellings and fewer words, each only where
- * too little was found (`docs/contract/matching.md#fallbacks`), in at most four trips. The cluster finds and counts;
- * what is shown is made here of what it found (`window.ts`).
+ * One search: words as typed first, then with typos, other spellings and fewer words, each only if too little was found
+ * (`docs/contract/matching.md#fallbacks`), in at most four requests. The cluster finds and counts; what is shown is
+ * computed here from the documents found (`window.ts`).
  */
 import type { Dictionaries } from "../analysis/tokens.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
@@ -29,11 +29,11 @@ import { countTried, fetchFound, type Found, type Trip } from "./trips.ts"
 import { windowReader } from "./window.ts"
 import { findByWords } from "./word-search.ts"
 
-/** For making an answer of what was found in time. */
+/** Time for building an answer from what was found in time. */
 const SHOWING_MS = 1_000
 
 export interface SearchParts extends WordParts {
-  /** Whether the cluster has the plugin for them. */ readonly hasVectors: () => boolean
+  /** Whether the cluster has the vector plugin. */ readonly hasVectors: () => boolean
 }
 export const searchPlan = async (
   parts: SearchParts,
@@ -65,7 +65,7 @@ const NOTHING_FOUND: Omit<Trip, "isCutOff"> = {
   aggregations: undefined,
   words: EVERYTHING
 }
-/** Refuses what the cluster cannot do, before it is asked. */
+/** Finds the matches of a plan. Refuses what the cluster cannot do before sending a request. */
 export const findPlan = async (
   parts: SearchParts,
   entry: Entry,
@@ -106,7 +106,7 @@ const findBy = async (
   }
   return climbNear(client, entry.record, plan, requests, left)
 }
-/** Without a vocabulary: what the cluster takes for near, stage by stage. */
+/** Without a vocabulary: uses the cluster's fuzzy matching, stage by stage. */
 const climbNear = async (
   client: ClusterClient,
   record: CollectionRecord,
@@ -140,8 +140,8 @@ const scopeOver = (reader: CollectionReader, dictionaries: Dictionaries): Search
   dictionaries
 })
 /**
- * The plan for what was found: filters have been passed, so what is placed counts as a match only where it is among
- * what matched.
+ * The plan for the documents found. Their filters have been applied already, so a placed document counts as a match
+ * only if it is among the matches.
  */
 export const windowPlan = (plan: SearchPlan, { documents, fetching, neighbours = 0, placed }: Found): SearchPlan => {
   const { filter: _filter, injectedFilter: _injected, pinnedFilter: _pinned, ...rest } = plan
@@ -150,7 +150,7 @@ export const windowPlan = (plan: SearchPlan, { documents, fetching, neighbours =
   return {
     ...rest,
     filter: isMixed ? { kind: "ids", ids: documents.map((stored) => String(documentOf(stored).id)) } : undefined,
-    // How many are near was counted; which they are is seen of the documents.
+    // The number of neighbours is known; which they are follows from the documents.
     vector:
       plan.vector === undefined
         ? undefined
@@ -196,8 +196,8 @@ const shownAnswer = (
   return ok(answer)
 }
 /**
- * The cluster finds some documents by words that the scorer, which looks at the fetched ones alone, does not take them
- * for: they stand behind the others, so that a page has as many hits as `found` says.
+ * The cluster may match documents that the scorer does not, because the scorer sees only the fetched ones. They are put
+ * after the others, so that a page has as many hits as `found` implies.
  */
 const putUnscored = (scope: SearchScope, plan: SearchPlan, found: Found, answer: SearchAnswer): void => {
   const end = Math.min(plan.offset + plan.limit, plan.hits_max)

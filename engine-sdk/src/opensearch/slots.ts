@@ -1,19 +1,19 @@
 /**
- * Fields of a collection to typed places of an index: an index that collections share has as many places as it was made
- * with, however many names tenants invent. Pure.
+ * Maps fields of a collection to typed slots of an index. A shared index has the slots that it was created with, no
+ * matter how many field names tenants invent. Pure.
  */
 import { isArrayField, indexedFields } from "../index/builders.ts"
 import { DEFAULT_VECTOR_PARAMS, type CollectionSchema, type Field } from "../schema.ts"
 
 /**
- * `t` words (each with a list of them), `k` whole texts, `n` doubles, `l` integers of 64 bits, `b` booleans, `g`
- * points, `v` vectors.
+ * `t` words (each with a list of them), `k` whole texts, `n` doubles, `l` 64-bit integers, `b` booleans, `g` points,
+ * `v` vectors.
  */
 export type SlotKind = "t" | "k" | "n" | "l" | "b" | "g" | "v"
-/** Places of a shared index, of each kind. Vectors have none there: one of another length needs another place. */
+/** Slots of a shared index, by kind. None are for vectors, because each vector length needs its own slot. */
 export const POOL_SLOTS: Readonly<Record<SlotKind, number>> = { t: 32, k: 96, n: 48, l: 16, b: 24, g: 4, v: 0 }
 
-/** A place for vectors, with all that the cluster must know of them beforehand. */
+/** A slot for vectors, with everything that the cluster must know of them in advance. */
 export interface VectorSlot {
   readonly name: string
   readonly dimensions: number
@@ -21,12 +21,12 @@ export interface VectorSlot {
   readonly M: number
   readonly ef_construction: number
 }
-/** Where a field's values are stored; kinds that it lacks are absent. */
+/** Slots in which a field's values are stored; kinds that it does not use are absent. */
 interface FieldSlots {
   /** Words, for searching and `:`. */ readonly words?: string
   /** The words of a whole value, for `:=`. */ readonly whole?: string
-  /** The value as it is written, for facets and groups. */ readonly value?: string
-  /** Sort value. */ readonly sort?: string
+  /** The value as written, for facets and groups. */ readonly value?: string
+  /** The sort key. */ readonly sort?: string
   readonly number?: string
   readonly boolean?: string
   readonly point?: string
@@ -35,8 +35,8 @@ interface FieldSlots {
 export interface SlotTable {
   readonly fields: Readonly<Record<string, FieldSlots>>
   /**
-   * Places that were ever given away, of each kind: none is given twice before everything is written anew. Records of
-   * an earlier program do not know of all kinds.
+   * Number of slots of each kind ever assigned; none is assigned twice until everything is rewritten. Records of an
+   * earlier version may lack some kinds.
    */
   readonly used: Readonly<Record<Exclude<SlotKind, "v">, number>> & { readonly v?: number }
 }
@@ -46,7 +46,7 @@ const nameOf = (kind: SlotKind, at: number): string => kind + String(at).padStar
 export const slotNames = (kind: SlotKind, count: number): string[] =>
   Array.from({ length: count }, (_slot, at) => nameOf(kind, at))
 
-/** Every indexed field has its places; those that have some keep them. */
+/** Assigns slots to every indexed field; fields that have slots keep them. */
 export const withSlots = (schema: CollectionSchema, table: SlotTable): SlotTable => {
   const used = { ...table.used, v: table.used.v ?? 0 }
   const take = (kind: SlotKind): string => nameOf(kind, used[kind]++)
@@ -72,7 +72,7 @@ const slotsOf = (field: Field, take: (kind: SlotKind) => string): FieldSlots => 
   if (type === "bool") return { boolean: take("b") }
   return type === "geopoint" ? { point: take("g") } : {}
 }
-/** Lucene's upper limit for building graphs; a larger value never helps. */
+/** Lucene's upper limits for building graphs; larger values never help. */
 const M_MAX = 512,
   EF_CONSTRUCTION_MAX = 3_200
 const vectorSlot = ({ hnsw_params, num_dim, vec_dist }: Field, name: string): VectorSlot => ({
@@ -84,15 +84,15 @@ const vectorSlot = ({ hnsw_params, num_dim, vec_dist }: Field, name: string): Ve
 })
 export const vectorSlots = ({ fields }: SlotTable): VectorSlot[] =>
   Object.values(fields).flatMap(({ vector }) => vector ?? [])
-/** Fields with a place for vectors: an index of their own, made by a program that keeps them apart. */
+/** Fields with a vector slot, which only a dedicated index has; their vectors are stored apart from the text. */
 export const vectorNames = ({ fields }: SlotTable): string[] =>
   Object.keys(fields).filter((name) => fields[name].vector !== undefined)
-/** Where the words of a place `t` lie one by one, to be listed. */
+/** The field that lists the words of a slot `t` one by one. */
 export const wordListOf = (slot: string): string => `w${slot.slice(1)}`
 export const slotsFor = ({ fields }: SlotTable, name: string): FieldSlots | undefined =>
   Object.hasOwn(fields, name) ? fields[name] : undefined
 
-/** Whether a shared index has room for them. */
+/** Whether a shared index has room for these slots. */
 export const fitsPool = ({ used: { b, g, k, l, n, t, v = 0 } }: SlotTable): boolean =>
   v <= POOL_SLOTS.v &&
   t <= POOL_SLOTS.t &&

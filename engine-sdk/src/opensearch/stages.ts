@@ -1,4 +1,4 @@
-/** The ladder of a search for words, as queries: what is tried, when, and which of what was tried counts. Pure. */
+/** The ladder of a search for words, as queries: what is tried, when, and which of the tried queries is used. Pure. */
 import type { SearchPlan, TextQuery } from "../plan.ts"
 import { queryTokens } from "../search/text/candidate-words.ts"
 import { fewerTokens } from "../search/text/fallbacks.ts"
@@ -19,11 +19,11 @@ const FEWER_MAX = 8
 
 interface Tried {
   readonly query: object
-  /** Whether as many matches leave the next one untried. */ readonly isEnough: (matches: number) => boolean
+  /** Whether this many matches are enough to skip the next one. */ readonly isEnough: (matches: number) => boolean
 }
 export interface Stage {
   /** Whether the matches found so far are too few. */ readonly isWanted: (matches: number) => boolean
-  /** Each holds what the ones before it find. Never empty. */ readonly tried: ReadonlyArray<Tried>
+  /** Each also finds what the ones before it find. Never empty. */ readonly tried: ReadonlyArray<Tried>
 }
 const always = () => true
 
@@ -46,7 +46,7 @@ const respelledStage = (scope: QueryScope, text: TextQuery, exact: object): Stag
   const respelled = text.splitJoinTokens === "off" ? [] : respelledQueries(scope, text)
   if (respelled.length > 0) {
     const last = tried.at(-1)
-    // Other spellings are for when nothing is found at all, unless they are always wanted.
+    // Other spellings are only tried if nothing is found at all, unless they are always wanted.
     if (last !== undefined && text.splitJoinTokens === "fallback")
       tried[tried.length - 1] = { ...last, isEnough: (matches) => matches > 0 }
     tried.push({ query: union([last?.query ?? exact, ...respelled]), isEnough: always })

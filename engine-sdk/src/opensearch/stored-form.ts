@@ -1,6 +1,6 @@
 /**
- * A document as the cluster keeps it: its text untouched, and beside it what is looked for, each value in the place
- * that its field has. Words come from the package's own tokenizer, so that every engine agrees on what a word is. Pure.
+ * A document as the cluster stores it: its text unchanged, plus the values that are searched, each in the slot of its
+ * field. Words come from the package's own tokenizer, so that every engine agrees on what a word is. Pure.
  */
 import { analyzerOf } from "../analysis/analyzer.ts"
 import { type Dictionaries } from "../analysis/tokens.ts"
@@ -18,11 +18,11 @@ export interface StoredForm {
   /** The document as JSON text. */ readonly d: string
   /** Values of its `store: false` fields. */ readonly u?: string
 }
-/** As the cluster keeps it. */
+/** As stored in the cluster. */
 export interface StoredSource extends StoredForm {
-  /** The part cut out of the text; absent where it was not requested. */ readonly e?: string
+  /** Vectors cut out of the text; absent if not requested. */ readonly e?: string
 }
-/** As a search brings it. */
+/** A hit in the cluster's response. */
 export interface StoredHit {
   readonly _id: string
   readonly _score?: number
@@ -36,16 +36,16 @@ export interface FormOf {
   readonly schema: CollectionSchema
   readonly slots: SlotTable
   readonly placement: Placement
-  /** Schema version; stored with every document, so that one written under another is found. */
+  /** Schema version; stored with every document, so that one written under another version is detected. */
   readonly version: number
   readonly dictionaries?: Dictionaries
 }
 
-/** A whole value as one word: equal where the words are equal. Longer values cannot be told apart. */
+/** A whole value as one keyword: equal if the words are equal. Values beyond the limit cannot be told apart. */
 export const wholeWord = (placement: Placement, words: ReadonlyArray<string>): string =>
   storedWord(placement, words.join(" ")).slice(0, KEYWORD_LENGTH_MAX)
 
-/** Cost: tokenising its texts. */
+/** Cost: tokenizing its texts. */
 export const indexForm = (
   { schema, slots, placement, version, dictionaries }: FormOf,
   stored: StoredForm,
@@ -93,12 +93,12 @@ const putTexts = (
     if (key !== "") form[own.sort] = key
   }
 }
-/** Squares of a length within which single precision loses nothing. */
+/** Squared lengths between which single precision loses nothing. */
 const SQUARES_MIN = 1e-30,
   SQUARES_MAX = 1e30
 /**
- * A vector as the cluster takes it; undefined where it has no direction, or none that single precision holds. What is
- * very long or short for that is given another length: a cosine does not know it.
+ * A vector in a form that the cluster accepts; undefined if it has no direction, or none in single precision. Very long
+ * or very short vectors are rescaled, which does not change a cosine.
  */
 export const indexedVector = (
   { dimensions, metric }: Pick<VectorSlot, "dimensions" | "metric">,
@@ -112,13 +112,13 @@ export const indexedVector = (
   const squares = vector.reduce((sum, part) => sum + part * part, 0)
   return squares > SQUARES_MIN && squares < SQUARES_MAX ? vector : vector.map((part) => Math.fround(part) / most)
 }
-/** Latitude and longitude, or several of them; the cluster reads lists the other way round. */
+/** Latitude and longitude, or a list of them; the cluster would read a bare list in the opposite order. */
 const pointsOf = (value: IndexValue): unknown => {
   const point = ([lat, lon]: ReadonlyArray<unknown>) => ({ lat, lon })
   const list = value as ReadonlyArray<unknown>
   return Array.isArray(list[0]) ? (list as ReadonlyArray<ReadonlyArray<unknown>>).map(point) : point(list)
 }
 
-/** With the values of its `store: false` fields. */
+/** The document with the values of its `store: false` fields. */
 export const documentOf = ({ seq, d, u }: StoredForm): Document =>
   wholeDocument({ seq, text: d, ...(u === undefined ? {} : { unstored: u }) })

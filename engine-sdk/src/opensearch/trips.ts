@@ -1,4 +1,4 @@
-/** One trip to the cluster: several searches in one request, and what of their answers counts. */
+/** One request to the cluster that contains several searches, and which of their results are used. */
 import { fail, ok, type EngineError, type Result } from "../errors.ts"
 import { errorOf, type ClusterClient } from "./client.ts"
 import type { Aggregations } from "./aggregations.ts"
@@ -19,19 +19,19 @@ export interface Trip {
   /** Placed by the plan, whether or not they match. */ readonly placed: ReadonlyArray<StoredForm>
   readonly total: number
   /** Hits, not counting documents placed by rules. */ readonly organic: number
-  /** Of those, matched by words. */ readonly worded: number
+  /** Those among them that match by words. */ readonly worded: number
   readonly aggregations: Aggregations | undefined
   readonly isCutOff: boolean
-  /** The query of the words, for further requests about them. */ readonly words: object
+  /** The query of the words, for further requests. */ readonly words: object
 }
-/** A result with the request that led to it. */
+/** A result with the request that produced it. */
 export interface Found extends Trip {
   readonly fetching: Fetching
   readonly requests: SearchRequests
-  /** Documents that the plan's vector found. */ readonly neighbours?: number
+  /** Number of documents that the plan's vector found. */ readonly neighbours?: number
 }
 interface TripBeside extends Trip {
-  /** Answers to what was asked along with it. */ readonly beside: ReadonlyArray<SearchResponse>
+  /** Responses to the additional requests. */ readonly beside: ReadonlyArray<SearchResponse>
 }
 export interface SearchResponse {
   readonly status?: number
@@ -42,7 +42,7 @@ export interface SearchResponse {
   readonly aggregations?: Aggregations
 }
 
-/** Which of several ways counts, and how many matches it has. */
+/** Chooses one of several queries, and returns how many matches it has. */
 export const countTried = async (
   client: ClusterClient,
   placement: Placement,
@@ -57,7 +57,7 @@ export const countTried = async (
   const at = enough < 0 ? tried.length - 1 : enough
   return ok({ query: tried[at].query, organic: organicOf(counted.value[at]) })
 }
-/** Hits, counts, and what the plan places, in one request, along with `beside`. */
+/** Fetches hits, counts, and documents that the plan places in one request, along with `beside`. */
 export const fetchFound = async (
   client: ClusterClient,
   placement: Placement,
@@ -91,7 +91,7 @@ const eachOnce = (documents: ReadonlyArray<StoredForm>): StoredForm[] => [
 const organicOf = ({ hits, aggregations }: SearchResponse): number =>
   aggregations?.organic?.doc_count ?? hits?.total?.value ?? 0
 
-/** A part of the cluster that was lost on the way is asked again, as long as there is time. */
+/** Sends searches; if a shard of the cluster does not answer, they are sent again as long as there is time. */
 export const askAll = async (
   client: ClusterClient,
   { index, key }: Placement,
@@ -119,7 +119,7 @@ export const askAll = async (
     await new Promise((settle) => setTimeout(settle, pause_ms))
   }
 }
-/** Hits that are missing because a shard did not answer would look like a whole answer. */
+/** A response with hits missing because a shard failed would look like a complete one. */
 const failureOf = ({ status = 200, error, _shards }: SearchResponse): EngineError | undefined =>
   error !== undefined
     ? errorOf(status, error.type ?? "", error.reason ?? "")

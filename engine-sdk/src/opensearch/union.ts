@@ -1,4 +1,4 @@
-/** Several searches as one ranked list: each finds for itself, what they found is merged here. */
+/** Several searches as one ranked list: each is searched separately, and the results are merged here. */
 import type { Dictionaries } from "../analysis/tokens.ts"
 import { fail, notFound, ok, type Result } from "../errors.ts"
 import type { CollectionReader } from "../index/reader.ts"
@@ -20,7 +20,7 @@ export const searchUnion = async (
 ): Promise<Result<UnionAnswer>> => {
   const started = performance.now()
   const reach = Math.min(union.offset + union.limit, union.hits_max)
-  // Each list as far as the merged one is shown: any of them may hold all of its first hits.
+  // Each list is fetched as far as the merged one is shown, because any of them may hold all of its first hits.
   const plans: SearchPlan[] = []
   for (const plan of union.plans) {
     const entry = entryOf(plan.collection)
@@ -45,7 +45,7 @@ export const searchUnion = async (
   const readers = readersOf(plans, found, entryOf, dictionaries)
   const own = plans.map((plan, i) => ({
     ...windowPlan(plan, found[i]),
-    // One index of what all searches of a collection found: each has its own of it.
+    // All searches of a collection share one index of documents; each is restricted to the documents that it found.
     filter: { kind: "ids" as const, ids: found[i].documents.map((stored) => String(documentOf(stored).id)) }
   }))
   const merged = executeUnion(
@@ -79,7 +79,7 @@ const readersOf = (
   }
   return readers
 }
-/** What was counted replaces what was fetched; repetitions that were found stay taken off. */
+/** Replaces counts of fetched documents by the cluster's counts; duplicates that were found stay subtracted. */
 const withCounts = (
   answer: UnionAnswer,
   { plans }: UnionPlan,

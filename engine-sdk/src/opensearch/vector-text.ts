@@ -1,16 +1,16 @@
 /**
- * Vectors lie beside the text of their document: they are most of it, and a search looks at some hundred documents of
- * which it shows ten. The text is cut where they stood, so that both together are the same text again, letter by
- * letter. Pure.
+ * Vectors are stored separately from the text of their document: they make up most of it, and a search reads a few
+ * hundred documents of which it shows ten. The text is cut so that putting the vectors back restores it exactly,
+ * character by character. Pure.
  */
 import { parseJson, stringifyJson } from "../documents/json.ts"
 import type { Document } from "../schema.ts"
 
 interface Cut {
   readonly text: string
-  /** A line each: where it stood in `text`, and what. */ readonly vectors: string
+  /** One line per vector: its offset in `text`, and its entry. */ readonly vectors: string
 }
-/** undefined where nothing is to be cut. O(text). */
+/** undefined if there is nothing to cut. O(text). */
 export const withoutVectors = (text: string, names: ReadonlyArray<string>): Cut | undefined => {
   if (names.length === 0) return undefined
   const document = parseJson(text) as Document
@@ -29,7 +29,7 @@ export const withoutVectors = (text: string, names: ReadonlyArray<string>): Cut 
 }
 export const wholeText = (text: string, vectors: string): string => {
   let whole = text
-  // From the last to the first: what is put in moves nothing before it.
+  // From last to first, so that inserting one does not shift the offsets before it.
   for (const line of vectors.split("\n").reverse()) {
     const space = line.indexOf(" ")
     const at = Number(line.slice(0, space))

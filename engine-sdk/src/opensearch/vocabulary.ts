@@ -1,8 +1,8 @@
 /**
- * Which words the documents of a collection hold, remembered between searches: a typed word stands for the best of
- * what it may mean, and the cluster itself tells only which words are near. What a field holds is read once; later
- * only what documents brought that are newer, by the numbers that the cluster gives to changes. Deleted and replaced
- * documents are noticed by their number, and where they are more than a few the words are read anew.
+ * The words that the documents of a collection contain, cached between searches: a typed word stands for the best words
+ * it may mean, and the cluster itself only reports which words are near. The words of a field are read once; later only
+ * those of newer documents, by the cluster's sequence numbers. Deleted and replaced documents are noticed by their
+ * number; if they are more than a few, all words are read again.
  */
 import { ok, type Result } from "../errors.ts"
 import { Joined } from "../joined.ts"
@@ -13,20 +13,20 @@ import { wordListOf } from "./slots.ts"
 import { askAll, type SearchResponse } from "./trips.ts"
 import { WordTable, type WordUse } from "./word-table.ts"
 
-/** Documents of a collection, and words of a field, beyond which nothing is remembered. */
+/** Maximum documents of a collection, and words of a field, for which a vocabulary is cached. */
 const DOCUMENTS_MAX = 200_000,
   WORDS_MAX = 50_000
-/** Of all collections together; the least recently used go first. */
+/** Bound for all collections together; the least recently used are evicted first. */
 const BYTES_MAX = 64 * 1_048_576
 const ENTRY_BYTES = 256
-/** In collections of this size replaced and deleted documents count on while they are fewer than one in so many. */
+/** Collections of this size tolerate replaced and deleted documents up to one in `STALE_SHARE`. */
 const STALE_SHARE = 10,
   STALE_FROM_DOCS = 5_000
 
 interface CachedTable {
-  /** undefined: too many words. */ readonly table: WordTable | undefined
-  /** The last change that is part of it. */ readonly seen: number
-  /** Documents that were counted, replaced ones too. */ readonly documents: number
+  /** undefined: there are too many words. */ readonly table: WordTable | undefined
+  /** The last change that it includes. */ readonly seen: number
+  /** Documents counted, including replaced ones. */ readonly documents: number
 }
 /** Where the words of a field are stored, and how they are ranked. */
 export interface WordPlace {
@@ -40,25 +40,25 @@ const newer = (placement: Placement, seen: number): object =>
 export class Vocabularies {
   readonly #client: ClusterClient
   readonly #documents_max: number
-  /** Least recently asked first. */ readonly #kept = new Map<string, CachedTable>()
+  /** Least recently used first. */ readonly #kept = new Map<string, CachedTable>()
   readonly #joined = new Joined<Result<unknown>>()
   #bytes = 0
   constructor(client: ClusterClient, documents_max = DOCUMENTS_MAX) {
     this.#client = client
     this.#documents_max = documents_max
   }
-  /** Collections of more documents are searched by what the cluster takes for near. */
+  /** Larger collections are searched by the cluster's fuzzy matching. */
   isFor(documents: number): boolean {
     return documents <= this.#documents_max
   }
-  /** Of a collection of `documents`: one that had too many words is looked at again when it is half as large. */
+  /** Whether all are cached. A field that had too many words is read again once the collection is half as large. */
   hasAll(placement: Placement, places: ReadonlyArray<WordPlace>, documents: number): boolean {
     return places.every((place) => {
       const kept = this.#kept.get(keyOf(placement, place))
       return kept !== undefined && (kept.table !== undefined || documents * 2 > kept.documents)
     })
   }
-  /** undefined where a field has more words than are remembered. */
+  /** undefined if a field has more words than are cached. */
   tables(placement: Placement, places: ReadonlyArray<WordPlace>): ReadonlyArray<WordTable> | undefined {
     const tables: WordTable[] = []
     for (const place of places) {
@@ -71,7 +71,7 @@ export class Vocabularies {
     }
     return tables
   }
-  /** Searches whose answers tell `isCurrent` whether anything was written since. */
+  /** Searches whose responses show `isCurrent` whether anything was written since. */
   checks(placement: Placement, places: ReadonlyArray<WordPlace>): object[] {
     const counting = { size: 0, track_total_hits: true }
     const seen = Math.min(...places.map((place) => this.#kept.get(keyOf(placement, place))?.seen ?? -1))
@@ -96,7 +96,7 @@ export class Vocabularies {
     const gone = kept.documents - total
     return gone === 0 || (total >= STALE_FROM_DOCS && gone > 0 && gone * STALE_SHARE < total)
   }
-  /** Reads new entries. Concurrent callers share one read. */
+  /** Reads new words. Concurrent callers share one read. */
   refresh(placement: Placement, places: ReadonlyArray<WordPlace>, left_ms: number): Promise<Result<unknown>> {
     const key = places.map((place) => keyOf(placement, place)).join()
     return this.#joined.run(key, () => this.#read(placement, places, left_ms))
@@ -107,7 +107,7 @@ export class Vocabularies {
     const total = counted.value[0].hits?.total?.value ?? 0
     const before = places.map((place) => {
       const kept = this.#kept.get(keyOf(placement, place))
-      // Deleted words cannot be removed one by one: then everything is read again.
+      // Deleted words cannot be removed individually, so everything is read again.
       return kept !== undefined && kept.documents <= total + (total >= STALE_FROM_DOCS ? total / STALE_SHARE : 0)
         ? kept
         : undefined
@@ -122,7 +122,7 @@ export class Vocabularies {
     let isMissing = false
     for (const [i, place] of places.entries()) {
       const kept = merged(before[i], read.value[i], place.bestBy !== undefined)
-      // A change that became visible behind a later one was passed over.
+      // A change that became visible after a later one was missed.
       isMissing ||= before[i] !== undefined && kept.documents < total
       this.#keep(keyOf(placement, place), kept)
     }
@@ -154,7 +154,7 @@ const wordsSince = (placement: Placement, { bestBy, slot }: WordPlace, seen: num
   aggs: {
     seq: { max: { field: "_seq_no" } },
     words: {
-      // What all tenants of an index hold has no numbers that would have to be made with every change.
+      // `map`, because global ordinals over the words of all tenants would be rebuilt after every change.
       terms: { field: wordListOf(slot), size: WORDS_MAX, execution_hint: "map" },
       ...(bestBy === undefined ? {} : { aggs: { by: { max: { field: bestBy } } } })
     }

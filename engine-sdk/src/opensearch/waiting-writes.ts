@@ -1,17 +1,17 @@
 /**
- * What a writer does at a fence: it waits until the move has decided, and lifts the fence itself if nobody else does.
- * Its changes at the old placement were meanwhile either carried along or are made again, never both.
+ * What a writer does at a fence: it waits until the move has ended, and lifts the fence itself if nobody else does. Its
+ * changes at the old placement were either carried over or are repeated, never both.
  */
 import { fail, notFound, ok, type Result } from "../errors.ts"
 import type { Directory, Entry } from "./directory.ts"
 import type { CollectionRecord } from "./record.ts"
 import { abandonedMove } from "./move.ts"
 
-/** A few requests lie between setting a fence and deciding it; a mover that takes longer is taken for dead. */
+/** Only a few requests lie between setting and deciding a fence; a mover that takes longer is considered dead. */
 const FENCE_MAX_MS = 10_000
 const LOOK_MS = 25
 
-/** The record of now without a fence: writes may be acknowledged where it says. */
+/** The current record once it has no fence; writes to its placement may be acknowledged. */
 export const unfenced = async (directory: Directory, entry: Entry): Promise<Result<CollectionRecord>> => {
   const { namespace, schema } = entry.record
   const until = performance.now() + FENCE_MAX_MS
@@ -19,7 +19,7 @@ export const unfenced = async (directory: Directory, entry: Entry): Promise<Resu
     const { record } = entry
     if (record.move?.isFenced !== true) return ok(record)
     if (performance.now() >= until) {
-      // Once its record has changed, the mover that set it cannot switch any more.
+      // Once the record has changed, the mover that set the fence can no longer switch.
       const lifted = await directory.save(abandonedMove(record), entry.revision)
       if (!lifted.ok && lifted.error.kind !== "Conflict") return lifted
     } else await new Promise((settle) => setTimeout(settle, LOOK_MS))

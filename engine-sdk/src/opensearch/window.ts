@@ -1,7 +1,7 @@
 /**
- * Documents that the cluster found, as an index of their own in memory, so that what this package does with any search
- * (scores, order, marks, pins, groups, diversity, what is shown) is done by the same code. Its cost is that of indexing
- * the fields that a plan looks at, of some hundred documents at most.
+ * Documents that the cluster found, as a small index in memory, so that scores, order, highlights, pins, groups,
+ * diversity and what is shown come from the same code as in any other search. The cost is that of indexing the fields
+ * that a plan reads, for a few hundred documents at most.
  */
 import type { Dictionaries } from "../analysis/tokens.ts"
 import { flatten } from "../documents/mod.ts"
@@ -13,7 +13,7 @@ import type { Filter } from "../filter.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { documentOf, type StoredForm } from "./stored-form.ts"
 
-/** Each document once. O(texts of the fields that plans look at). */
+/** A reader over the documents, each once. O(texts of the fields that plans read). */
 export const windowReader = (
   schema: CollectionSchema,
   found: ReadonlyArray<StoredForm>,

@@ -1,6 +1,6 @@
 /**
- * A search for words by a vocabulary: the first trip asks for what is most likely found, together with what would show
- * that guess to be wrong; the next ones for what is not known then. Four trips at most, beside those that read words.
+ * A search for words by a vocabulary. The first request fetches what is most likely found, together with what would
+ * disprove that guess; the next ones ask what is still unknown. Four requests at most, besides those that read words.
  */
 import { Allowance, Cutoff, within } from "../budget/cutoff.ts"
 import { ok, type Result } from "../errors.ts"
@@ -21,9 +21,9 @@ import type { Vocabularies, WordPlace } from "./vocabulary.ts"
 import type { WordTable } from "./word-table.ts"
 
 const TRIPS_MAX = 4
-/** How often words are read again because of a write meanwhile. */
+/** How often words are read again because of concurrent writes. */
 const REFRESHES_MAX = 2
-/** Steps of the ladder that are asked about at once when the first found too little. */
+/** Steps of the ladder that are requested together if the first found too little. */
 const GUESSES_MAX = 40
 
 interface Asked {
@@ -31,7 +31,7 @@ interface Asked {
   readonly take: (response: SearchResponse) => void
 }
 
-/** undefined: there is no vocabulary for it, or more would be looked for than one search can. */
+/** undefined: there is no vocabulary, or the search would need more clauses than are allowed. */
 export const findByWords = async (
   client: ClusterClient,
   vocabularies: Vocabularies,
@@ -96,7 +96,7 @@ class WordSearch {
     this.#left = left
   }
 
-  /** `mayBeOutdated`: answers that where somebody wrote since the words were read. */
+  /** `mayBeOutdated`: returns "outdated" if something was written since the words were read. */
   async run(mayBeOutdated: boolean): Promise<Result<Trip | "outdated" | undefined>> {
     const guess = this.#climb({ isEnough: true })
     if (this.#isTooWide(guess.climb)) return ok(undefined)
@@ -106,7 +106,7 @@ class WordSearch {
     const key = triedKey(guess.climb.tried)
     for (let trips = 1; ; trips++) {
       const isLast = trips === TRIPS_MAX - 1
-      // What would need more trips is left out.
+      // What would need more requests is left out.
       const next = this.#climb({ isEnough: false, most: isLast ? 0 : GUESSES_MAX })
       const { climb } = next
       if (climb.isSettled || isLast) {
@@ -131,7 +131,7 @@ class WordSearch {
     within(new Cutoff(new Allowance(), this.#left()), () => climb.run())
     return { climb, words }
   }
-  /** Hits of what a climb came to, along with what it guessed. */
+  /** Fetches the hits for the result of a climb, together with everything it guessed. */
   async #fetch(guess: Guess, mayBeOutdated: boolean): Promise<Result<Trip | "outdated">> {
     const { placement } = this.#entry.record
     const { fruitful, tried } = guess.climb
@@ -156,7 +156,7 @@ class WordSearch {
     for (const [i, { take }] of asked.entries()) take(answers.value[i])
     return ok(undefined)
   }
-  /** All that a climb guessed; what `fetched` finds is counted anyway. */
+  /** Requests for everything that a climb guessed, except `fetched`, which is counted anyway. */
   #open({ climb, words }: Guess, fetched?: string): Asked[] {
     return [
       ...[...climb.openCounts]
@@ -176,7 +176,7 @@ class WordSearch {
   #slot(field: number): string {
     return searchedSlots(this.#requests.scope, this.#text)[field]!.slot
   }
-  /** Any document of the collection will do. */
+  /** Checks for adjacent words in any document of the collection, whether or not it may match. */
   #pair(pair: Pair): Asked {
     const { placement } = this.#requests.scope
     const phrase = { match_phrase: { [this.#slot(pair.field)]: storedWords(placement, [pair.left, pair.right]) } }

@@ -4,7 +4,7 @@ import { StringTable } from "../index/string-table.ts"
 import type { WordColumn } from "../search/text/candidate-words.ts"
 
 export interface WordUse {
-  /** Documents. */ readonly frequency: number
+  /** Number of documents. */ readonly frequency: number
   /** The best value of the default sorting field among them. */ readonly best: number
 }
 const SHARED_MAX = 255
@@ -15,7 +15,7 @@ export class WordTable implements WordColumn {
   readonly best: Float64Array | undefined
   readonly #frequencies: Uint32Array
 
-  /** `words` in the order of their bytes. */
+  /** `words` in byte order. */
   private constructor(words: ReadonlyArray<string>, useOf: (at: number) => WordUse, hasBest: boolean) {
     const encoded = words.map(encodeUtf8)
     const offsets = new Uint32Array(words.length + 1)
@@ -45,7 +45,7 @@ export class WordTable implements WordColumn {
     const { best, shared, terms } = this
     return terms.bytes.length + terms.offsets.byteLength + shared.length * 5 + (best?.byteLength ?? 0)
   }
-  /** With what more documents hold. */
+  /** Adds the words of more documents. */
   with(more: ReadonlyMap<string, WordUse>): WordTable {
     const uses = new Map<string, WordUse>()
     for (let term = 0; term < this.terms.size; term++)

@@ -18,7 +18,7 @@ import { ID_BYTES_MAX } from "./placement.ts"
 import type { StoredVersion } from "./scan.ts"
 import { documentOf, type StoredForm } from "./stored-form.ts"
 
-/** What the namespace stores already. */
+/** What the namespace already stores. */
 export interface BatchUse {
   documents: number
   bytes: number
@@ -35,15 +35,15 @@ const sizeOf = (stored: StoredForm | undefined): number =>
 
 export class WriteBatch {
   schema: CollectionSchema
-  /** Documents that are not as they were read. */ readonly changed = new Map<string, DocumentState>()
+  /** Documents that differ from what was read. */ readonly changed = new Map<string, DocumentState>()
   readonly #known: ReadonlyMap<string, StoredVersion>
   readonly #use: BatchUse
   readonly #keeps: KeepLimits | undefined
-  /** Nothing of it may be sent. */ isShortOfNumbers = false
+  /** Set if numbers ran out; then nothing may be sent. */ isShortOfNumbers = false
   readonly #endSeq: number
   #nextSeq: number
 
-  /** `known`: every document that an operation names, and those whose ids are numbers that may be given. */
+  /** `known`: every document that an operation names, and those whose ids are numbers that may be assigned. */
   constructor(
     schema: CollectionSchema,
     known: ReadonlyMap<string, StoredVersion>,
@@ -90,7 +90,7 @@ export class WriteBatch {
       return stored === undefined ? undefined : documentOf(stored)
     }
     const current = operation.rewrite === true && id !== undefined ? existing(id) : undefined
-    // Gone since the caller read it: there is nothing to index again, and it must not come back.
+    // The document was deleted since the caller read it: there is nothing to reindex, and it must not be restored.
     if (operation.rewrite === true && current === undefined)
       return { ...named, result: fail(notFound(`Could not find a document with id: ${id}`)) }
     const source = current === undefined ? operation : { ...operation, document: current }
@@ -143,7 +143,7 @@ export class WriteBatch {
     const state = this.changed.get(id)
     if (state === undefined) this.changed.set(id, { id, before: this.#known.get(id), stored, values })
     else Object.assign(state, { stored, values })
-    // Created and deleted within the batch: nothing to announce.
+    // Created and deleted within the batch, so there is nothing to send.
     const now = this.changed.get(id)
     if (now?.stored === undefined && now?.before === undefined) this.changed.delete(id)
   }

@@ -1,6 +1,6 @@
 /**
  * Writes with a verdict for each operation. A batch is read, decided here by the same code as in every engine, and sent
- * on the condition that nothing it read has changed; operations on documents that did change start again.
+ * on condition that nothing it read has changed; operations on documents that did change start again.
  */
 import type { Dictionaries } from "../analysis/tokens.ts"
 import { isObject, parseBounded } from "../documents/mod.ts"
@@ -23,7 +23,7 @@ import { WriteBatch, type BatchUse } from "./write-batch.ts"
 
 /** Operations that are read, decided and sent together. */
 const BATCH_OPERATIONS = 1_000
-/** Times that operations begin again because somebody else changed their documents, or the collection. */
+/** How often operations start again because another writer changed their documents, or the collection. */
 const ATTEMPTS_MAX = 10
 
 interface Parts {
@@ -36,16 +36,16 @@ interface Parts {
 }
 interface Numbered {
   readonly operation: WriteOperation
-  /** Its place among all operations. */ readonly at: number
+  /** Its index among all operations. */ readonly at: number
   readonly id: string | undefined
-  /** It was applied at the collection's old placement, and is repeated at the new one. */ readonly done?: WriteVerdict
+  /** The verdict at the old placement, if it is repeated at the new one. */ readonly done?: WriteVerdict
 }
-/** One that is read again, as it was decided on. */
+/** A change of a document, with the version that it was decided on. */
 interface DocumentChange extends Change {
   readonly before: StoredVersion | undefined
 }
 
-/** Answers when everything that was written is found. */
+/** Returns once searches find everything that was written. */
 export const writeOperations = async (
   parts: Parts,
   entry: Entry,
@@ -78,7 +78,7 @@ const idOf = (operation: WriteOperation): string | undefined => {
     ? parsed.value.id
     : undefined
 }
-/** About what a document weighs; objects are not written out for this alone. */
+/** Approximate size of an operation; objects are not serialized just for this. */
 const weightOf = (operation: WriteOperation): number => {
   if (operation.kind === "delete") return 64
   const { document } = operation
@@ -124,7 +124,7 @@ const writeBatch = async (
   return ok(undefined)
 }
 
-/** Retries the operations that must start again. `spare`: numbers beyond those certainly needed. */
+/** Returns the operations that must start again. `spare`: numbers to take beyond those certainly needed. */
 const attemptBatch = async (
   parts: Parts,
   entry: Entry,
@@ -144,9 +144,9 @@ const attemptBatch = async (
   ])
   if (!known.ok) return known
   if (!read.ok) return read
-  // Dropped, or made again, since this process heard of it.
+  // The collection was dropped, or created again, since this process read its record.
   if (directory.find(record.namespace, record.schema.name) !== entry) return fail(notFound("Collection not found"))
-  // Changed by another process: the documents would lack its new fields, or be in the wrong place.
+  // Changed by another process: the documents would lack its new fields, or be stored at the wrong placement.
   if (entry.revision._seq_no !== revision._seq_no) return ok(batch)
   const upcoming = batch.filter(
     ({ id, operation }) => operation.kind === "put" && (id === undefined || !known.value.has(id))
@@ -167,14 +167,14 @@ const attemptBatch = async (
   if (current.value === undefined) return ok(batch)
   return sendDecided(parts, entry, current.value, { batch, decided, verdictsNow, verdicts })
 }
-/** A deletion of a document that is already gone counts as done. */
+/** When a repeated deletion finds the document already gone, it counts as done. */
 const againAs = ({ done, operation }: Numbered, verdict: WriteVerdict): WriteVerdict =>
   done !== undefined && operation.kind === "delete" && !verdict.result.ok && verdict.result.error.kind === "NotFound"
     ? done
     : verdict
 /**
- * The record with fields that documents brought along; undefined where the batch is to start again. `record`: the
- * version by which the batch was decided. Versions heard of since may have fields that `schema` does not know.
+ * Saves the record with fields that documents added; undefined if the batch must start again. `record`: the version by
+ * which the batch was decided. Later versions may have fields that `schema` lacks.
  */
 const widened = async (
   { directory, promote }: Parts,
@@ -199,7 +199,7 @@ interface Decided {
   readonly verdictsNow: ReadonlyArray<WriteVerdict>
   readonly verdicts: WriteVerdict[]
 }
-/** Sends a batch decided by a record, and checks afterwards that the collection has not moved. */
+/** Sends a batch decided by a record, then checks that the collection has not moved. */
 const sendDecided = async (
   parts: Parts,
   entry: Entry,
@@ -222,7 +222,7 @@ const sendDecided = async (
   for (const change of judged.value.made) count(entry, change)
   return ok(settle(batch, verdictsNow, judged.value, verdicts))
 }
-/** As it is once everything that was sent before the call is done. */
+/** The record after everything that was sent before the call has been applied. */
 const recordBehind = async (directory: Directory, entry: Entry): Promise<Result<CollectionRecord>> => {
   const { namespace, schema } = entry.record
   const read = await directory.reload(namespace, schema.name)
@@ -233,9 +233,9 @@ const recordBehind = async (directory: Directory, entry: Entry): Promise<Result<
 interface Judged {
   readonly made: ReadonlyArray<DocumentChange>
   readonly failed: ReadonlyMap<string, EngineError>
-  /** Made at a placement that the collection left without them. */ readonly left: ReadonlySet<string>
+  /** Applied at a placement that the collection left without them. */ readonly left: ReadonlySet<string>
 }
-/** Which changes count by the record of now. */
+/** Which changes count according to the current record. */
 const judge = (
   now: CollectionRecord,
   { placement }: CollectionRecord,
@@ -268,7 +268,7 @@ const judge = (
   }
   return ok({ made, failed, left })
 }
-/** Numbers that become ids of documents without one, which somebody may have used. */
+/** Reads documents whose ids are numbers that are about to be assigned as ids. */
 const withNumbers = async (
   client: ClusterClient,
   placement: FormOf["placement"],
@@ -295,7 +295,7 @@ const count = (entry: Entry, { before, form }: DocumentChange): void => {
   entry.documents += (form === undefined ? 0 : 1) - (before === undefined ? 0 : 1)
   entry.bytes += (form === undefined ? 0 : Number(form.size)) - sizeOf(before?.form)
 }
-/** Verdicts of what was sent; what met somebody else's change, or was left behind, begins again. */
+/** Stores the verdicts of a batch; returns the operations that conflicted or were left behind, to start again. */
 const settle = (
   batch: ReadonlyArray<Numbered>,
   decided: ReadonlyArray<WriteVerdict>,

@@ -1,9 +1,9 @@
 /**
- * Which collections a list of names and patterns means, and which filters a table of them enforces. A table that lists
- * collections gives access to those and no others, so that nothing is open by oversight; `*` covers the rest.
+ * Which collections a list of names and patterns selects, and which filters a table of them enforces. A table that
+ * lists collections gives access to those and no others, so that nothing is open by oversight; `*` covers the rest.
  *
- * An entry names a collection, an alias by its current target, or a pattern of either. All entries that match a
- * collection by any of its names apply together: the table's author may have meant each of them.
+ * An entry names a collection, an alias (meaning its current target), or a pattern of either. All entries that match a
+ * collection by any of its names apply together, because the table's author may have meant each of them.
  */
 import { resolveCollection, type OperationContext } from "./operation.ts"
 
@@ -11,7 +11,7 @@ import { resolveCollection, type OperationContext } from "./operation.ts"
 export type ForcedFilters = Readonly<Record<string, string>>
 type Names = Pick<OperationContext, "engine" | "namespace" | "resources">
 
-/** Whole-name match of names, `*` and patterns with `.*`; linear in the name, so no pattern can cause a long search. */
+/** Matches a name against names, `*` and patterns with `.*`; linear in the name, so no pattern can be slow. */
 export const collectionMatches = (name: string, patterns: ReadonlyArray<string>): boolean =>
   patterns.some((pattern) => {
     if (pattern === "*" || pattern === ".*" || pattern === name) return true
@@ -39,8 +39,8 @@ const fits = (names: Names, entry: string, name: string): boolean => {
 }
 
 /**
- * The texts forced on a collection by its own name, as they were written; `*` applies if no other entry does.
- * O(entries), with patterns O(entries × aliases).
+ * The filter texts forced on a collection, given by its own name, as they were written; `*` applies if no other entry
+ * does. O(entries), with patterns O(entries × aliases).
  */
 export const forcedTextsOf = (names: Names, filters: ForcedFilters, name: string): ReadonlyArray<string> => {
   const fitting = Object.entries(filters)
@@ -50,8 +50,8 @@ export const forcedTextsOf = (names: Names, filters: ForcedFilters, name: string
 }
 
 /**
- * Whether the table gives access to a collection by this name, whether or not it exists; an empty table gives access to
- * everything.
+ * Whether the table gives access to a collection by this name, whether or not the collection exists; an empty table
+ * gives access to everything.
  */
 export const filtersReach = (names: Names, filters: ForcedFilters, name: string): boolean => {
   const entries = Object.keys(filters)

@@ -19,7 +19,7 @@ import {
 } from "./operation.ts"
 
 const COPY_PAGE = 1_000
-/** Number of models that one body may name: each is a server to be called. */
+/** Maximum number of models that one body may name, because a server is called for each. */
 const MODELS_ASKED_MAX = 250
 const schemaContext = (context: OperationContext): SchemaContext => ({
   hasSynonymSet: (name) => context.resources.get(context.namespace, "synonym_set", name) !== undefined,
@@ -27,9 +27,7 @@ const schemaContext = (context: OperationContext): SchemaContext => ({
   modelDimensions: context.embedder?.dimensionsOf,
   modelKind: context.embedder?.kindOf
 })
-/**
- * Whether the models of its fields can be used, as their host determines; a body that is not a schema calls nothing.
- */
+/** Learns from the host whether the models of the body's fields can be used; an invalid body triggers no calls. */
 const learnModels = async (context: OperationContext, body: unknown): Promise<EngineError | undefined> => {
   const { embedder, namespace } = context
   if (embedder?.learn === undefined || !isObject(body) || !Array.isArray(body.fields)) return undefined
@@ -43,7 +41,7 @@ const learnModels = async (context: OperationContext, body: unknown): Promise<En
 }
 
 const everything = (): boolean => true
-/** Newest first, then paged. `isShown`: by the collection's name, whether the caller may know of it. */
+/** Newest first, then paged. `isShown`: whether the caller may see the collection with this name. */
 export const listCollections = (
   context: OperationContext,
   parameters: QueryParameters,
@@ -64,7 +62,7 @@ export const getCollection = (context: OperationContext, name: string): Operatio
   const collection = resolveCollection(context, name)
   return collection === undefined ? fail(COLLECTION_NOT_FOUND) : answer(200, renderCollection(collection))
 }
-/** `src_name` in the query clones; `copy_documents` then copies page by page. */
+/** With `src_name` in the query, clones that collection; `copy_documents` then copies its documents page by page. */
 export const createCollection = async (
   context: OperationContext,
   sent: Body,
@@ -122,7 +120,7 @@ const copyDocuments = async (context: OperationContext, from: string, to: string
   }
   return answer(200, {})
 }
-/** Returns the whole collection (`docs/contract/collections.md#shape`). */
+/** Returns the complete collection (`docs/contract/collections.md#shape`). */
 export const updateCollection = async (
   context: OperationContext,
   name: string,
@@ -144,7 +142,7 @@ export const updateCollection = async (
   )
   return altered.ok ? answer(200, renderCollection(altered.value)) : altered
 }
-/** Schema changes in progress, for the collections that a caller has access to (all if absent). */
+/** Schema changes in progress in the collections that the caller has access to (all if absent). */
 export const listSchemaChanges = async (
   context: OperationContext,
   isReached: (name: string) => boolean = () => true
@@ -155,7 +153,7 @@ export const listSchemaChanges = async (
     200,
     changes.value
       .filter(({ collection }) => isReached(collection))
-      // Each document is validated when it is rewritten.
+      // Each document is validated when it is rewritten, so both counts are the same.
       .map(({ altered, collection, documents }) => ({
         collection,
         num_documents: documents,
@@ -165,7 +163,7 @@ export const listSchemaChanges = async (
   )
 }
 /**
- * The collection as this body would make it, before any document is validated; undefined if the body is refused or
+ * The collection that this body would produce, before any document is validated; undefined if the body is refused or
  * there is no such collection. Changes nothing.
  */
 export const alteredCollection = (context: OperationContext, name: string, sent: Body): CollectionInfo | undefined => {
@@ -193,7 +191,7 @@ export const getAlias = (context: OperationContext, name: string): OperationResu
   const alias = context.resources.get(context.namespace, "alias", name)
   return alias === undefined ? fail(COLLECTION_NOT_FOUND) : answer(200, alias)
 }
-/** The target need not exist. The name of an existing collection answers 500, as stock clients expect. */
+/** The target need not exist. The name of an existing collection is answered with 500, as stock clients expect. */
 export const upsertAlias = async (context: OperationContext, name: string, sent: Body): Promise<OperationResult> => {
   const body = parseBody(sent)
   if (!body.ok) return body

@@ -57,7 +57,7 @@ const parseItem = (raw: unknown, pathId?: string): Result<CurationItem> => {
     stop_processing: (raw.stop_processing as boolean | undefined) ?? true
   })
 }
-/** Only set keys are kept; a rule with none left is dropped. */
+/** Only keys that are set are kept; a rule without any is dropped. */
 const parseRule = (raw: unknown): Result<CurationRule | undefined> => {
   if (!isObject(raw)) return refuse("Missing `rule` definition.")
   const hasQuery = raw.query !== undefined && raw.match !== undefined

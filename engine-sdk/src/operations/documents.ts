@@ -1,6 +1,6 @@
 /**
- * Documents one by one and by filter (`docs/contract/documents.md#actions`). Import and export are in
- * `import-export.ts`.
+ * Operations on single documents, and on documents by filter (`docs/contract/documents.md#actions`). Import and export
+ * are in `import-export.ts`.
  */
 import { parseDocument } from "../documents/json.ts"
 import { isObject } from "../documents/json.ts"
@@ -25,7 +25,7 @@ const PAGE = 500
 const ACTIONS: ReadonlySet<string> = new Set(["create", "upsert", "update", "emplace"])
 const DIRTY_VALUES: ReadonlySet<string> = new Set(["coerce_or_reject", "coerce_or_drop", "drop", "reject"])
 
-/** Unknown text means the schema's own mode. */
+/** An unknown text selects the schema's own mode. */
 export const dirtyValuesOf = (text: string | undefined): DirtyValues | undefined => {
   const mode = text?.toLowerCase()
   return mode !== undefined && DIRTY_VALUES.has(mode) ? (mode as DirtyValues) : undefined
@@ -68,7 +68,7 @@ export const documentFieldContext = (
     4
   )
 /**
- * The filter of a by-filter operation, combined with those that the caller's restrictions force. undefined: the text
+ * The filter of a by-filter operation, combined with filters forced by the caller's restrictions. undefined: the text
  * was empty and selects nothing. Fails with Closed if it joins a collection that the caller cannot access.
  */
 export const filterOf = (
@@ -103,7 +103,7 @@ export const selectionOf = (
   return parsed.ok ? ok(parsed.value.selection) : parsed
 }
 
-/** One write of one document. */
+/** Writes one document. */
 const writeOne = async (
   context: OperationContext,
   collection: CollectionInfo,
@@ -178,7 +178,7 @@ export const deleteDocument = (
     return removed.error.kind === "NotFound" && parameters.ignore_not_found === "true" ? answer(200, { id }) : removed
   })
 
-/** Ids of matching documents, page by page; nothing else is kept in memory. */
+/** Calls back with the ids of matching documents, page by page; nothing else is kept in memory. */
 const eachPage = async (
   context: OperationContext,
   collection: CollectionInfo,
@@ -209,7 +209,7 @@ const requireFilter = (parameters: QueryParameters): Result<string> =>
     ? fail(invalid("Parameter `filter_by` must be provided.", "filter_by"))
     : ok(parameters.filter_by)
 
-/** Applies a partial document to every match; `*` means every document. Documents that refuse it are not counted. */
+/** Applies a partial document to every match; `*` matches all. Documents that refuse the change are not counted. */
 export const updateDocuments = (
   context: OperationContext,
   collection: string,

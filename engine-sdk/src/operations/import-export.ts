@@ -18,48 +18,46 @@ import {
 } from "./operation.ts"
 import { Reach, type Restrictions, UNRESTRICTED } from "./restrictions.ts"
 
-/** As many as make one segment. */
+/** As many documents as form one segment. */
 const BATCH_LINES_MAX = 4_096
 const BATCH_CHARACTERS_MAX = 4 * 1024 * 1024
 /**
- * Characters decoded at once: a megabyte blocked the searching thread for 5-9 ms, and its lines kept all of its text
- * until the last of them was written.
+ * Bytes decoded per slice: decoding a megabyte blocked the searching thread for 5-9 ms, and its lines kept all of its
+ * text in memory until the last of them was written.
  */
 const PIECE_BYTES = 64 * 1024
 const LINE_BYTES_MAX = 32 * 1024 * 1024
 const EXPORT_PAGE = 500
 const NEWLINE = 10
 
-/** Memory for all imports and exports of a host; one import holds up to two batches and a line. */
+/** Memory for all imports and exports of a host; one import holds up to two batches and one line. */
 export interface ImportMemory {
-  /** This import now holds `bytes`. False: that is too much, and it keeps its former amount. */ readonly reserve: (
-    bytes: number
-  ) => boolean
-  /** The same as soon as there is room; false if there was none for too long. */ readonly reserveOrWait: (
+  /** Sets the amount held to `bytes`; false if that is too much. */ readonly reserve: (bytes: number) => boolean
+  /** Waits until there is room; false if that takes too long. */ readonly reserveOrWait: (
     bytes: number
   ) => Promise<boolean>
 }
 const UNBOUNDED: ImportMemory = { reserve: () => true, reserveOrWait: async () => true }
 
-/** A line, or the code of its refusal: longer than a line may be (400), or more than the available memory (429). */
+/** A line, or the status of its refusal: it is longer than a line may be (400), or than the available memory (429). */
 type Line = string | 400 | 429
 const refusalOf = {
   400: `Bad JSON: a line may have at most ${LINE_BYTES_MAX} bytes.`,
   429: "Too much is held in memory at this moment for a line of this length; send it again later."
 } as const
 
-/** Lines of a byte stream without their newline; blank lines are skipped. Invalid UTF-8 becomes U+FFFD. */
+/** Splits a byte stream into lines without newlines; blank lines are skipped. Invalid UTF-8 becomes U+FFFD. */
 class Lines {
   readonly #decoder = new TextDecoder()
-  /** The incomplete last line, or why it is refused. */
+  /** The incomplete last line, or the status of its refusal. */
   #open: Line = ""
   #openBytes = 0
 
-  /** Bytes held for the unfinished line. */
+  /** Bytes held for the incomplete line. */
   get openBytes(): number {
     return typeof this.#open === "string" ? this.#openBytes : 0
   }
-  /** Lines that the chunk completes. */
+  /** Returns the lines that the chunk completes. */
   add(chunk: Uint8Array): ReadonlyArray<Line> {
     const text = this.#decoder.decode(chunk, { stream: true })
     const lines: Array<Line> = []
@@ -74,13 +72,13 @@ class Lines {
     if (this.#openBytes > LINE_BYTES_MAX) this.#open = 400
     return lines
   }
-  /** Discards the open line and skips its remainder; a line that is blank so far loses nothing. */
+  /** Discards the incomplete line and skips its remainder; if it has been blank so far, nothing is lost. */
   drop(): void {
     if (typeof this.#open !== "string") return
     this.#open = isBlank(this.#open) ? "" : 429
     this.#openBytes = 0
   }
-  /** The lines completed by the end of the stream. */
+  /** Returns the lines completed by the end of the stream. */
   end(): ReadonlyArray<Line> {
     const lines: Array<Line> = []
     this.#close(this.#decoder.decode(), lines)
@@ -101,7 +99,7 @@ interface ImportSettings {
 }
 /**
  * Fails before reading if a parameter or the collection is invalid; afterwards every line has its own verdict. If
- * `memory` is exhausted, lines are written as they arrive instead of in batches, and a line that alone is too much is
+ * `memory` is exhausted, lines are written as they arrive instead of in batches, and a single line that is too large is
  * refused.
  */
 export const importDocuments = (
@@ -165,22 +163,22 @@ async function* importLines(
     }
   } finally {
     await iterator.return?.()
-    // The reader has disconnected: writes in progress are still awaited, so that closing the engine does not cut them
+    // The reader has disconnected. Writes in progress are still awaited, so that closing the engine does not cut them
     // off.
     if (!isRead) await batches.settled()
   }
   // A stream that was aborted may have left half a line.
   if (reason === undefined) for (const line of lines.end()) batches.add(line)
   yield* batches.end()
-  // The status has been sent by then: complete lines have their verdicts, and the last line explains why there are no
-  // more.
+  // The status has already been sent: complete lines have their verdicts, and the last result line explains why there
+  // are no more.
   if (reason !== undefined)
     yield `${batches.isFirst ? "" : "\n"}${failureLine(400, `The body could not be read: ${reason}`, undefined, undefined)}`
 }
 
 /**
- * Sends lines to the engine, a batch at a time. The next batch starts once every line of the last has been accepted,
- * while it is still being written to disk: waiting for the disk, and for the next lines, took the writer's thread a
+ * Sends lines to the engine, one batch at a time. The next batch starts once every line of the last has been accepted,
+ * while that is still being written to disk: waiting for the disk, and for the next lines, cost the writer's thread a
  * fifth of an import.
  */
 class Batches {
@@ -189,16 +187,16 @@ class Batches {
   readonly #settings: ImportSettings
   #lines: Array<Line> = []
   #lineCharacters = 0
-  /** The batch whose answer is not known yet. */
+  /** The batch whose result is not known yet. */
   #written: { readonly text: Promise<string>; readonly characters: number } | undefined
-  /** No result line has been returned yet. */
+  /** Whether no result line has been returned yet. */
   isFirst = true
   constructor(context: OperationContext, info: CollectionInfo, settings: ImportSettings) {
     this.#context = context
     this.#info = info
     this.#settings = settings
   }
-  /** Held of both. */
+  /** Characters held in memory for both batches. */
   get characters(): number {
     return this.#lineCharacters + (this.#written?.characters ?? 0)
   }
@@ -209,7 +207,7 @@ class Batches {
     this.#lines.push(line)
     if (typeof line === "string") this.#lineCharacters += line.length
   }
-  /** Starts writing what was added; returns the results of the batch before. */
+  /** Starts writing what was added; returns the results of the previous batch. */
   async *flush(): AsyncGenerator<string> {
     const lines = this.#lines,
       characters = this.#lineCharacters
@@ -220,7 +218,7 @@ class Batches {
     const taken = new Promise<void>((resolve) => {
       text = writeBatch(this.#context, this.#info, lines, this.#settings, resolve)
     })
-    // A failure is reported to the next caller.
+    // A failure is reported to whoever awaits it next.
     text.catch(() => {})
     this.#written = { text, characters }
     if (before !== undefined) yield this.#next(await before.text)
@@ -330,7 +328,7 @@ async function* exportLines(
   let first = true
   for (let after: number | undefined = undefined, done = false; !done;) {
     const page = await context.engine.scan(context.namespace, { ...request, after })
-    // The status has been sent; the stream is aborted so that the reader sees an incomplete answer.
+    // The status has already been sent, so the stream is aborted to show the reader that the answer is incomplete.
     if (!page.ok) throw new Error(page.error.message)
     if (page.value.documents.length > 0) {
       yield (first ? "" : "\n") + page.value.documents.map(stringifyJson).join("\n")

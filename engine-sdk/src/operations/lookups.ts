@@ -1,5 +1,5 @@
 /**
- * What planning a search looks up in the engine: whether filters of curation rules match, and whether the caller may
+ * Engine lookups needed to plan a search: whether filters of curation rules match anything, and whether the caller may
  * know of a document.
  */
 import { stringifyJson } from "../documents/json.ts"
@@ -10,18 +10,18 @@ import { allOf } from "../query/filter-parser.ts"
 import type { CollectionInfo } from "../schema.ts"
 import type { OperationContext } from "./operation.ts"
 
-/** Queries of one search that placeholders of curation rules send to the engine. */
+/** Maximum engine queries that placeholders of curation rules cause in one search. */
 const LOOKUPS_MAX = 64
 
 const examplesOf = (plan: SearchPlan): ReadonlyArray<string> =>
   [plan.vector, ...plan.sort.map((key) => (key.kind === "vector_query" ? key.query : undefined))].flatMap(
     (query) => query?.likeId ?? []
   )
-/** Whether the query is a document's vector, which is rare. */
+/** Whether the query uses the vector of a document, which is rare. */
 export const hasExample = ({ sort, vector }: SearchPlan): boolean =>
   vector?.likeId !== undefined || sort.some((key) => key.kind === "vector_query" && key.query.likeId !== undefined)
 
-/** Caches which filters match anything; pending queries count as no until they settle. */
+/** Caches which filters match anything; pending queries count as "no" until they settle. */
 export class Lookups {
   readonly #context: OperationContext
   readonly #collection: CollectionInfo
@@ -38,7 +38,7 @@ export class Lookups {
     const key = stringifyJson(asked)
     const known = this.#known.get(key)
     if (known !== undefined) return known
-    // Beyond the bound, filters are not looked up and match nothing.
+    // Beyond the bound, filters are not looked up and count as matching nothing.
     if (this.#known.size + this.#open.length >= LOOKUPS_MAX) return false
     const page = this.#context.engine.scan(this.#context.namespace, {
       collection: this.#collection.schema.name,
@@ -57,7 +57,7 @@ export class Lookups {
     this.#known.set(key, matches)
     return matches
   }
-  /** A document whose vector is the query must be one that the caller may find; otherwise it does not exist. */
+  /** A document whose vector is the query must be one that the caller may find; for others it does not exist. */
   async knowsExample(plan: SearchPlan): Promise<Result<SearchPlan>> {
     for (const id of new Set(examplesOf(plan))) {
       if (this.#forced === undefined) break
@@ -75,7 +75,7 @@ export class Lookups {
   get isOpen(): boolean {
     return this.#open.length > 0
   }
-  /** True if something was learned since the last call. */
+  /** True if new results arrived since the last call. */
   async settle(): Promise<boolean> {
     if (this.#open.length === 0) return false
     const open = this.#open

@@ -1,4 +1,4 @@
-/** Every engine-plane operation, for a host that authenticates, calls and sends. */
+/** Every engine-plane operation, for a host that authenticates callers, runs operations and sends the results. */
 export * from "./collections.ts"
 export { curationSets } from "./curation-sets.ts"
 export {

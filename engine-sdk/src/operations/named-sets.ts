@@ -1,6 +1,6 @@
 /**
- * Sets of items under a name, with the same routes for synonyms and curations (`docs/contract/curation.md#sets`): they
- * differ in the item and in the message for a missing set. Items are kept and evaluated in the order of their ids.
+ * Named sets of items, with the same routes for synonyms and curations (`docs/contract/curation.md#sets`): these differ
+ * only in the item and in the message for a missing set. Items are stored and evaluated in the order of their ids.
  */
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, notFound, type Result } from "../errors.ts"
@@ -21,7 +21,7 @@ type ItemOf<K extends SetKind> = ResourceKinds[K]["items"][number]
 export interface NamedSetOperations {
   readonly list: (context: OperationContext) => OperationResult
   readonly get: (context: OperationContext, name: string) => OperationResult
-  /** Replaces every item; of two items with one id the later is kept. */ readonly upsert: (
+  /** Replaces all items; if two items have the same id, the later one is kept. */ readonly upsert: (
     context: OperationContext,
     name: string,
     body: Body
@@ -42,7 +42,7 @@ const refuse = (message: string): Result<never> => fail(invalid(message))
 const byId = (a: { readonly id: string }, b: { readonly id: string }): number =>
   a.id < b.id ? -1 : a.id > b.id ? 1 : 0
 
-/** `parseItem`: an item of a set body, or of an item body when the path gives the id. */
+/** `parseItem`: reads an item of a set's body, or an item body when the path gives the id. */
 export const namedSets = <K extends SetKind>(
   kind: K,
   missingText: string,
@@ -54,7 +54,7 @@ export const namedSets = <K extends SetKind>(
     context.resources.get(context.namespace, kind, name) as Set | undefined
   const put = (context: OperationContext, set: Set): Promise<void> =>
     context.resources.put(context.namespace, kind, set.name, set as unknown as ResourceKinds[K])
-  /** False if the set does not exist, or `change` returns undefined. */
+  /** False if the set does not exist, or if `change` returns undefined. */
   const change = async (
     context: OperationContext,
     name: string,

@@ -1,6 +1,6 @@
 /**
- * The input and output of every engine-plane operation. An operation authenticates no caller and renders no error: it
- * returns a status with a body, or a failure whose message is for the caller.
+ * Input and output of every engine-plane operation. An operation authenticates no caller and renders no errors: it
+ * returns a status with a body, or a failure with a message for the caller.
  */
 import { holdsTooLarge, parseBounded, TOO_LARGE_TEXT } from "../documents/json.ts"
 import type { Namespace, SearchEngine } from "../engine.ts"
@@ -16,19 +16,19 @@ export interface OperationContext {
   readonly engine: SearchEngine
   readonly resources: Resources
   readonly namespace: Namespace
-  /** Unix seconds of this request. */ readonly now_s: number
+  /** Unix seconds at the time of this request. */ readonly now_s: number
   readonly limits?: Partial<QueryLimits> & { readonly multi_searches_max?: number }
-  /** Shared by the request's answers if it makes several; otherwise each search has its own by the limits. */
+  /** Shared by the request's answers if there are several; otherwise each search has its own, set by the limits. */
   readonly budget?: AnswerBudget
-  /** What the namespace may store; beyond it, CapReached. Default: no limit. */ readonly keeps?: KeepLimits
-  /** Embeds texts; without it no field may have `embed`. */ readonly embedder?: Embedder | undefined
+  /** What the namespace may store, else CapReached. Default: no limit. */ readonly keeps?: KeepLimits
+  /** Embeds texts; without it, fields may not have `embed`. */ readonly embedder?: Embedder | undefined
 }
-/** `text` is JSON ready to send; otherwise `body` is to be written as JSON (bigints as digits, see `stringifyJson`). */
+/** `text` is JSON ready to send; otherwise `body` must be serialized (bigints as digits, see `stringifyJson`). */
 export interface Answer {
   readonly status: number
   readonly body?: unknown
   readonly text?: string
-  /** Failed searches within an answer of 200; for a union, the one failure that represents all of it. */
+  /** Failed searches within an answer of 200; for a union, the one failure that stands for all of it. */
   readonly failures?: ReadonlyArray<EngineError>
 }
 /** A streamed answer: JSON Lines in chunks of any size, to be concatenated. */
@@ -41,7 +41,7 @@ export type QueryParameters = { readonly [name: string]: string }
 
 export const answer = (status: number, body: unknown): OperationResult => ok({ status, body })
 export const COLLECTION_NOT_FOUND = notFound("Collection not found")
-/** A collection by its name, else by an alias. */
+/** Finds a collection by its name, else by an alias. */
 export const resolveCollection = (
   context: Pick<OperationContext, "engine" | "namespace" | "resources">,
   name: string
@@ -59,9 +59,7 @@ export const withCollection = async <A>(
   const collection = resolveCollection(context, name)
   return collection === undefined ? fail(COLLECTION_NOT_FOUND) : run(collection)
 }
-/**
- * A body that its host has already parsed, or failed to parse, so that it is parsed once, however many readers it has.
- */
+/** A body that its host has parsed, or failed to parse, so that it is parsed only once for any number of readers. */
 export class ParsedBody {
   readonly result: Result<unknown>
   constructor(result: Result<unknown>) {
@@ -70,7 +68,7 @@ export class ParsedBody {
 }
 /** A body's text, or its parsed value. */
 export type Body = string | ParsedBody
-/** A JSON body; Invalid `Bad JSON.` otherwise. */
+/** Parses a JSON body; Invalid `Bad JSON.` if that fails. */
 export const parseBody = (body: Body): Result<unknown> => {
   if (typeof body !== "string") return body.result
   const parsed = parseBounded(body)
@@ -78,7 +76,7 @@ export const parseBody = (body: Body): Result<unknown> => {
   return holdsTooLarge(body, parsed.value) ? fail(invalid(TOO_LARGE_TEXT)) : ok(parsed.value)
 }
 export const BAD_REQUEST = "Bad request."
-/** `limit` and `offset` of a list; offset at or past the end is refused unless the list is empty and offset 0. */
+/** Applies `limit` and `offset`; an offset at or past the end is refused, except 0 of an empty list. */
 export const pageOf = <A>(items: ReadonlyArray<A>, parameters: QueryParameters): Result<ReadonlyArray<A>> => {
   const unsigned = (text: string | undefined): number | undefined =>
     text === undefined ? 0 : /^\d{1,10}$/.test(text) ? Number(text) : undefined

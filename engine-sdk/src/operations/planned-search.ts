@@ -1,4 +1,4 @@
-/** The result of `prepare` and the input of `run`: a plan with everything known about it. */
+/** What `prepare` returns and `run` takes: a plan with everything known about it. */
 import type { SearchPlan } from "../plan.ts"
 import type { SearchVisitor } from "../pipeline/mod.ts"
 import type { UnionPaging } from "../query/compile-union.ts"
@@ -11,15 +11,15 @@ import type { Stage } from "../stage/stage.ts"
 /** A host's rules and stages for one search. */
 export interface SearchMerchandise {
   readonly rules: CompiledRules | undefined
-  /** Requested by the caller; used if no active rule requests a rerank. */
+  /** Requested by the caller; used unless an active rule requests a rerank. */
   readonly rerank?: RerankSettings
-  /** The host's own stages: after a rerank, before diversity. */
+  /** The host's own stages, which run after a rerank and before diversity. */
   readonly stages?: ReadonlyArray<Stage>
   /** The visitor for whom a model recommends documents if nothing is found. */
   readonly visitor?: SearchVisitor
-  /** Context of the request, for rules. */
+  /** The request's context, for rules. */
   readonly request: Omit<RuleRequest, "q" | "filter_by">
-  /** Collects moves and score parts for the trace. */
+  /** Collect moves and score parts for the trace. */
   readonly explain: boolean
 }
 /** A search that can be run. */
@@ -29,7 +29,7 @@ export interface PlannedSearch {
   readonly parameters: Parameters
   /** The caller's restrictions, if any. */
   readonly fields?: FieldList
-  /** The host's rules and stages for it; undefined: the engine's answer is passed on unchanged. */
+  /** The host's rules and stages for the search; undefined: the engine's answer is passed on unchanged. */
   readonly merchandise?: SearchMerchandise | undefined
 }
 /** One ranked list over several searches. */

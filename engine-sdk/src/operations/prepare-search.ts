@@ -1,7 +1,7 @@
 /**
- * `prepare`: from typed requests to plans, which are all that `run` needs. The steps are, in order: restrictions, plan,
- * the plan's lookups in the engine (placeholders, examples), embedding. A failure belongs to its search; one of the
- * caller's restrictions refuses the whole request (`isRestriction`).
+ * `prepare`: turns typed requests into plans, which are all that `run` needs. The steps, in order: restrictions, plan,
+ * the plan's lookups in the engine (placeholders, examples), embedding. A failure concerns only its search, but a
+ * failure of the caller's restrictions refuses the entire request (`isRestriction`).
  */
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import type { SearchPlan } from "../plan.ts"
@@ -32,7 +32,7 @@ interface Shared {
   readonly filters: KnownFilters
 }
 
-/** One search. NotFound if the collection does not exist. */
+/** Prepares one search. NotFound if the collection does not exist. */
 export const prepareSearch = (
   context: OperationContext,
   request: SearchRequest,
@@ -41,8 +41,8 @@ export const prepareSearch = (
   refusable(() => planned(context, request, { reach, budget: budgetOf(context), filters: new Map() }))
 
 /**
- * Several searches, each with its own plan or failure. Fails if a restriction refuses the request. Compiling fifty
- * searches takes a while: other work runs in between.
+ * Prepares several searches, each with its own plan or failure. Fails if a restriction refuses the request. Compiling
+ * fifty searches takes a while, so other work runs in between.
  */
 export const prepareSearches = (
   context: OperationContext,
@@ -62,7 +62,7 @@ export const prepareSearches = (
     return ok(plans)
   })
 
-/** The searches of a union: the first failure fails all of them. */
+/** Prepares the searches of a union; the first failure fails all of them. */
 export const prepareUnion = (
   context: OperationContext,
   requests: ReadonlyArray<SearchRequest>,
@@ -71,7 +71,7 @@ export const prepareUnion = (
   removeDuplicates: boolean
 ): Promise<Result<PlannedUnion>> =>
   refusable(async () => {
-    // Refused before the caller could learn whether any of them exists.
+    // Refused before the caller could learn whether any of the collections exists.
     if (!requests.every(({ name }) => reach.reaches(name))) return fail(CLOSED)
     const missing = requests.find(({ collection }) => collection === undefined)
     if (missing !== undefined) return fail(notFound(`\`${missing.name}\` collection not found.`))
@@ -102,9 +102,9 @@ const planned = async (
 }
 
 /**
- * The plan of one search over a collection (name or alias). Placeholders of curation rules query the engine; an engine
- * that answers later makes this compile again with the result. Query texts are embedded here, too. `bound`: the host's
- * filter (`SearchBounds`).
+ * Plans one search over a collection (name or alias). Placeholders of curation rules query the engine; if the engine
+ * answers asynchronously, the search is compiled again with the result. Query texts are embedded here, too. `bound`:
+ * the host's filter (`SearchBounds`).
  */
 export const planSearch = async (
   context: OperationContext,
@@ -129,14 +129,14 @@ export const planSearch = async (
     const plan = compileParameters(parameters, own)
     const refused = refusalOf(plan, forced, reach, parameters)
     if (refused !== undefined) return fail(refused)
-    // Hardly any search has lookups or embeds: each asynchronous step costs a turn of the queue even if it does not
-    // wait.
+    // Hardly any search has lookups or embeds, so these steps are skipped: an asynchronous step costs a turn of the
+    // queue even if it does not wait.
     if (lookups.isOpen && (await lookups.settle()) && round < PLACEHOLDER_ROUNDS_MAX) continue
     const known = plan.ok && hasExample(plan.value) ? await lookups.knowsExample(plan.value) : plan
     return known.ok && known.value.vector?.embed !== undefined ? withVector(context, collection, known.value) : known
   }
 }
-/** A forbidden join is reported first; then the caller's own mistakes, then filters of its key that do not fit. */
+/** A forbidden join is reported first, then the caller's own mistakes, then filters of its key that do not fit. */
 const refusalOf = (
   plan: Result<SearchPlan>,
   forced: Result<Filter | undefined>,

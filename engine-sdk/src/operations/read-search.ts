@@ -1,6 +1,6 @@
 /**
- * The first half of `prepare`: reads and merges the request (request, scoped key, preset) and looks its collection up.
- * Nothing is planned yet, so that a host can inspect the request and refuse it.
+ * The first half of `prepare`: reads and merges the request (request, scoped key, preset) and looks up its collection.
+ * Nothing is planned yet, so a host can inspect the request and refuse it.
  */
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
@@ -12,28 +12,28 @@ import { parseBody, resolveCollection, type Body, type OperationContext, type Qu
 import type { Restrictions } from "./restrictions.ts"
 
 const MULTI_SEARCHES_MAX = 50
-/** The most to which a scoped key may raise the limit. */
+/** The maximum to which a scoped key may raise the limit. */
 const MULTI_SEARCHES_CEILING = 1_000
 
-/** What a host adds to a search outside its parameters, so that no parameter can get around it. */
+/** What a host adds to a search outside its parameters, so that no parameter can circumvent it. */
 export interface SearchBounds {
-  /** AND-ed as a tree, like the caller's own restrictions; it also applies to pinned and injected documents. */
+  /** AND-ed as a tree, like the caller's own restrictions; also applies to pinned and injected documents. */
   readonly filter?: Filter | undefined
 }
 /** One search as requested, with its parameters merged. */
 export interface SearchRequest {
-  /** As the request names it: a collection or an alias. */
+  /** The name in the request: a collection or an alias. */
   readonly name: string
   readonly collection: CollectionInfo | undefined
   readonly parameters: Parameters
-  /** The preset that it names, which is merged already if it exists. */ readonly preset?: string | undefined
+  /** The preset that the request names; if it exists, it is already merged. */ readonly preset?: string | undefined
   readonly bounds?: SearchBounds | undefined
 }
 
 /**
  * Parameters of one search as the compiler receives them: the request's, overridden by a scoped key's, with a preset's
  * as defaults. The `filter_by` of a scoped key is not among them: it is parsed separately and AND-ed as a tree
- * (`Reach.forcedFilter`), so that no text of the request can get around it.
+ * (`Reach.forcedFilter`), so that no text of the request can circumvent it.
  */
 export const mergeSearchParameters = (
   context: OperationContext,
@@ -72,8 +72,8 @@ const mergeSources = (
 }
 
 /**
- * The request's field selection within a scoped key's: the key's fields are bounds (`field-bounds.ts`), within which
- * the request chooses.
+ * The request's field selection within a scoped key's. The key's fields are bounds (`field-bounds.ts`) within which the
+ * request chooses.
  */
 const narrowed = (asked: Parameters, { exclude_fields: hidden, include_fields: shown }: Parameters): Parameters => ({
   ...(shown === undefined || (asked.include_fields ?? "").trim() === ""
@@ -84,7 +84,7 @@ const narrowed = (asked: Parameters, { exclude_fields: hidden, include_fields: s
     : { exclude_fields: `${hidden},${asked.exclude_fields}` })
 })
 
-/** One search. Invalid if a parameter is not a scalar or is too long, or if `q` is missing. */
+/** Reads one search. Invalid if a parameter is not a scalar or is too long, or if `q` is missing. */
 export const readSearch = (
   context: OperationContext,
   name: string,
@@ -102,8 +102,8 @@ export const readSearch = (
 }
 
 /**
- * How many searches one request may hold: set by the scoped key, else by the host; the request itself can only lower
- * it. Fails (400) on a limit that is not a number.
+ * How many searches one request may contain: set by the scoped key, else by the host; the request itself can only lower
+ * the limit. Fails (400) if a limit is not a number.
  */
 export const multiSearchesLimit = (
   context: OperationContext,
@@ -131,7 +131,7 @@ export interface MultiSearch {
   readonly union: boolean
   readonly removeDuplicates: boolean
 }
-/** The searches of a body, or of the preset that the query string names (then the body is not read). */
+/** The searches of a body, or of the preset that the query string names, in which case the body is not read. */
 export const readMultiSearch = (
   context: OperationContext,
   sent: Body,
@@ -160,7 +160,7 @@ export const readMultiSearch = (
     removeDuplicates: body.remove_duplicates !== false && body.remove_duplicates !== "false"
   })
 }
-/** The searches of the request, merged with its query string; a value that is not a scalar fails the whole request. */
+/** The searches of the request, merged with its query string; a value that is not a scalar fails the entire request. */
 export const readSearches = (
   context: OperationContext,
   request: MultiSearch,

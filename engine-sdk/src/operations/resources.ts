@@ -1,6 +1,6 @@
 /**
  * Named resources of a namespace that engines do not know: aliases, presets, synonym and curation sets, stop words,
- * stemming dictionaries. Reads are synchronous, because every search needs several; writes settle when they are
+ * stemming dictionaries. Reads are synchronous, because every search needs several of them; writes settle when they are
  * durable.
  */
 import type { Namespace } from "../engine.ts"
@@ -24,15 +24,15 @@ export interface ResourceKinds {
 }
 export type ResourceKind = keyof ResourceKinds
 export interface Resources {
-  /** The value as it was put: the same object until it is replaced, so that compiled forms can be cached by it. */
+  /** The value as put: the same object until it is replaced, so that compiled forms can be cached by it. */
   get<K extends ResourceKind>(namespace: Namespace, kind: K, name: string): ResourceKinds[K] | undefined
-  /** In the order of names. */
+  /** Ordered by name. */
   list<K extends ResourceKind>(namespace: Namespace, kind: K): ReadonlyArray<ResourceKinds[K]>
-  /** Creates or replaces; visible to reads when it settles. */
+  /** Creates or replaces a resource; it is visible to reads when the promise settles. */
   put<K extends ResourceKind>(namespace: Namespace, kind: K, name: string, value: ResourceKinds[K]): Promise<void>
   /**
-   * Reads and writes in one step: of two concurrent changes the later gets the result of the earlier. `make` is called
-   * once with the stored value; its result is put, and undefined changes nothing. Returns what was put.
+   * Reads and writes atomically: of two concurrent changes, the later sees the result of the earlier. `make` is called
+   * once with the stored value; its result is put, or nothing changes if it is undefined. Returns what was put.
    */
   change<K extends ResourceKind>(
     namespace: Namespace,
@@ -40,12 +40,12 @@ export interface Resources {
     name: string,
     make: (value: ResourceKinds[K] | undefined) => ResourceKinds[K] | undefined
   ): Promise<ResourceKinds[K] | undefined>
-  /** Settles even if the resource did not exist. */
+  /** Removes a resource; also settles if it did not exist. */
   remove(namespace: Namespace, kind: ResourceKind, name: string): Promise<void>
 }
 
 /**
- * Resources in memory: for tests, and for programs that keep them elsewhere.
+ * In-memory resources, for tests and for programs that store them elsewhere.
  *
  * @example
  * ```ts
@@ -90,7 +90,7 @@ export const memoryResources = (): Resources => {
     }
   }
 }
-/** The view that a compiler takes. */
+/** The view of the resources that a compiler takes. */
 export const searchResourcesOf = (resources: Resources, namespace: Namespace): SearchResources => ({
   preset: (name) => resources.get(namespace, "preset", name),
   stopwords: (name) => resources.get(namespace, "stopwords", name),

@@ -1,6 +1,6 @@
 /**
  * What a caller may access, name and see, as values: a plan is a function of a request and its restrictions, and
- * planning calls nothing in the host. `Reach` evaluates them for one request.
+ * planning calls nothing in the host. `Reach` evaluates the restrictions for one request.
  */
 import { fail, ok, type EngineError, type Result } from "../errors.ts"
 import type { Filter } from "../filter.ts"
@@ -17,18 +17,18 @@ import { seenFieldsOf, type SeenFields } from "./seen-fields.ts"
 export interface Restrictions {
   /**
    * Names and patterns (`*`, `.*` inside a name) of collections that may be searched and joined; an alias counts as a
-   * name of its own. Default: all.
+   * separate name. Default: all.
    */
   readonly collections?: ReadonlyArray<string>
   /** The only name that may be searched, if set. */
   readonly only?: string | undefined
-  /** Filter texts, AND-ed as trees to every search of the collections they name. A non-empty table closes the rest. */
+  /** Filter texts, AND-ed as trees to every search of the collections named. A non-empty table closes all others. */
   readonly filters?: ForcedFilters
   /** Fields that may be named and seen, in every collection. Default, and if empty: all. */
   readonly fields?: FieldNames
   /**
-   * Parameters inside a scoped key: they overwrite the request's; `filter_by` is AND-ed, `include_fields` and
-   * `exclude_fields` bound what can be named (`docs/contract/keys.md#secured-keys`).
+   * Parameters inside a scoped key. They overwrite the request's, except that `filter_by` is AND-ed, and
+   * `include_fields` and `exclude_fields` bound what can be named (`docs/contract/keys.md#secured-keys`).
    */
   readonly embedded?: Readonly<Record<string, unknown>> | undefined
 }
@@ -36,14 +36,14 @@ export const UNRESTRICTED: Restrictions = {}
 
 export const CLOSED: EngineError = { kind: "Closed", message: "The caller does not reach the collection." }
 const notApplicable = (message: string): Result<never> => fail({ kind: "RestrictionNotApplicable", message })
-/** Failures of a caller's restrictions: they refuse a request whole, even if they concern one entry of many. */
+/** Failures of a caller's restrictions refuse the entire request, even if they concern one entry of many. */
 export const isRestriction = ({ kind }: EngineError): boolean =>
   kind === "Closed" || kind === "RestrictionNotApplicable"
 
 /** Parameters whose text may join collections. */
 const JOINING = ["filter_by", "include_fields", "exclude_fields", "sort_by", "facet_by", "facet_query"] as const
 /**
- * Whether a request's own texts join a collection by that name; not every join comes from them: a curation may join,
+ * Whether a request's own texts join a collection by this name. Not every join comes from them: a curation may join,
  * too.
  */
 const joins = (parameters: Parameters, name: string): boolean => {
@@ -70,7 +70,7 @@ export class Reach {
     this.#context = context
     this.#seen = seenFieldsOf(restrictions, this.#realNameOf)
   }
-  /** Fields of every collection that may be named and seen; undefined = all. One object per restriction. */
+  /** Fields of every collection that may be named and seen; undefined = all. The same object for equal restrictions. */
   get fields(): FieldList | undefined {
     return this.#seen.fields
   }
@@ -83,12 +83,12 @@ export class Reach {
       (filters === undefined || filtersReach(this.#context, filters, name))
     )
   }
-  /** A collection that may be joined, checked by the written name and by its own. */
+  /** A collection that may be joined; checked by the written name and by its own name. */
   joinable = (name: string): CollectionInfo | undefined => this.#joinable(name, (each) => this.#mayJoin(each))
 
   /**
-   * Whether the request's own text, or anything if it has no search parameters, joins a collection that is closed to
-   * the caller. Until the next `forget`.
+   * Whether a join to a collection that is closed to the caller was attempted: by the request's own text, or by
+   * anything if there are no search parameters. Valid until the next `forget`.
    */
   joinsClosed(parameters?: Parameters): boolean {
     return [...this.#closed].some((name) => parameters === undefined || joins(parameters, name))
@@ -99,14 +99,14 @@ export class Reach {
 
   /**
    * The filters that apply to a collection, whatever the search, as one tree. Fails with RestrictionNotApplicable if
-   * they do not fit it: then the caller made no mistake and gets nothing.
+   * they do not fit the collection: the caller made no mistake, but gets nothing.
    */
   forcedFilter(collection: CollectionInfo): Result<Filter | undefined> {
     const { filters = {} } = this.restrictions
     const signed = this.restrictions.embedded?.filter_by
     if (signed === undefined && Object.keys(filters).length === 0) return ok(undefined)
     const texts = forcedTextsOf(this.#context, filters, collection.schema.name)
-    // A caller that names it was refused before; names from elsewhere are refused, too.
+    // A caller that names the collection was refused before; here, names from elsewhere are refused, too.
     if (texts.length === 0 && Object.keys(filters).length > 0)
       return notApplicable("The caller's filters do not reach the collection.")
     let forced: Filter | undefined
@@ -120,7 +120,7 @@ export class Reach {
     return narrowed.ok ? ok(allOf(forced, narrowed.value)) : narrowed
   }
 
-  /** For the key itself: filters signed with it may use fields that the signed parameters hide. */
+  /** Bounds of the key itself, because filters signed with it may use fields that the signed parameters hide. */
   #ownBounds(): Bounds {
     const { fields } = this.restrictions
     return {
@@ -147,7 +147,7 @@ export class Reach {
     const collection = resolveCollection(this.#context, name)
     return collection === undefined || !mayJoin(collection.schema.name) ? undefined : collection
   }
-  /** A filter that matches everything counts as none: its author declared the collection open. */
+  /** A filter that matches everything does not count: with it, its author declared the collection open. */
   #isFiltered(name: string): boolean {
     const { filters = {} } = this.restrictions
     const collection = Object.keys(filters).length === 0 ? undefined : resolveCollection(this.#context, name)
@@ -166,7 +166,7 @@ export class Reach {
   }
   #restricting(text: unknown, collection: CollectionInfo, bounds: Bounds): Result<Filter | undefined> {
     const filter = typeof text === "string" ? this.#parsed(text, collection, bounds) : undefined
-    // An empty filter would restrict nothing, which cannot be intended.
+    // An empty filter would restrict nothing, which cannot be what its author intended.
     if (filter?.ok === true && filter.value !== undefined) return filter
     return notApplicable("The caller's filter cannot be applied to the collection.")
   }

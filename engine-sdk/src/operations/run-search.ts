@@ -1,6 +1,6 @@
 /**
- * `run`: planned searches are sent to the engine, and through their host's rules and stages. A search without either
- * costs one call: its plan is sent to the engine unchanged and the engine's answer is returned.
+ * `run`: sends planned searches to the engine, and applies their host's rules and stages. A search without either costs
+ * one call: its plan is sent to the engine unchanged and the engine's answer is returned.
  */
 import type { Awaitable } from "../engine.ts"
 import { fail, ok, type EngineError, type Result } from "../errors.ts"
@@ -21,24 +21,24 @@ import type { PlannedSearch, PlannedUnion } from "./planned-search.ts"
 
 /**
  * What rules and stages need from their host: its clock, its rerankers, popular and recommended documents, and whether
- * the caller still waits for the answer.
+ * the caller is still waiting for the answer.
  */
 export type Environment = Pick<
   MerchandiseEnvironment,
   "now_us" | "reranker" | "popular" | "recommended" | "meaning" | "signal"
 >
 
-/** An answer with the messages of rules and stages. */
+/** An answer, with what rules and stages report. */
 export interface FoundAnswer<Answer = SearchAnswer> {
   readonly answer: Answer
   readonly extras?: SearchExtras
   readonly trace?: Trace
-  /** False for a redirect: no search was made. */
+  /** False for a redirect, for which no search is made. */
   readonly asked: boolean
-  /** If the plan requested them and there are any. */ readonly corrections?: ReadonlyArray<WordCorrection>
+  /** Set if the plan requested them and there are any. */ readonly corrections?: ReadonlyArray<WordCorrection>
 }
 
-/** One search: its answer, or why there is none. */
+/** Runs one search; returns its answer, or why there is none. */
 export const runSearch = (
   context: OperationContext,
   search: PlannedSearch,
@@ -50,8 +50,8 @@ export const isAway = ({ kind }: EngineError): boolean =>
   kind === "Unavailable" || kind === "Overloaded" || kind === "TimedOut"
 
 /**
- * One answer or one failure per search, in order. Fails if all of them together are too large, and with the engine's
- * failure if it answers none of them: then the request has no answer.
+ * Runs searches; returns one answer or one failure per search, in order. Fails if all of them together are too large;
+ * fails with the engine's failure if the engine answers none of them.
  */
 export const runSearches = (
   context: OperationContext,
@@ -67,7 +67,7 @@ export const runSearches = (
     return isNone ? first : ok(answers)
   })
 
-/** Invalid if the searches do not fit together (`compileUnion`). */
+/** Runs a union. Invalid if the searches do not fit together (`compileUnion`). */
 export const runUnion = (
   context: OperationContext,
   { paging, removeDuplicates, searches }: PlannedUnion,
@@ -93,7 +93,7 @@ const engineUnion = (
   return union.ok ? after(context.engine.union(context.namespace, union.value), plain) : union
 }
 
-/** One answer or one failure per search, in order; as few engine calls as the engine's limit allows. */
+/** One answer or one failure per search, in order, with as few engine calls as the engine's limit allows. */
 const answersOf = (
   context: OperationContext,
   searches: ReadonlyArray<PlannedSearch>,
@@ -111,7 +111,7 @@ const answersOf = (
     ? after(answers, (results): ReadonlyArray<Result<FoundAnswer>> => results.map(apart))
     : answers
 }
-/** Corrections are kept beside an answer: they are not sent to the client. */
+/** Corrections are kept separately from the answer, because they are not sent to the client. */
 const apart = (result: Result<FoundAnswer>): Result<FoundAnswer> => {
   const corrections = result.ok ? result.value.answer.corrections : undefined
   if (!result.ok || corrections === undefined) return result
@@ -119,7 +119,7 @@ const apart = (result: Result<FoundAnswer>): Result<FoundAnswer> => {
   return ok({ ...result.value, corrections })
 }
 
-/** undefined if no search has any merchandise. */
+/** undefined if no search has rules or stages. */
 const environmentOf = (
   { engine, namespace }: OperationContext,
   searches: ReadonlyArray<PlannedSearch>,
@@ -144,7 +144,7 @@ const engineAnswers = (
     : after(trip, (first) => after(engineAnswers(context, plans.slice(perTrip)), (rest) => [...first, ...rest]))
 }
 
-/** A search without merchandise, among others that have some, is passed on unchanged. */
+/** Among searches that have rules or stages, one that has none is passed on unchanged. */
 const merchandisedOf = ({ fields, merchandise: own, parameters, plan }: PlannedSearch): MerchandisedSearch => ({
   plan,
   ...(fields === undefined ? {} : { fields }),

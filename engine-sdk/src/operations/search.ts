@@ -1,8 +1,8 @@
 /**
  * Search, multi-search and union (`docs/contract/search.md`) in three steps: `prepare` reads, restricts and plans,
- * `run` queries the engine, `write` makes the text once. A host that does more (accounts, caches, rules) calls the
- * steps itself; this file calls them in sequence. Engines see only plans, and several plans are sent to the engine in
- * one call.
+ * `run` queries the engine, `write` serializes the answer once. A host that does more (accounts, caches, rules) calls
+ * the steps itself; this file calls them in sequence. Engines see only plans, and several plans are sent to the engine
+ * in one call.
  */
 import { fail, ok, type EngineError } from "../errors.ts"
 import { givingWay } from "../turns.ts"
@@ -14,7 +14,7 @@ import { isRestriction, Reach, type Restrictions, UNRESTRICTED } from "./restric
 import { isAway, runSearch, runSearches, runUnion } from "./run-search.ts"
 import { closed, resultsText, writeAnswer, writeFailure } from "./write-answer.ts"
 
-/** One search. The answer is JSON text; Invalid if it would be larger than the limits allow. */
+/** Runs one search. The answer is JSON text; Invalid if it would be larger than the limits allow. */
 export const search = async (
   asked: OperationContext,
   collectionName: string,
@@ -33,8 +33,8 @@ export const search = async (
 }
 
 /**
- * Several searches; each has its own result or failure. With `union` one ranked list. The answer is JSON text; Invalid
- * if all of it together would be larger than the limits allow.
+ * Runs several searches, each with its own result or failure, or with `union` as one ranked list. The answer is JSON
+ * text; Invalid if all results together would be larger than the limits allow.
  */
 export const multiSearch = async (
   asked: OperationContext,
@@ -84,7 +84,7 @@ const separateSearches = async (
 }
 
 /**
- * A failed union is an answer of 200 with the failure, unless the engine failed, the caller is restricted or the answer
+ * A failed union is answered with 200 and the failure, unless the engine failed, the caller is restricted or the answer
  * would be too large.
  */
 const unionFailure = (context: OperationContext, error: EngineError): OperationResult =>
@@ -102,7 +102,7 @@ const unionSearch = async (
   if (!union.ok) return unionFailure(context, union.error)
   const found = await runUnion(context, union.value)
   if (!found.ok) return unionFailure(context, found.error)
-  // One answer is one event: the first entry's query over its collection represents all.
+  // One answer is one event, for which the first entry's query over its collection stands.
   const open = writeAnswer(union.value.searches[0]!, found.value)
   return open.ok ? ok({ status: 200, text: closed(open.value) }) : open
 }

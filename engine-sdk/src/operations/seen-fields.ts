@@ -1,12 +1,12 @@
 /**
- * The fields that a caller may name and see: a list, reduced by `include_fields` and `exclude_fields` inside a scoped
- * key. One object per restriction, because plans and views of schemas are cached by it.
+ * The fields that a caller may name and see: a list, reduced by `include_fields` and `exclude_fields` of a scoped key.
+ * The same object for equal restrictions, because plans and views of schemas are cached by it.
  */
 import { BoundedMap } from "../bounded-map.ts"
 import { fieldBoundsOf, seesNothing } from "../query/field-bounds.ts"
 import { covers, type FieldBounds, type FieldList, type FieldNames } from "../query/field-list.ts"
 
-/** Restrictions that are cached; a storefront signs keys with some. Their parsed form is a few times their text. */
+/** Bound of the cached restrictions; a storefront signs keys with a few. Parsed, they are a few times as large. */
 const BYTES_A_CHARACTER = 20
 const remembered = new BoundedMap<string, FieldBounds>({
   bytes_max: 16_000_000,
@@ -18,11 +18,11 @@ const textOf = (value: unknown): string => (value === undefined || value === nul
 export interface SeenFields {
   /** undefined = all. */
   readonly fields: FieldList | undefined
-  /** Whether nothing of a collection may be shown: then it cannot be joined. */
+  /** Whether no field of a collection may be shown, in which case it cannot be joined. */
   readonly hides: (collection: string) => boolean
 }
 
-/** `realNameOf`: a collection's own name, from it or an alias. */
+/** `realNameOf`: a collection's own name, given that name or an alias. */
 export const seenFieldsOf = (
   {
     embedded,

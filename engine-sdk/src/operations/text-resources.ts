@@ -23,7 +23,7 @@ export const getPreset = (context: OperationContext, name: string): OperationRes
   const preset = context.resources.get(context.namespace, "preset", name)
   return preset === undefined ? fail(NO_PRESET) : answer(200, preset)
 }
-/** The name of the path wins; the parameters in the value are validated when it is used. */
+/** The name in the path takes precedence; the parameters in the value are validated when the preset is used. */
 export const upsertPreset = async (context: OperationContext, name: string, sent: Body): Promise<OperationResult> => {
   const body = parseBody(sent)
   if (!body.ok) return body
@@ -43,7 +43,7 @@ export const deletePreset = async (context: OperationContext, name: string): Pro
 }
 
 const stopwordMissing = (id: string): Result<never> => fail(notFound(`Stopword \`${id}\` not found.`))
-/** As later reads show it: the tokens, not the entries. */
+/** The set as later reads show it: its tokens, not the entries as sent. */
 const renderStopwords = (set: StopwordSet): Record<string, unknown> => ({
   id: set.id,
   ...(set.locale === undefined ? {} : { locale: set.locale }),
@@ -81,7 +81,7 @@ export const deleteStopwords = async (context: OperationContext, id: string): Pr
 }
 
 const DICTIONARY_WORDS_MAX = 1_000_000
-/** JSON Lines of words and roots; a known word keeps its root. Returns the lines as received. */
+/** Imports JSON Lines of words and roots; a known word keeps its root. Returns the lines as received. */
 export const importStemmingDictionary = async (
   context: OperationContext,
   text: string,
@@ -117,7 +117,7 @@ export const getStemmingDictionary = (context: OperationContext, id: string): Op
   const words = [...dictionary.words].sort(([a], [b]) => (a < b ? -1 : 1)).map(([word, root]) => ({ root, word }))
   return answer(200, { id, words })
 }
-/** Returns the id even if it did not exist. */
+/** Returns the id even if the dictionary did not exist. */
 export const deleteStemmingDictionary = async (context: OperationContext, id: string): Promise<OperationResult> => {
   await context.resources.remove(context.namespace, "stemming_dictionary", id)
   await context.engine.setDictionary?.(context.namespace, id, undefined)

@@ -1,7 +1,7 @@
 /**
- * Searches that the engine runs by itself, so that a program's first real search finds nothing cold: code that was
- * never run, collections that are not open, facet values without numbers. Their words come from the collection's own
- * schema and documents.
+ * Searches that the engine runs by itself, so that a program's first real search finds everything warm: code that has
+ * run before, open collections, and numbered facet values. Their words come from the collection's own schema and
+ * documents.
  */
 import type { Namespace, SearchEngine } from "../engine.ts"
 import type { Result } from "../errors.ts"
@@ -17,7 +17,7 @@ import { closed, writeAnswer } from "./write-answer.ts"
 const SAMPLE_DOCUMENTS = 20,
   QUERY_FIELDS_MAX = 3,
   FACETS_MAX = 2,
-  /** Further facets, counted one by one so that their values get numbers. */
+  /** Maximum further facets; each is counted once so that its values get numbers. */
   FURTHER_FACETS_MAX = 8
 const WORD = /\p{L}{4,}/gu
 type Parameters = Readonly<Record<string, string | undefined>>
@@ -30,11 +30,11 @@ const wordsOf = (documents: ReadonlyArray<Document>, fields: ReadonlyArray<strin
       return typeof text === "string" ? (text.match(WORD) ?? []).slice(0, 2) : []
     })
   )
-/** An engine of this process, whose own threads search. */
+/** An engine in this process, whose own threads search. */
 export interface PractisingEngine extends SearchEngine {
   /**
    * Runs searches whose answers are discarded, on every thread that searches. `undefined` for a plan that was skipped,
-   * or did not end within the few milliseconds it has on the calling thread.
+   * or that did not end within the few milliseconds it has on the calling thread.
    */
   readonly practise: (
     namespace: Namespace,
@@ -81,8 +81,8 @@ export const practiceSearches = (
 }
 
 /**
- * Runs them this many times, one after another with pauses. Cost: opening the collection, then a few milliseconds of
- * each search thread per search, in short runs. Does nothing if the collection does not exist.
+ * Runs the practice searches this many times, one after another with pauses. Cost: opening the collection, then a few
+ * milliseconds of each search thread per search, in short runs. Does nothing if the collection does not exist.
  */
 export const warmUp = async (
   context: OperationContext & { readonly engine: PractisingEngine },

@@ -1,6 +1,6 @@
 /**
- * `write`: answers as JSON text, made once. An object's end is left open, so that a host can add its own members
- * (`closed`) without writing or parsing the hits a second time.
+ * `write`: serializes answers to JSON text once. The end of an object is left open, so that a host can add its own
+ * members (`closed`) without writing or parsing the hits a second time.
  */
 import { stringifyJson } from "../documents/json.ts"
 import { boundedText } from "../error-text.ts"
@@ -11,7 +11,7 @@ import { answerToJson } from "../search/answer/answer-json.ts"
 import type { PlannedSearch } from "./planned-search.ts"
 import type { FoundAnswer } from "./run-search.ts"
 
-/** The text of a JSON object without its last brace. */
+/** The text of a JSON object without its closing brace. */
 export type OpenObject = string
 /** `members`: JSON text of further members, without braces. */
 export const closed = (open: OpenObject, members = ""): string => (members === "" ? `${open}}` : `${open},${members}}`)
@@ -28,8 +28,8 @@ export const writeAnswer = (
     const open = text.slice(0, -1)
     return ok(more === "" ? open : `${open},${more}`)
   })
-/** A failed search among others. */
+/** A failed search among several. */
 export const writeFailure = (error: EngineError): string =>
   JSON.stringify({ code: statusOf(error), error: boundedText(error.message) })
-/** The answer to several searches, from their answers. */
+/** The answer to several searches, composed of their answers. */
 export const resultsText = (entries: ReadonlyArray<string>): string => `{"results":[${entries.join(",")}]}`

@@ -1,4 +1,4 @@
-/** From the engine's answer to the page: stages over the window, placing, what the rules add, and the trace. */
+/** From the engine's answer to the page: stages over the window, placement, additions by rules, and the trace. */
 import type { Awaitable } from "../engine.ts"
 import type { EngineError } from "../errors.ts"
 import type { FacetCount, Hit, HitWindow, SearchAnswer, SearchPlan } from "../plan.ts"
@@ -14,7 +14,7 @@ import { runStages } from "./run-stages.ts"
 import type { Candidate, Stage } from "../stage/stage.ts"
 import type { HitTrace, Move, PlanSummary, Trace } from "./trace.ts"
 
-/** A hit of the page and how it came there. */
+/** A hit of the page and how it got there. */
 interface PageHit {
   readonly id: string
   readonly hit: Hit
@@ -31,9 +31,7 @@ interface Paging {
   readonly hits_max: number
 }
 
-/**
- * Reorders the first `WINDOW` hits, places pins and slots, cuts the page; notes each step in the lines of `prepared`.
- */
+/** Reorders the first `WINDOW` hits, places pins and slots, cuts the page; adds a trace line for each to `prepared`. */
 export const pageOfWindow = (
   environment: MerchandiseEnvironment,
   prepared: Prepared,
@@ -78,7 +76,7 @@ export const pageOfWindow = (
     }
   )
 }
-/** Every page repeats the decisions of the pages before it, so that no hit is on two of them or on none. */
+/** Every page repeats the placement decisions of the pages before it, so that each hit is on exactly one page. */
 const pageEndsOf = ({ injected }: HitWindow, { limit, offset }: Paging): ReadonlyArray<number> => {
   const ends: number[] = []
   for (let end = offset + limit; end > 0 && limit > 0; end -= limit)
@@ -94,7 +92,7 @@ const movesOf = (hits: ReadonlyArray<PageHit>, offset: number): Move[] =>
         : [{ id, from: -1, to: offset + i, why: `sponsored ${hit.sponsored.campaign_id}`.trimEnd() }]
   )
 
-/** Hits as the engine paged them. */
+/** The page in the order of the engine. */
 export const pageOfEngine = (
   environment: MerchandiseEnvironment,
   prepared: Prepared,
@@ -109,7 +107,7 @@ export const pageOfEngine = (
 }
 
 /**
- * Removes from hits what is not sent to the client. They are read here, because nobody knows when the caller will
+ * Removes from hits what is not sent to the client. Hits are rendered here, because the caller may read them much later
  * (`HitWindow`).
  */
 export const shown = ({ lines, now_us }: Prepared, hits: ReadonlyArray<PageHit>): Hit[] => {
@@ -149,7 +147,7 @@ export const extrasOf = (
         })
       })
 })
-/** The facets that the request itself asked for, as long as it asked. */
+/** The facets that the request itself asked for, with at most the number of values it asked for. */
 export const ownFacets = (asked: SearchPlan, counts: SearchAnswer["facet_counts"]): SearchAnswer["facet_counts"] =>
   counts
     .slice(0, asked.facets.length)

@@ -1,5 +1,5 @@
 /**
- * Continuing after a value that may be there already: what is synchronous stays so, without a turn of the event loop.
+ * Continues with a value that may already be available: what is synchronous stays so, without a turn of the event loop.
  */
 import type { Awaitable } from "../engine.ts"
 import { givingWay } from "../turns.ts"
@@ -7,7 +7,7 @@ import { givingWay } from "../turns.ts"
 export const after = <A, B>(value: Awaitable<A>, next: (value: A) => Awaitable<B>): Awaitable<B> =>
   value instanceof Promise ? value.then(next) : next(value)
 
-/** Runs `first` before a pending value is awaited; not at all where the value is there already. */
+/** Runs `first` before a pending value is awaited; does nothing if the value is already available. */
 export const beforeWaiting = <A>(value: Awaitable<A>, first: () => void): Awaitable<A> => {
   if (value instanceof Promise) first()
   return value
@@ -17,8 +17,8 @@ export const all = <A>(values: ReadonlyArray<Awaitable<A>>): Awaitable<ReadonlyA
   values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as ReadonlyArray<A>)
 
 /**
- * One after the other; synchronous as long as each is and all together take negligible time. Otherwise other work runs
- * in between, with `first` before that. A value that waits for something else does not hold up the next.
+ * Runs items one after another, synchronously if each of them is and all together take negligible time. Otherwise other
+ * work runs in between, after a call of `first`. An item whose result is pending does not hold up the next one.
  */
 export const oneByOne = <A, B>(
   items: ReadonlyArray<A>,

@@ -1,7 +1,7 @@
 /**
- * What is searched when a query finds nothing. Restrictions of the key, the profile and the exclusion always hold;
- * `drop_filters` gives up the caller's filter, the others keep it. What rules inject passes the caller's filter in all
- * of them.
+ * What is searched when a query finds nothing. Restrictions of the key, the profile and the exclusion always apply;
+ * `drop_filters` drops the caller's filter, and the other kinds keep it. Documents that rules inject must pass the
+ * caller's filter in all of them.
  */
 import type { Awaitable } from "../engine.ts"
 import type { SearchPlan, SortKey } from "../plan.ts"
@@ -16,7 +16,7 @@ export interface Fallback {
   readonly plan: SearchPlan
 }
 
-/** undefined where the rules have no fallback, or it could find nothing more. */
+/** undefined if the rules have no fallback, or if it could not find anything more. */
 export const fallbackOf = (
   environment: MerchandiseEnvironment,
   { search, matched, plan }: Pick<Prepared, "search" | "matched" | "plan">
@@ -41,15 +41,15 @@ export const fallbackOf = (
   }))
 }
 /**
- * Decision: the whole window whatever the page, because filters apply after it: every page counts the same documents.
- * Empty where there is no model, or the model recommends nothing.
+ * Decision: requests a full window for every page, because filters apply afterwards; so every page counts the same
+ * documents. Empty if there is no model, or the model recommends nothing.
  */
 const recommended = (
   { recommended: ask }: MerchandiseEnvironment,
   { plan, visitor = {} }: Prepared["search"],
   model: string
 ): Awaitable<ReadonlyArray<string>> => ask?.({ collection: plan.collection, model, visitor, limit: WINDOW }) ?? []
-/** Documents nearest in meaning to the query, nearest first; boosts still go first. */
+/** Documents nearest in meaning to the query, nearest first; boosts take precedence. */
 const nearest = (
   { meaning }: MerchandiseEnvironment,
   { fields, request: { q } }: Prepared["search"],
@@ -74,7 +74,7 @@ const nearest = (
         }
   )
 }
-/** Every document, or those of the list, that passes; boosts still go first. */
+/** Every document that passes, or every listed one; boosts take precedence. */
 const listedPlan = (
   plan: SearchPlan,
   ids: ReadonlyArray<string>,

@@ -1,6 +1,6 @@
 /**
  * One ranked list over several searches, each with the rules of its own collection: exclusions, boosts, pins and slots
- * act on its plan; stages act on the merged list. Facet suggestions have no place in a union, which has no facets.
+ * act on its plan; stages act on the merged list. Facet suggestions are left out, because a union has no facets.
  */
 import type { Awaitable } from "../engine.ts"
 import { fail, ok, type EngineError, type Result } from "../errors.ts"
@@ -24,8 +24,7 @@ import { fieldsOf, line, prepare, stagesOf, windowSize, type Prepared } from "./
 import type { Stage } from "../stage/stage.ts"
 
 /**
- * Invalid where the searches do not fit together (`compileUnion`); otherwise as `merchandise`. At most two engine
- * calls.
+ * Invalid if the searches do not fit together (`compileUnion`); otherwise like `merchandise`. At most two engine calls.
  *
  * @example
  * ```ts
@@ -74,9 +73,7 @@ const unionOnce: MerchandiseUnion = (environment, searches, page) => {
   )
 }
 
-/**
- * Decision: rerank and diversity see one list, so one set of rules must decide: that of the first search that has any.
- */
+/** Decision: rerank and diversity see one list, so one set of rules must decide: that of the first search with any. */
 const unionStages = (
   environment: MerchandiseEnvironment,
   first: MerchandisedSearch,
@@ -87,8 +84,8 @@ const unionStages = (
     diversity: prepared.find(({ matched }) => matched.diversity.length > 0)?.matched.diversity ?? []
   })
 /**
- * Hits of different plans are compared key by key: where one has boosts, all have that key, at the place where the
- * first that has boosts wants it.
+ * Hits of different plans are compared key by key, so if one plan has boosts, all get that key, at the position that
+ * the first plan with boosts gives it.
  */
 const aligned = (prepared: ReadonlyArray<Prepared>): ReadonlyArray<SearchPlan> => {
   const leading = prepared.find(({ matched }) => matched.boosts !== undefined)?.matched.boosts
@@ -125,7 +122,7 @@ const ask = (
 }
 
 /**
- * The union to run again when nothing was found: it keeps the plans whose rules have the first available kind of
+ * The union to run again when nothing was found. It keeps the plans whose rules have the first available kind of
  * fallback.
  */
 const again = (
@@ -136,7 +133,7 @@ const again = (
 ): Awaitable<{ readonly kind: Fallback["kind"]; readonly union: UnionPlan } | undefined> => {
   if (!answer.ok || answer.value.organic === undefined || answer.value.organic.some((count) => count > 0))
     return undefined
-  // Distances in different collections, by different models, say nothing to each other.
+  // Distances in different collections, by different models, are not comparable.
   const { meaning: _none, ...without } = environment
   return after(all(union.plans.map((plan, i) => fallbackOf(without, { ...prepared[i], plan }))), (fallbacks) => {
     const kind = fallbacks.find((fallback) => fallback !== undefined)?.kind
@@ -148,8 +145,8 @@ const again = (
   })
 }
 /**
- * Popular and recommended documents of different collections are listed in different ways; where their keys do not
- * fit, newest first.
+ * Popular and recommended documents of different collections may be sorted by different keys; if their keys do not
+ * match, newest first is used.
  */
 const sameShape = (plans: ReadonlyArray<SearchPlan>): ReadonlyArray<SearchPlan> => {
   const shape = (sort: ReadonlyArray<SortKey>): string =>
@@ -202,7 +199,7 @@ const finish = (
     })
   })
 }
-/** The first search with the rules that fired for all of them: its clock and its query count for the union. */
+/** The first search, with the rules that fired for any of them: its clock and its query are used for the union. */
 const leadingOf = (prepared: ReadonlyArray<Prepared>): Prepared => ({
   ...prepared[0],
   matched: {

@@ -1,6 +1,6 @@
 /**
  * A merchandised search from rules to page: match, redirect, plan, one engine call for all searches, at most one more
- * for those that found nothing, stages, placing, extras. The order is that of
+ * for those that found nothing, stages, placement, extras. The order is that of
  * `docs/contract/merchandising.md#order-of-application`.
  */
 import type { Awaitable } from "../engine.ts"
@@ -15,8 +15,8 @@ import { GIVEN_UP } from "./run-stages.ts"
 import { line, prepare, windowed, type Prepared } from "./prepare.ts"
 
 /**
- * The order of stages is fixed; what a search does not need costs it nothing. Failures are those of the engine, of a
- * rerank with the fallback `error`, and TimedOut where the request was given up.
+ * The order of stages is fixed; stages that a search does not need cost nothing. Failures are those of the engine, of a
+ * rerank with the fallback `error`, and TimedOut if the request was cancelled.
  *
  * @example
  * ```ts
@@ -84,7 +84,7 @@ const askEngine = (
     })
   )
 }
-/** As many plans per call as the engine accepts. */
+/** Sends as many plans per call as the engine accepts. */
 const inTrips = (
   environment: MerchandiseEnvironment,
   plans: ReadonlyArray<SearchPlan>
@@ -100,7 +100,7 @@ const inTrips = (
   })
 }
 
-/** Repeats searches without an organic hit as their rules say, all in one call. */
+/** Repeats searches without any organic hit as their rules say, all in one call. */
 const withFallbacks = (
   environment: MerchandiseEnvironment,
   answered: ReadonlyArray<EngineRun>
@@ -184,7 +184,7 @@ const pageOf = (
   return pageOfEngine(environment, prepared, hits ?? (grouped_hits ?? []).flatMap((group) => group.hits), plan.offset)
 }
 
-/** No search was made: an envelope without hits. */
+/** An envelope without hits, because no search was made. */
 const redirected = (environment: MerchandiseEnvironment, prepared: Prepared): Merchandised => {
   const { echo, collection } = prepared.plan
   return {

@@ -1,7 +1,7 @@
 /**
- * What goes into and comes out of a merchandised search. `merchandise.ts` composes it: match the rules, answer a
- * redirect before the engine, change the plan, one engine call (a second at most for a zero-hits fallback), rerank,
- * diversity, sponsored, pins, page, banners and suggestions, each usable alone as well.
+ * Input and output of a merchandised search. `merchandise.ts` composes it: match the rules, answer a redirect without
+ * the engine, change the plan, one engine call (at most a second one for a zero-hits fallback), rerank, diversity,
+ * sponsored, pins, page, banners and suggestions. Each step can also be used alone.
  */
 import type { Awaitable, Namespace, SearchEngine } from "../engine.ts"
 import type { EngineError, Result } from "../errors.ts"
@@ -18,32 +18,32 @@ import type { Trace } from "./trace.ts"
 /** One search: its compiled plan and the rules of its collection. */
 export interface MerchandisedSearch {
   readonly plan: SearchPlan
-  /** Fields that the caller may see: values of others are not suggested. */ readonly fields?: FieldList
-  /** undefined: the engine's answer passes unchanged. */ readonly rules: CompiledRules | undefined
+  /** Fields that the caller may see; values of other fields are not suggested. */ readonly fields?: FieldList
+  /** undefined: the engine's answer is returned unchanged. */ readonly rules: CompiledRules | undefined
   readonly request: RuleRequest
-  /** The request's own setting; undefined when absent. Only `false` exempts rule pins from the caller's filter. */
+  /** The request's own setting; undefined if absent. Only `false` exempts pins of rules from the caller's filter. */
   readonly filterCuratedHits?: boolean
-  /** Asked by the request: acts where no rule that is active asks for a rerank. */ readonly rerank?: RerankSettings
-  /** A tenant's own stages: run after rerank, before diversity. */ readonly stages?: ReadonlyArray<Stage>
-  /** Whom a model recommends to where a search found nothing; without it, nobody in particular. */
+  /** Requested by the caller; applies if no active rule requests a rerank. */ readonly rerank?: RerankSettings
+  /** A tenant's own stages, which run after rerank and before diversity. */ readonly stages?: ReadonlyArray<Stage>
+  /** The visitor for whom a model recommends documents if a search finds nothing; absent: nobody in particular. */
   readonly visitor?: SearchVisitor
 }
 export interface SearchVisitor {
   readonly session?: string
   readonly person?: string
 }
-/** The question to a recommendation model for a search that found nothing. */
+/** A request to a recommendation model for a search that found nothing. */
 export interface RecommendedAsked {
   readonly collection: string
-  /** Its id, as the rules name it. */ readonly model: string
+  /** The model's id, as rules name it. */ readonly model: string
   readonly visitor: SearchVisitor
   readonly limit: number
 }
-/** For a search by meaning after one that found nothing: where to search. */
+/** What to search by meaning after a search that found nothing. */
 export interface MeaningAsked {
   readonly collection: string
   readonly q: string
-  /** Fields that the caller may see: nearness reveals something of the fields that vectors are made of. */
+  /** Fields that the caller may see, because nearness reveals something of the fields from which vectors are made. */
   readonly fields?: FieldList
 }
 export interface MerchandiseEnvironment {
@@ -51,8 +51,8 @@ export interface MerchandiseEnvironment {
   readonly namespace: Namespace
   /** Microseconds, monotonic. */ readonly now_us: () => number
   /**
-   * A model by its name in the rules; undefined for an unknown one (then the engine's order stays, or the search fails
-   * where the rules say `error`). `none` and `linear` are always there.
+   * A model by its name in the rules; undefined for an unknown one (the engine's order is then kept, or the search
+   * fails if the rules say `error`). `none` and `linear` always exist.
    */
   readonly reranker?: (model: string, collection: string) => Reranker | undefined
   /**
@@ -61,21 +61,21 @@ export interface MerchandiseEnvironment {
    */
   readonly popular?: (collection: string, limit: number) => Awaitable<ReadonlyArray<string>>
   /**
-   * Ids that a model recommends, best first, for the zero-hits fallback; none where it is away, and then the popular
-   * ones are shown. Soon or not at all: a search waits for it.
+   * Ids that a model recommends, best first, for the zero-hits fallback; empty if the model is unavailable, in which
+   * case popular documents are shown. It must answer soon or return nothing, because a search waits for it.
    */
   readonly recommended?: (asked: RecommendedAsked) => Awaitable<ReadonlyArray<string>>
   /**
-   * The vector of what a query means, for the zero-hits fallback; undefined where there is none to ask, or it does not
-   * come soon.
+   * The vector of a query's meaning, for the zero-hits fallback; undefined if there is no model, or it does not answer
+   * soon.
    */
   readonly meaning?: (asked: MeaningAsked) => Awaitable<VectorQuery | undefined>
   readonly signal?: AbortSignal
   /** Set by `recordRun` and `replayRun`. */ readonly tape?: Tape
-  /** Moves and score parts are collected only where this is true; rules fired and times always. */
+  /** Collect moves and score parts; rules that fired and times are always collected. */
   readonly explain?: boolean
 }
-/** What the envelope carries besides the engine's answer. Absent where no rule says anything. */
+/** What the envelope contains in addition to the engine's answer. Members are absent if no rule sets them. */
 export interface SearchExtras {
   readonly redirect?: { readonly url: string }
   readonly banners?: ReadonlyArray<{ readonly id: string; readonly content: Readonly<Record<string, unknown>> }>
@@ -89,11 +89,11 @@ export interface Merchandised<Answer = SearchAnswer> {
   readonly answer: Answer
   readonly extras: SearchExtras
   readonly trace: Trace
-  /** False for a redirect: it uses no search unit. */ readonly asked: boolean
+  /** False for a redirect, which uses no search unit. */ readonly asked: boolean
 }
 /**
- * One answer or one failure per search, in order; one engine call for all that reach the engine. Synchronous when the
- * engine and every stage are, and none takes long.
+ * Returns one answer or one failure per search, in order, with one engine call for all that reach the engine.
+ * Synchronous if the engine and every stage are, and none takes long.
  */
 export type Merchandise = (
   environment: MerchandiseEnvironment,
@@ -109,9 +109,9 @@ export interface UnionPage {
   readonly echoOffset?: number
 }
 /**
- * One ranked list over several searches. The rules of each collection act on its own plan; what they inject, their
- * banners and suggestions come together, the first search's first; rerank and diversity act on the merged list by the
- * first search's rules that have any. The first redirect that fires answers for all.
+ * One ranked list over several searches. The rules of each collection act on its own plan; their injections, banners
+ * and suggestions are combined, those of the first search first; rerank and diversity act on the merged list by the
+ * rules of the first search that has any. The first redirect that fires answers for all.
  */
 export type MerchandiseUnion = (
   environment: MerchandiseEnvironment,

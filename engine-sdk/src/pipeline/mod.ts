@@ -1,4 +1,4 @@
-/** Names of the pipeline folder. */
+/** Exports of the pipeline folder. */
 export { merchandise } from "./merchandise.ts"
 export { merchandiseUnion } from "./merchandise-union.ts"
 export * from "./merchandising.ts"

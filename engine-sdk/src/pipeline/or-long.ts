@@ -1,20 +1,18 @@
-/** What to do where building hits takes too long for its thread: run the searches again, as long ones. */
+/** If building hits takes too long for its thread, the searches are run again as long ones. */
 import type { Awaitable } from "../engine.ts"
 import { type EngineError, fail, type Result } from "../errors.ts"
 import { GIVE_WAY } from "../budget/cutoff.ts"
 import { after } from "./awaitable.ts"
 import type { MerchandisedSearch } from "./merchandising.ts"
 
-/** Compared by identity; no caller sees it, as a long search never fails with it. */
+/** Compared by identity. Callers never see it, because a long search never fails with it. */
 const TOO_LONG: EngineError = {
   kind: "Overloaded",
   message: "The hits take too long to make here.",
   retryAfterSeconds: 1
 }
 
-/**
- * Work on one answer, with `TOO_LONG` in the place of `GIVE_WAY`: thrown, that would leave the other answers to nobody.
- */
+/** Works on one answer and returns `TOO_LONG` instead of throwing `GIVE_WAY`, which would abandon the other answers. */
 export const tellingTooLong = <A>(run: () => Awaitable<Result<A>>): Awaitable<Result<A>> => {
   const told = (error: unknown): Result<A> => {
     if (error !== GIVE_WAY) throw error
@@ -28,7 +26,7 @@ export const tellingTooLong = <A>(run: () => Awaitable<Result<A>>): Awaitable<Re
   }
 }
 
-/** Runs once in the normal case, else twice; an engine without a lane for long searches never asks for that. */
+/** Runs once in the normal case, else twice; an engine without a lane for long searches never needs the second run. */
 export const orLong = <A>(
   searches: ReadonlyArray<MerchandisedSearch>,
   run: (searches: ReadonlyArray<MerchandisedSearch>) => Awaitable<A>,

@@ -1,9 +1,9 @@
-/** Whether a stage gave back what it got. */
+/** Checks that a stage returned exactly the candidates that it was given. */
 import type { Candidate } from "../stage/stage.ts"
 
 /**
- * For each candidate of `answer` where it stood in `given`; undefined unless each occurs exactly once. Found by ranks,
- * which are those of a window and lie below its size: a map of objects would cost more than most stages. O(candidates).
+ * For each candidate of `answer`, its index in `given`; undefined unless each occurs exactly once. Looked up by rank,
+ * which is below the size of the window: a map of objects would cost more than most stages. O(candidates).
  */
 export const permutationOf = (
   given: ReadonlyArray<Candidate>,
@@ -11,7 +11,7 @@ export const permutationOf = (
 ): ReadonlyArray<number> | undefined => {
   if (answer.length !== given.length) return undefined
   const ranks = given.reduce((most, { rank }) => Math.max(most, rank), -1) + 1
-  /** By rank: a place and one more, 0 for none or for one that was found already. */
+  /** By rank: index plus one, 0 if there is none or it was found already. */
   const places = new Uint32Array(ranks)
   for (let i = 0; i < given.length; i++) places[given[i].rank] = i + 1
   const order = new Array<number>(answer.length)

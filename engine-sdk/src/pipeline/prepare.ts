@@ -1,5 +1,5 @@
 /**
- * Everything about a search that is decided before the engine is asked: which rules fire, what they change, which
+ * Everything about a search that is decided before the engine is called: which rules fire, what they change, which
  * stages follow.
  */
 import { diversityStages } from "../diversity/diversity-stages.ts"
@@ -19,7 +19,7 @@ import type { SearchTape } from "./tape.ts"
 import type { StageTrace } from "./trace.ts"
 
 /**
- * Hits that rerank and diversity look at; deeper pages are engine order.
+ * Number of hits that rerank and diversity examine; deeper pages keep the engine's order.
  *
  * @example
  * ```ts
@@ -30,17 +30,17 @@ import type { StageTrace } from "./trace.ts"
  */
 export const WINDOW = 250
 
-/** One search on its way. */
+/** One search in progress. */
 export interface Prepared {
   readonly search: MerchandisedSearch
   readonly matched: MatchedRules
   readonly words: ReadonlyArray<string>
-  /** With everything that rules change, without a window. */ readonly plan: SearchPlan
+  /** With all changes by rules, but without a window. */ readonly plan: SearchPlan
   readonly stages: ReadonlyArray<Stage>
   readonly now_us: () => number
   readonly tape: SearchTape | undefined
   readonly started_us: number
-  /** Lines so far; later ones are added. */ readonly lines: StageTrace[]
+  /** Trace lines so far; later ones are appended. */ readonly lines: StageTrace[]
 }
 
 /** O(query words + rules that fire). */
@@ -69,7 +69,7 @@ export const prepare = (environment: MerchandiseEnvironment, search: Merchandise
     lines
   }
 }
-/** A line of the trace for what is no stage of its own. */
+/** A line of the trace for a step that is not a stage. */
 export const line = (name: string, us: number, more: Partial<StageTrace> = {}): StageTrace => ({
   name,
   outcome: "applied",
@@ -78,7 +78,7 @@ export const line = (name: string, us: number, more: Partial<StageTrace> = {}): 
   ...more
 })
 
-/** In the order of `docs/contract/merchandising.md#order-of-application`. */
+/** The stages in the order of `docs/contract/merchandising.md#order-of-application`. */
 export const stagesOf = (
   environment: MerchandiseEnvironment,
   search: MerchandisedSearch,
@@ -90,17 +90,17 @@ export const stagesOf = (
   ...(search.stages ?? []),
   ...diversityStages(diversity)
 ]
-/** Decision: a rerank that names no fields looks at those that the words were looked for in. */
+/** Decision: a rerank that names no fields reads those that the words were searched in. */
 const withFields = (settings: RerankSettings, { text }: SearchPlan): RerankSettings =>
   settings.fields.length > 0 || text === undefined
     ? settings
     : { ...settings, fields: text.fields.map(({ field }) => field) }
-/** What the host offers under a name goes before what the package has. */
+/** A reranker of the host takes precedence over one of the package with the same name. */
 const rerankerOf = (environment: MerchandiseEnvironment, model: string, collection: string): Reranker | undefined =>
   environment.reranker?.(model, collection) ??
   (model === "none" ? noneReranker : model === "linear" ? linearReranker() : undefined)
 
-/** Facets that only the rules ask for stand behind those of the request. */
+/** Facets that only the rules need are added after those of the request. */
 const withFacetSuggestions = (
   environment: MerchandiseEnvironment,
   plan: SearchPlan,
@@ -129,7 +129,7 @@ const withFacetSuggestions = (
     facetValuesMax: Math.max(plan.facetValuesMax, facetSuggestions.limit)
   }
 }
-/** Counts every value of the field, most frequent first. */
+/** Whether the facet counts every value of the field, most frequent first. */
 export const isPlainFacet = (facet: FacetRequest, field: string): boolean =>
   facet.field === field &&
   facet.collection === undefined &&
@@ -137,14 +137,14 @@ export const isPlainFacet = (facet: FacetRequest, field: string): boolean =>
   facet.order.kind === "count" &&
   !facet.topK
 
-/** The plan with a window where stages need one: not for groups, and not for pages behind it. */
+/** The plan, with a window if stages need one; groups, and pages beyond the window, do not. */
 export const windowed = (plan: SearchPlan, stages: ReadonlyArray<Stage>): SearchPlan => {
   const size = windowSize(plan, stages, (plan.injected?.length ?? 0) + plan.pinned.length)
   return size === undefined || plan.group !== undefined ? plan : { ...plan, window: { size, fields: fieldsOf(stages) } }
 }
 /**
- * Organic hits that a page needs when stages reorder the first `WINDOW`; undefined where the engine's page is right as
- * it is.
+ * Number of organic hits that a page needs if stages reorder the first `WINDOW`; undefined if the engine's page can be
+ * used unchanged.
  */
 export const windowSize = (
   page: { readonly offset: number; readonly limit: number; readonly hits_max: number },

@@ -1,6 +1,6 @@
 /**
- * Runs stages one after the other, each within its budget and with its fallback, and notes what they did. Stays
- * synchronous for as long as the stages do.
+ * Runs stages one after another, each within its budget and with its fallback, and records what they did. Synchronous
+ * as long as the stages are.
  */
 import { givingWay } from "../turns.ts"
 import type { Awaitable } from "../engine.ts"
@@ -19,13 +19,13 @@ export interface StageEnvironment {
   readonly signal?: AbortSignal | undefined
   /** As in `StageContext`. */ readonly column?: StageContext["column"]
   /** Collect moves and scores. */ readonly explain?: boolean | undefined
-  /** Records or replays what asynchronous stages answered. */ readonly tape?: StageTape | undefined
+  /** Records, or replays, results of asynchronous stages. */ readonly tape?: StageTape | undefined
 }
 export interface StageRun {
   readonly candidates: ReadonlyArray<Candidate>
   readonly stages: ReadonlyArray<StageTrace>
   /** Score parts by document id. */ readonly scores: ReadonlyMap<string, Readonly<Record<string, number>>>
-  /** Set when a stage with the fallback `error` failed or was late, or the request was given up. */
+  /** Set if a stage with the fallback `error` failed or was late, or the request was cancelled. */
   readonly failure?: EngineError
 }
 export const GIVEN_UP: EngineError = { kind: "TimedOut", message: "The search was given up before it was done." }
@@ -33,7 +33,7 @@ export const GIVEN_UP: EngineError = { kind: "TimedOut", message: "The search wa
 const GRACE_MS = 20
 
 /**
- * O(stages · candidates) beside the stages themselves.
+ * O(stages · candidates) in addition to the stages themselves.
  *
  * @example
  * ```ts
@@ -62,7 +62,7 @@ export const runStages = (
         const message = `The stage \`${stages[at].name}\` ${outcome === "late" ? "took too long" : `failed: ${note ?? "no reason given"}`}.`
         return { candidates: current, stages: traces, scores, failure: { kind: "Unavailable", message } }
       }
-      // Each keeps to its budget, but a rule set may have several.
+      // Each stage keeps to its budget, but a rule set may have several stages.
       const turn = at + 1 < stages.length ? give() : undefined
       return turn === undefined ? step(at + 1, ran.candidates) : turn.then(() => step(at + 1, ran.candidates))
     })
@@ -91,7 +91,7 @@ const runStage = (
   if (known !== undefined) result = known
   else {
     result = attempt.run()
-    // The clock readings of an asynchronous stage differ in a replay, so they are dropped and its answer is recorded.
+    // Clock readings in an asynchronous stage would differ in a replay: they are dropped, and its result is recorded.
     if (result instanceof Promise && tape !== undefined) {
       tape.forget(mark ?? 0)
       result = result.then((settled) => tape.record(at, settled))
@@ -117,11 +117,11 @@ const runStage = (
     }
   })
 }
-/** Where a stage said nothing about it: everything that stands elsewhere now. */
+/** Moves for a stage that reported none: every candidate that changed its position. */
 const movesBetween = (given: ReadonlyArray<Candidate>, order: ReadonlyArray<number>, name: string): Move[] =>
   order.flatMap((from, to) => (from === to ? [] : [{ id: given[from].id, from, to, why: name }]))
 
-/** One run of one stage: its context, its clock, its end. */
+/** One run of one stage: its context, its clock and its outcome. */
 class Attempt implements StageContext {
   readonly request: StageRequest
   readonly column: StageContext["column"]
@@ -211,7 +211,7 @@ class Attempt implements StageContext {
       clearTimeout(budget)
       clearTimeout(grace)
       outer?.removeEventListener("abort", giveUp)
-      // Whatever was started for an answer that nobody waits for ends here.
+      // Stops whatever was started for an answer that is no longer awaited.
       answer.catch(() => {})
       abort.abort()
     }
@@ -230,7 +230,7 @@ class Attempt implements StageContext {
       : { outcome: "applied", order, ...facts }
   }
   #fault(error: unknown): StageResult {
-    // Not the stage's failure: its candidates take too long to make here.
+    // This is not the stage's failure: its candidates take too long to build on this thread.
     if (error === GIVE_WAY) throw error
     return {
       outcome: error instanceof StageLate ? "late" : "failed",

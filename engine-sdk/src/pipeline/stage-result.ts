@@ -3,7 +3,7 @@ import type { Move, StageOutcome } from "./trace.ts"
 /** The outcome of a stage, before it becomes an order and a line of the trace. */
 export interface StageResult {
   readonly outcome: StageOutcome
-  /** Positions of the candidates it was given, in their new order; absent = as they were. */
+  /** Indexes of the candidates it was given, in their new order; absent = unchanged. */
   readonly order?: ReadonlyArray<number>
   readonly note?: string
   readonly moved: ReadonlyArray<Move>

@@ -1,7 +1,7 @@
 /**
- * A run that can be told again: readings of the clock, answers of the engine and of asynchronous stages, in the order
- * in which they came. With the same searches and rules a replay leaves the same trace, byte for byte: everything else
- * in a run is a function of its inputs. Documents are not kept beyond the fields that stages may read.
+ * A run that can be replayed: clock readings, engine answers and results of asynchronous stages, in the order in which
+ * they arrived. With the same searches and rules a replay yields the same trace, byte for byte, because everything else
+ * in a run is a function of its inputs. Of documents, only the fields that stages may read are stored.
  */
 import type { Awaitable, SearchEngine } from "../engine.ts"
 import type { EngineError, Result } from "../errors.ts"
@@ -18,21 +18,21 @@ interface StoredWindow {
   readonly values: ReadonlyArray<Readonly<Record<string, FieldValue>>>
 }
 type StoredAnswer<Answer> = Result<Omit<Answer, "window"> & { readonly window?: StoredWindow }, EngineError>
-/** Readings and answers of one search of a run. */
+/** Clock readings and stage results of one search of a run. */
 interface StoredSearch {
   readonly readings_us: ReadonlyArray<number>
-  /** By number of the stage; only what was waited for. */ readonly stages: Readonly<Record<number, StageResult>>
+  /** By stage number; only stages that were awaited. */ readonly stages: Readonly<Record<number, StageResult>>
 }
 export interface StoredRun {
   readonly searches: Readonly<Record<number, StoredSearch>>
-  /** Engine calls in their order. */ readonly calls: ReadonlyArray<ReadonlyArray<StoredAnswer<SearchAnswer>>>
+  /** Engine calls in order. */ readonly calls: ReadonlyArray<ReadonlyArray<StoredAnswer<SearchAnswer>>>
   readonly unions: ReadonlyArray<StoredAnswer<UnionAnswer>>
   readonly popular: ReadonlyArray<ReadonlyArray<string>>
-  /** Absent where there was no model to ask. */ readonly recommended?: ReadonlyArray<ReadonlyArray<string>>
-  /** null: there was nothing to look for. */ readonly meanings?: ReadonlyArray<VectorQuery | null>
+  /** Absent if there was no model to query. */ readonly recommended?: ReadonlyArray<ReadonlyArray<string>>
+  /** null: there was nothing to search by. */ readonly meanings?: ReadonlyArray<VectorQuery | null>
 }
 
-/** A question, and what became of the answer in the list. */
+/** Wraps a function so that each answer is also stored in `list`. */
 const kept =
   <Asked extends ReadonlyArray<any>, A, Stored>(
     ask: (...asked: Asked) => Awaitable<A>,
@@ -46,7 +46,7 @@ const kept =
     })
 
 /**
- * An environment that behaves as the given one and remembers; `stored` once the run is done.
+ * An environment that behaves like the given one and records everything; call `stored` once the run is done.
  *
  * @example
  * ```ts
@@ -127,7 +127,7 @@ export const recordRun = (
 }
 
 /**
- * An environment that answers from a stored run. `describe` is asked for schemas, which are inputs.
+ * An environment that answers from a stored run. Schemas, which are inputs, are read through `describe`.
  *
  * @example
  * ```ts
@@ -228,12 +228,12 @@ const storedAnswer = <Answer extends { readonly window?: HitWindow; readonly hit
     }
   }
 }
-/** A hit without what only its reader needs. */
+/** A hit without the parts that only the reader of the answer needs. */
 const storedHit = (hit: Hit): Hit => ({ ...hit, document: { id: hit.document.id }, highlight: {}, highlights: [] })
 const toldAnswer = <Answer>(answer: StoredAnswer<Answer>): Result<Answer> => {
   if (!answer.ok) return answer
   const { window, ...rest } = answer.value as Record<string, unknown> & { readonly window?: StoredWindow }
-  // Hits are marked as they pass: a run may be replayed more than once.
+  // Copied, because hits are modified on their way and a run may be replayed more than once.
   const hits = Array.isArray(rest.hits) ? { hits: rest.hits.map((hit: Hit) => ({ ...hit })) } : {}
   const told =
     window === undefined
@@ -269,7 +269,7 @@ export const storedRunText = (run: StoredRun): string =>
         : value
   )
 /**
- * A stored run of its JSON text, as `storedRunText` wrote it.
+ * Parses a stored run from its JSON text, as `storedRunText` wrote it.
  *
  * @example
  * ```ts

@@ -1,7 +1,6 @@
 /**
- * What a search leaves behind for whoever asks why: rules that fired, what was sent to the engine, what each stage
- * moved, and microseconds. Plain JSON; the same inputs and the same clock readings give the same bytes
- * (`stored-run.ts`).
+ * Explains a search: rules that fired, what was sent to the engine, what each stage moved, and microseconds. Plain
+ * JSON; the same inputs and the same clock readings give the same bytes (`stored-run.ts`).
  */
 import type { FiredRule } from "../rules/matched-rules.ts"
 
@@ -13,22 +12,22 @@ export interface Move {
 }
 export type StageOutcome =
   | "applied"
-  /** Nothing to do (fewer hits than `min_hits`, no rule). */
+  /** There was nothing to do (fewer hits than `min_hits`, no rule). */
   | "skipped"
-  /** Given up at the end of its budget. */
+  /** Abandoned at the end of its budget. */
   | "late"
-  /** Threw, or answered other candidates than it was given. */
+  /** It threw, or returned other candidates than it was given. */
   | "failed"
 export interface StageTrace {
   readonly name: string
   readonly outcome: StageOutcome
   readonly budget_ms?: number
   readonly us: number
-  /** Why it was skipped, late or failed; what a rerank could not score. */ readonly note?: string
+  /** Why it was skipped, late or failed; or what a rerank could not score. */ readonly note?: string
   /** At most `MOVES_MAX`. */ readonly moved: ReadonlyArray<Move>
 }
 /**
- * Moves that a trace keeps of one stage.
+ * Maximum moves of one stage that a trace keeps.
  *
  * @example
  * ```ts
@@ -39,14 +38,14 @@ export interface StageTrace {
  */
 export const MOVES_MAX = 250
 
-/** The rules' changes to the plan, by the names of the API. */
+/** The rules' changes to the plan, under the names of the API. */
 export interface PlanSummary {
   readonly collection: string
   readonly q: string
   readonly filter_by: string
   readonly exclusion_filter_by: string
   /** Effective keys in order, e.g. `_boosts:desc`, `price:asc`. */ readonly sort_by: ReadonlyArray<string>
-  /** Document ids, or `filter` of a slot that takes the best hit, with the position asked. */
+  /** Document ids, or `filter` for a slot that takes the best hit, with the requested position. */
   readonly injected: ReadonlyArray<{
     readonly id?: string
     readonly filter_by?: string
@@ -55,12 +54,12 @@ export interface PlanSummary {
   }>
   readonly offset: number
   readonly limit: number
-  /** Organic hits fetched for the stages; absent where the engine's page was taken as it is. */
+  /** Number of organic hits fetched for the stages; absent if the engine's page was used unchanged. */
   readonly window?: number
 }
 export interface HitTrace {
   readonly id: string
-  /** From 1, within the whole list. */ readonly position: number
+  /** From 1, within the entire list. */ readonly position: number
   /** From 0; absent for injected hits. */ readonly engine_rank?: number
   /** Score parts by name, e.g. `text_match`, `boosts`, `rerank`. */ readonly scores: Readonly<
     Record<string, number | string>
@@ -68,7 +67,7 @@ export interface HitTrace {
   readonly injected?: "pin" | "sponsored"
 }
 export interface Trace {
-  /** False when the window, device, language or country of the set did not hold. */ readonly active: boolean
+  /** False if the set's time window, device, language or country did not match. */ readonly active: boolean
   readonly fired: ReadonlyArray<FiredRule>
   /** Rules that cannot act because their filter no longer parses. */ readonly inert?: ReadonlyArray<FiredRule>
   readonly plan?: PlanSummary

@@ -66,7 +66,7 @@ import {
 } from "./compiled-parts.ts"
 
 const HYBRID_NEIGHBOURS_MIN = 100
-/** Decision: a facet shows at most this many values, whatever the request says; a megabyte of values is of no use. */
+/** Decision: a facet shows at most this many values, whatever the request says; a megabyte of values is useless. */
 const FACET_VALUES_MAX = 10_000
 
 /**
@@ -80,7 +80,7 @@ export const compileSearch = (
   const text = textParameters(raw)
   return text.ok ? compileParameters(text.value, context) : text
 }
-/** The same for parameters that are texts already. */
+/** Like `compileSearch`, for parameters that are already texts. */
 export const compileParameters = (parameters: Parameters, context: SearchContext): Result<SearchPlan> => {
   const preset = applyPreset(parameters, context.resources.preset)
   if (!preset.ok) return preset
@@ -98,7 +98,7 @@ export const compileParameters = (parameters: Parameters, context: SearchContext
   if (key !== undefined && compilation.template !== undefined) templates.put(key, compilation.template)
   return context.budget === undefined ? plan : ok({ ...plan.value, budget: context.budget })
 }
-/** What compiling other words of the same parameters would produce again. */
+/** The results that compiling the same parameters with other words would produce again. */
 interface Template {
   readonly integers: Integers
   readonly parts: Parts
@@ -113,19 +113,19 @@ interface Paging {
   readonly echoOffset: number | undefined
 }
 type Checked<A> = Result<A>
-/** From this many characters on, parsing a filter costs more than checking the cache of parsed ones. */
+/** From this many characters on, parsing a filter costs more than looking it up in the cache of parsed filters. */
 const LONG_FILTER = 200
 
 class Compilation {
   readonly #parameters: Parameters
   readonly #context: SearchContext
   readonly #schema: CollectionSchema
-  /** The schema as the caller may name it; the same if all are visible. */ readonly #visible: CollectionSchema
+  /** The schema as the caller may name it; unchanged if all is visible. */ readonly #visible: CollectionSchema
   readonly #limits: QueryLimits
   readonly #validateNames: boolean
   #integers!: Integers
   #fields!: FieldContext
-  /** For the tenant's own configuration, which may name every field. */ #owned!: FieldContext
+  /** For the tenant's own configuration, which may name any field. */ #owned!: FieldContext
   constructor(parameters: Parameters, context: SearchContext) {
     this.#parameters = parameters
     this.#context = context
@@ -135,9 +135,9 @@ class Compilation {
     this.#validateNames = context.fields !== undefined || booleanOf(parameters, "validate_field_names", true)
   }
 
-  /** Set if the plan depends only on words and fields, so that the words may be replaced. */
+  /** Set if the plan depends only on words and fields, so that it can be reused with other words. */
   template: Template | undefined
-  /** `run` from the template of the same parameters; undefined if these words need a full compilation. */
+  /** Like `run`, from the template of the same parameters; undefined if these words need a full compilation. */
   again({ integers, parts, plan }: Template): SearchPlan | undefined {
     const q = this.#parameters.q
     if (q === undefined || isEverything(q)) return undefined
@@ -238,7 +238,7 @@ class Compilation {
       namesErrors: this.#context.fields !== undefined
     }
     const ownedSort: SortContext = { ...sortContext, ...this.#owned }
-    // Joins of the filter determine what is included, but include errors come first.
+    // Joins in the filter determine what is included, but errors in the include list take precedence.
     const early = parseSelection(p.include_fields ?? "", p.exclude_fields ?? "", undefined, sortContext)
     if (!early.ok) return early
     const filter = this.#filter(p.filter_by ?? "")
@@ -362,8 +362,8 @@ class Compilation {
     return Math.min(cutoff_ms_max, search_cutoff_ms < 0 ? cutoff_ms_default : search_cutoff_ms)
   }
   /**
-   * A name that is not visible: for a caller with a list of fields this refuses the parameter, whether the field exists
-   * or not.
+   * A name that is not visible: for a caller with a field list the parameter is refused, whether or not the field
+   * exists.
    */
   #named<A>(parameter: string, result: Checked<A>): Checked<A> {
     return result.ok || this.#context.fields === undefined || result.error.kind !== "NotFound"
@@ -373,7 +373,7 @@ class Compilation {
   #idsNamed(isNamed: boolean, parameter = "vector_query"): Checked<undefined> {
     return isNamed && this.#fields.hidesIds === true ? fail(notAllowed("id", parameter)) : ok(undefined)
   }
-  /** Names that no grammar resolves against the schema. */
+  /** Checks names that no grammar resolves against the schema. */
   #shownNames(): Checked<undefined> {
     const { fields } = this.#context
     if (fields === undefined) return ok(undefined)
@@ -446,7 +446,7 @@ class Compilation {
     if (!strategies.ok) return strategies
     const parents = listParameter(this.#parameters, "facet_return_parent")
     const { fields } = this.#context
-    // What contains the value is shown whole: the object around a nested field, the document around any other.
+    // What contains the value is shown completely: for a nested field the object around it, for any other the document.
     const mayShowParent = (name: string): boolean =>
       fields === undefined || covers(fields, name.slice(0, Math.max(0, name.lastIndexOf("."))))
     const hidden = parents.find((name) => !name.endsWith("*") && !mayShowParent(name))
@@ -545,7 +545,7 @@ class Compilation {
     return ok(enabled ? sets : [])
   }
 
-  /** `known`: from the same parameters with other words. */
+  /** `known`: parts compiled from the same parameters with other words. */
   #text(
     parts: Parts,
     q: string,
@@ -723,7 +723,7 @@ class Compilation {
   }
 }
 interface Found {
-  /** q is `*` or empty. */ readonly matchAll: boolean
+  /** Whether q is `*` or empty. */ readonly matchAll: boolean
   readonly stopwords: ReadonlySet<string>
   readonly clauses: ReadonlyArray<SortClause>
   readonly vector: VectorRequest | undefined

@@ -1,6 +1,6 @@
 /**
  * Several searches as one ranked list (`docs/contract/search.md#union`): shared paging, the same sort structure for
- * all, and all grouped or none. The plans come from `compileSearch`; this file only compares and combines them.
+ * all, and either all grouped or none. The plans come from `compileSearch`; this file only compares and combines them.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { SearchPlan, SortKey, UnionPlan } from "../plan.ts"
@@ -17,7 +17,7 @@ export interface UnionPaging {
   readonly echoOffset?: number
 }
 
-/** Paging of the whole list, from the query string. */
+/** Paging of the merged list, from the query string. */
 export const unionPaging = (shared: Parameters, limits: Partial<QueryLimits> = {}): Result<UnionPaging> => {
   const only: Record<string, string> = {}
   for (const name of SHARED_PAGING) if (shared[name] !== undefined) only[name] = shared[name]

@@ -22,7 +22,7 @@ export const stemmedOf = (
   return made
 }
 
-/** The part of a plan that does not depend on the caller. */
+/** The plan without the part that depends on the caller. */
 export const withoutCaller = ({ pinnedFilter: _own, ...plan }: SearchPlan): SearchPlan => plan
 const stopwordCache = new WeakMap<StopwordSet, ReadonlyArray<string>>()
 /** The words of a set, tokenized by its locale. */
@@ -64,7 +64,7 @@ export const dropModeOf = (text: string | undefined): Result<TextQuery["dropToke
     ? fail(invalid("Invalid format for drop tokens mode.", "drop_tokens_mode"))
     : ok({ kind: "both_sides", tokens_max: Number(both[1]) })
 }
-/** `id:position` lists; the position follows the last colon. */
+/** Parses `id:position` lists; the position follows the last colon. */
 export const pinnedHits = (text: string): Result<ReadonlyArray<{ readonly id: string; readonly position: number }>> => {
   const pins: Array<{ id: string; position: number }> = []
   for (const item of listOf(text)) {
@@ -78,9 +78,7 @@ export const pinnedHits = (text: string): Result<ReadonlyArray<{ readonly id: st
   }
   return ok(pins)
 }
-/**
- * Rule includes precede a request's pins, so that they keep a contested position; hidden documents are never pinned.
- */
+/** Documents that rules include precede a request's pins and keep contested positions; hidden ones are never pinned. */
 export const placePins = (
   outcome: CurationOutcome,
   pins: ReadonlyArray<{ readonly id: string; readonly position: number }>,
@@ -96,7 +94,7 @@ export const placePins = (
   return placed.sort((a, b) => a.position - b.position)
 }
 
-/** By the default sorting field, highest first; empty (newest first) without one. */
+/** Sort keys for the default sorting field, highest first; empty (newest first) without one. */
 export const defaultSort = (schema: CollectionSchema): ReadonlyArray<SortKey> => {
   const field = schema.default_sorting_field === "" ? undefined : fieldNamed(schema, schema.default_sorting_field)
   return field === undefined

@@ -1,7 +1,7 @@
 /**
  * Which curation items apply to a search and what they change (`docs/contract/curation.md`). Two passes, as in the
- * reference engine: first items that act on the query as written, then filters, including those with placeholders, on
- * the remaining words. A rule that cannot be applied is ignored, never an error.
+ * reference engine: first items that act on the query as written; then filters, including those with placeholders, on
+ * the remaining words. A rule that cannot be applied is ignored and never causes an error.
  */
 import { createAnalyzer, hasStemmer, type Analyzer } from "../analysis/mod.ts"
 import { stemmerOf } from "../analysis/stemmer.ts"
@@ -26,8 +26,8 @@ interface CurationInput {
   readonly matchesAny: (filter: Filter) => boolean
 }
 /**
- * Total cost that the items of a search may have before it begins: an item that exceeds the rest is ignored, like one
- * that cannot be applied. Some ten milliseconds; ten thousand items with plain words need a fraction of it.
+ * Maximum total cost, in steps, of a search's items: an item that exceeds the rest is ignored, like one that cannot be
+ * applied. About ten milliseconds; ten thousand items with plain words need a fraction of it.
  */
 const STEPS_MAX = 30_000,
   CAPTURE_STEPS = 100
@@ -41,7 +41,7 @@ const accountOf = (input: CurationInput): NonNullable<ReturnType<typeof spent.ge
   return account
 }
 const isWorth = (input: CurationInput, steps: number): boolean => (accountOf(input).steps += steps) <= STEPS_MAX
-/** The same for all items, as long as none changes the words. */
+/** The synonyms, shared by all items as long as none changes the words. */
 const synonymsOf = (words: ReadonlyArray<string>, input: CurationInput): ReadonlyArray<ReadonlyArray<string>> => {
   const { variants } = accountOf(input)
   let known = variants.get(words)
@@ -83,7 +83,7 @@ interface Draft {
   replaced: boolean
 }
 
-/** O(items × words) plus one engine query per candidate run of a placeholder. */
+/** O(items × words) plus one engine query per candidate run of words for a placeholder. */
 export const applyCurations = (input: CurationInput): CurationOutcome => {
   const normalizer = createAnalyzer({
     symbolsToIndex: [...input.symbolsToIndex, "*"],
@@ -120,7 +120,7 @@ export const applyCurations = (input: CurationInput): CurationOutcome => {
 const isCurrent = (item: CurationItem, now_s: number): boolean =>
   (item.effective_from_ts === undefined || now_s >= item.effective_from_ts) &&
   (item.effective_to_ts === undefined || now_s <= item.effective_to_ts)
-/** Groups of items to try in turn until one applies. */
+/** Groups of items; in each group, items are tried in turn until one applies. */
 const byTags = (
   items: ReadonlyArray<CurationItem>,
   tags: ReadonlyArray<string>
@@ -172,7 +172,7 @@ const firesAsWritten = (item: CurationItem, draft: Draft, input: CurationInput, 
   if (rule.query === undefined) return rule.filter_by !== undefined || (rule.tags ?? []).length > 0
   return wordsMatch(item, draft.words, input, normalizer)
 }
-/** Words of rules, cached as long as their item exists: a search may have to check thousands of items. */
+/** Words of rules, cached as long as their item exists, because a search may have to check thousands of items. */
 const ruleWords = new WeakMap<CurationItem, { readonly normalizer: string; readonly words: ReadonlyArray<string> }>()
 const wordsOfRule = (
   item: CurationItem,
@@ -208,7 +208,7 @@ const rootOf = (rule: NonNullable<CurationItem["rule"]>, input: CurationInput): 
   if (dictionary !== undefined) return (word) => dictionary.get(word) ?? word
   return rule.stem === true && hasStemmer("en") ? stemmerOf("en") : (word) => word
 }
-/** Index of `wanted` in `words` as a run of whole words, or -1. An exact match must cover all words. */
+/** Index of `wanted` in `words` as a run of complete words, or -1. An exact match must cover all words. */
 const runOf = (words: ReadonlyArray<string>, wanted: ReadonlyArray<string>, exact: boolean): number => {
   if (exact) return words.length === wanted.length && wanted.every((word, i) => words[i] === word) ? 0 : -1
   for (let at = 0; at + wanted.length <= words.length; at++)
@@ -239,9 +239,7 @@ const without = (words: ReadonlyArray<string>, run: ReadonlyArray<string>): Read
   return at < 0 ? words : [...words.slice(0, at), ...words.slice(at + run.length)]
 }
 
-/**
- * The filter of an item with its placeholders filled in; the words it matched are removed from the query if it says so.
- */
+/** Applies an item's filter with its placeholders filled in; removes the words it matched if the item says so. */
 const applyFilter = (item: CurationItem, draft: Draft, input: CurationInput, normalizer: Analyzer): boolean => {
   const captured = isDynamic(item)
     ? capture(item, draft, input, normalizer)
@@ -281,7 +279,7 @@ const staticCapture = (
   const rule = item.rule
   if (rule === undefined) return undefined
   if (rule.filter_by !== undefined && rule.filter_by !== input.filterBy) return undefined
-  // A rule that only names a filter changes no filter, as recorded; one that only has tags applies.
+  // As recorded, a rule that only names a filter does not change the filter; a rule that only has tags applies.
   if (rule.query === undefined) return rule.filter_by === undefined ? NOTHING : undefined
   if (!wordsMatch(item, draft.words, input, normalizer)) return undefined
   const wanted = normalizer.tokenize(rule.query)
@@ -309,7 +307,7 @@ const capture = (
   if (rule.filter_by !== undefined && !captureFilter(rule.filter_by, input.filterBy, values)) return undefined
   if (rule.query === undefined) return { at: 0, length: 0, values }
   const parts = partsOf(rule.query, normalizer)
-  // Each placeholder multiplies the runs to try.
+  // Each placeholder multiplies the number of runs to try.
   if (parts.filter((part) => "field" in part).length > PLACEHOLDERS_MAX) return undefined
   const exact = rule.match === "exact"
   for (let at = 0; at < (exact ? 1 : draft.words.length); at++) {
@@ -321,7 +319,7 @@ const capture = (
 }
 const RUN_LENGTH_MAX = 8
 const PLACEHOLDERS_MAX = 4
-/** End of the run that the parts match from `at`, longest captures first; -1 if they do not match. */
+/** End of the run of words that the parts match from `at`, trying long captures first; -1 if they do not match. */
 const captureParts = (
   parts: ReadonlyArray<Part>,
   part: number,

@@ -17,7 +17,7 @@ const unknownFacet = (name: string): Result<never> =>
 const isNumeric = (field: Field): boolean => /^(int32|int64|float)(\[\])?$/.test(field.type)
 const isString = (field: Field): boolean => field.type === "string" || field.type === "string[]"
 
-/** Requests in the order given. Strategy and parents are set by the caller. O(text + fields). */
+/** Parses requests in the order given; the caller sets strategy and parents. O(text + fields). */
 export const parseFacets = (
   text: string,
   context: FieldContext,
@@ -128,7 +128,7 @@ const rangeOf = (field: Field, label: string, value: string): Result<FacetReques
     .split(",")
     .map((bound) => bound.trim())
   if (bounds.length > 2) return refuse("Error splitting the facet range values.")
-  // A single bound is an empty range: the facet lists nothing.
+  // A single bound gives an empty range, so the facet lists nothing.
   const [from, to = from] = bounds
   if ((from !== "" && !isDecimal(from)) || (to !== "" && !isDecimal(to)))
     return refuse("Facet range value is not valid.")
@@ -158,7 +158,7 @@ const orderOf = (field: Field, value: string, context: FieldContext): Result<Fac
     : ok({ kind: "field", field: name, order: order as SortOrder })
 }
 
-/** One strategy for all facets, or one each. */
+/** Parses one strategy for all facets, or one for each. */
 export const parseFacetStrategies = (text: string, facets: number): Result<ReadonlyArray<FacetStrategy>> => {
   const strategies: FacetStrategy[] = []
   for (const item of listOf(text)) {

@@ -1,6 +1,6 @@
 /**
  * `include_fields` and `exclude_fields` of a scoped key as bounds (`field-list.ts`): a field that they hide cannot be
- * named either, or its values could be inferred through filters, sorts and facets. Pure.
+ * named either, because otherwise filters, sorts and facets would reveal its values. Pure.
  *
  * Decision: an `include_fields` without `$collection(…)` shows nothing of other collections, so none can be joined;
  * excluded names are excluded in every collection. `*` alone, or an empty list, bounds nothing.
@@ -10,7 +10,7 @@ import { closingOf, nestedListOf } from "./text-scanner.ts"
 
 /** Deeper joins are refused when the parameter is read. */
 const JOIN_DEPTH_MAX = 8
-/** By collection; undefined = all of its fields. */
+/** Field names by collection; undefined = all of its fields. */
 type Joined = Map<string, FieldNames | undefined>
 
 const add = (joined: Joined, name: string, names: FieldNames | undefined): void => {
@@ -21,8 +21,8 @@ const add = (joined: Joined, name: string, names: FieldNames | undefined): void 
   )
 }
 /**
- * The names of a list; the parts for joined collections go to `joined`, under the written name and the collection's
- * own.
+ * The names of a list. The parts for joined collections are added to `joined`, under the written name and the
+ * collection's own.
  */
 const namesIn = (
   text: string,
@@ -34,7 +34,7 @@ const namesIn = (
   const own: Array<string> = []
   for (const item of nestedListOf(text)) {
     if (!item.startsWith("$")) {
-      // Options of a join (`strategy: nest`) name no field.
+      // Options of a join (`strategy: nest`) do not name fields.
       if (item !== "*" && (depth === 0 || !item.includes(":"))) own.push(item)
       continue
     }
@@ -48,15 +48,15 @@ const namesIn = (
   return own
 }
 
-/** `text` is equal for equal bounds. */
+/** Equal bounds have equal `text`. */
 interface NamedBounds {
   readonly bounds: FieldBounds
   readonly text: string
 }
 
 /**
- * undefined if the two bound nothing. `within` applies as well; `realNameOf` resolves an alias to the collection's own
- * name.
+ * undefined if neither bounds anything. `within` applies as well; `realNameOf` resolves an alias to the collection's
+ * own name.
  */
 export const fieldBoundsOf = (
   includeFields: string,
@@ -68,7 +68,7 @@ export const fieldBoundsOf = (
     excluded: Joined = new Map()
   const own = namesIn(includeFields, included, realNameOf)
   const isIncluding = own.length > 0 || included.size > 0
-  // In `exclude_fields`, a `*` is everything.
+  // In `exclude_fields`, `*` means everything.
   const without = nestedListOf(excludeFields).includes("*") ? ["*"] : namesIn(excludeFields, excluded, realNameOf)
   if (!isIncluding && without.length === 0 && excluded.size === 0) return undefined
   const known = new Map<string, FieldBounds>()

@@ -1,10 +1,10 @@
 /**
- * A caller that may use and see only some fields: `a` includes `a.b`, `a.b` does not include `a.c`. Names are resolved
- * against a schema with only these fields, so for every grammar, present or future, a hidden field does not exist; what
- * is shown is cut to the list. The tenant's own configuration (curations, rules, default sort) is not bound by it.
+ * The fields that a caller may use and see: `a` includes `a.b`, but `a.b` does not include `a.c`. Names are resolved
+ * against a schema with only these fields, so for every grammar, present or future, a hidden field does not exist;
+ * results are cut to the list. The tenant's own configuration (curations, rules, default sort) is not bound by it.
  *
- * A list applies to every collection. Bounds (`field-bounds.ts`) come from `include_fields` and `exclude_fields` of a
- * scoped key: they apply to the searched collection and to each that they join, and show nothing of others.
+ * A plain list applies to every collection. Bounds (`field-bounds.ts`) come from `include_fields` and `exclude_fields`
+ * of a scoped key: they apply to the searched collection and those that they join, and show nothing of others.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { JoinInclude, Selection } from "../plan.ts"
@@ -12,14 +12,14 @@ import type { CollectionInfo, CollectionSchema, Field } from "../schema.ts"
 
 export type FieldNames = ReadonlyArray<string>
 export interface FieldBounds {
-  /** Names and prefixes with `*`, with everything below them; undefined = everything. */ readonly include:
+  /** Names, each with everything below it, and prefixes with `*`; undefined = everything. */ readonly include:
     | FieldNames
     | undefined
-  /** The same form; fields that are subtracted from the included ones. */ readonly exclude: FieldNames
-  /** A further list that applies as well. */ readonly within: FieldNames | undefined
+  /** In the same form; fields that are subtracted from the included ones. */ readonly exclude: FieldNames
+  /** A further list that must also be met. */ readonly within: FieldNames | undefined
   /**
-   * The list of a joined collection by its own name; the same object for the same name, because views of schemas are
-   * cached by it.
+   * The list of a joined collection by the collection's own name. The same name gives the same object, because views of
+   * schemas are cached by it.
    */
   readonly joined: (collection: string) => FieldBounds
 }
@@ -28,16 +28,16 @@ const isBounds = (fields: FieldList): fields is FieldBounds => "joined" in field
 
 const isBelow = (path: string, name: string): boolean =>
   path.length > name.length && path.startsWith(name) && path[name.length] === "."
-/** Whether a pattern covers a path and everything below it. */
+/** Whether a pattern includes a path and everything below it. */
 const brings = (pattern: string, path: string): boolean =>
   pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern || isBelow(path, pattern)
 const touches = (pattern: string, path: string): boolean => brings(pattern, path) || isBelow(pattern, path)
 
-/** Whether the list covers a path with everything below it, directly or through a parent. O(list). */
+/** Whether the list covers a path and everything below it, directly or through a parent. O(list). */
 export const covers = (fields: FieldList, path: string): boolean => {
   if (!isBounds(fields)) return fields.some((name) => path === name || isBelow(path, name))
   const { exclude, include, within } = fields
-  // The whole document is not covered by any name.
+  // No name covers the entire document.
   return (
     path !== "" &&
     (include === undefined || include.some((pattern) => brings(pattern, path))) &&
@@ -52,7 +52,7 @@ export const joinedFields = (fields: FieldList, collection: string): FieldList =
 const views = new WeakMap<CollectionSchema, WeakMap<FieldList, CollectionSchema>>()
 
 /**
- * The schema with the fields of the list; one object per list, because compiled plans are cached by it. O(fields ×
+ * The schema with only the fields of the list; one object per list, because compiled plans are cached by it. O(fields ×
  * list) once.
  */
 const visibleSchema = (schema: CollectionSchema, fields: FieldList): CollectionSchema => {
@@ -78,7 +78,7 @@ export const visibleCollection = (collection: CollectionInfo, fields: FieldList 
   fields === undefined ? collection : { ...collection, schema: visibleSchema(collection.schema, fields) }
 
 /**
- * What a selection shows of the fields on the list, including joined collections; joins with nothing left are dropped.
+ * Limits a selection to the fields of the list, including joined collections; joins with nothing left are dropped.
  * O(names × list).
  */
 export const limitSelection = (selection: Selection, fields: FieldList): Selection => ({
@@ -126,7 +126,7 @@ const limitJoins = (joins: ReadonlyArray<JoinInclude>, fields: FieldList): Reado
     return isEmpty ? [] : [{ ...join, fields: include, ...(exclude.length === 0 ? {} : { exclude }), joins: inner }]
   })
 
-/** 400 for a name outside the list; patterns are cut elsewhere. */
+/** Refuses names outside the list (400); patterns are limited elsewhere. */
 export const namesAllowed = (
   names: ReadonlyArray<string>,
   parameter: string,

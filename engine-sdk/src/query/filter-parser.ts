@@ -1,6 +1,7 @@
 /**
- * `filter_by` to a filter tree (`docs/contract/filters.md`): structure first, then each clause typed by its field.
- * Equal precedence, left-associative. Bounded by the number of operations, the depth of joins, and linear scanning.
+ * Parses `filter_by` to a filter tree (`docs/contract/filters.md`): first the structure, then each clause by the type
+ * of its field. Operators have equal precedence and are left-associative. Cost is bounded by the number of operations,
+ * the depth of joins, and linear scanning.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { Filter, NumberFilter, StringFilter } from "../filter.ts"
@@ -16,8 +17,8 @@ const NESTING_MAX = 100
 type Token = { readonly kind: "(" | ")" | "&&" | "||" } | { readonly kind: "clause"; readonly text: string }
 
 /**
- * The tree of a filter text; undefined for an empty text. Failures are Invalid with the reference engine's messages.
- * O(text); `depth` counts the joins around it.
+ * Parses a filter text; undefined for an empty text. Failures are Invalid with the reference engine's messages.
+ * O(text). `depth`: number of joins around the text.
  */
 export const parseFilter = (text: string, context: FieldContext, depth = 0): Result<Filter | undefined> => {
   if (text.trim() === "") return ok(undefined)
@@ -39,7 +40,7 @@ const checkOperations = (tokens: ReadonlyArray<Token>, context: FieldContext): R
     )
   )
 }
-/** Counted before the values are parsed. A point of a polygon counts as one value. */
+/** Counts values before they are parsed. A point of a polygon counts as one value. */
 const checkValues = (count: number, context: FieldContext): Result<undefined> => {
   const counted = context.filterValues,
     most = context.filterValuesMax ?? DEFAULT_LIMITS.filter_values_max
@@ -92,8 +93,8 @@ const joinEnd = (text: string, start: number, closings: Int32Array): number => {
   return close < 0 ? -1 : close + 1
 }
 /**
- * Where a clause ends: at a parenthesis or double operator outside backticks, geo values, lists and braces. -1: braces
- * are not closed.
+ * Where a clause ends: at a parenthesis or double operator outside backticks, geo values, lists and braces. -1 if
+ * braces are not closed.
  */
 const clauseEnd = (text: string, start: number, closings: Int32Array): number => {
   let quoted = false
@@ -131,7 +132,7 @@ const clauseEnd = (text: string, start: number, closings: Int32Array): number =>
   return text.length
 }
 
-/** Shunting-yard with one precedence. */
+/** Builds the tree by the shunting-yard algorithm with one precedence. */
 const assemble = (
   tokens: ReadonlyArray<Token>,
   clause: (text: string) => Result<Filter>
@@ -181,7 +182,7 @@ const assemble = (
   if (operands.length === 0) return fail(invalid("Filter query cannot be empty.", "filter_by"))
   return operands.length === 1 ? ok(operands[0]) : fail(invalid("Could not parse the filter query.", "filter_by"))
 }
-/** Two joins of one collection that are AND-ed require one related document that passes both. */
+/** Two joins of one collection combined by AND require one related document that passes both. */
 const conjunction = (left: Filter, right: Filter): Filter => {
   if (right.kind !== "join") return { kind: "and", left, right }
   return mergedJoin(left, right) ?? { kind: "and", left, right }
@@ -197,7 +198,7 @@ const mergedJoin = (left: Filter, join: Filter & { readonly kind: "join" }): Fil
   const inLeft = mergedJoin(left.left, join)
   return inLeft === undefined ? undefined : { ...left, left: inLeft }
 }
-/** Structure before clauses, so that a lone operator is reported even if a clause is invalid too. */
+/** The structure is checked before clauses, so that a lone operator is reported even if a clause is also invalid. */
 const balanceOf = (tokens: ReadonlyArray<Token>): string | undefined => {
   let open = 0
   let expectsOperand = true
@@ -233,7 +234,7 @@ const parseClause = (text: string, context: FieldContext, depth: number): Result
   if (colon < 0) return fail(invalid("Could not parse the filter query.", "filter_by"))
   const name = text.slice(0, colon).trim()
   const raw = text.slice(colon + 1).trim()
-  // Counted by commas, including one within a quoted value.
+  // Values are counted by commas, including any within a quoted value.
   const values = checkValues(1 + commasOf(raw), context)
   if (!values.ok) return values
   if (name === "id" && (context.hidesIds !== true || raw === "*")) return parseIds(raw)
@@ -440,10 +441,7 @@ export const allOf = (...filters: ReadonlyArray<Filter | undefined>): Filter | u
     if (filter !== undefined) all = all === undefined ? filter : { kind: "and", left: all, right: filter }
   return all
 }
-/**
- * Whether a text closes every backtick and bracket that it opens, so that nothing after it can become part of it.
- * O(text).
- */
+/** Whether a text closes every backtick and bracket that it opens, so that it cannot absorb text after it. O(text). */
 export const isClosedFilterText = (text: string): boolean => {
   const open: string[] = []
   let quoted = false
@@ -458,8 +456,8 @@ export const isClosedFilterText = (text: string): boolean => {
   return !quoted && open.length === 0
 }
 /**
- * Two filter texts joined as in every merge step (`docs/contract/search.md#restrictions-and-merging`). A text that does
- * not close what it opens is refused, because it could absorb the other one.
+ * Joins two filter texts as every merge step does (`docs/contract/search.md#restrictions-and-merging`). A text that
+ * does not close what it opens is refused, because it could absorb the other one.
  */
 export const joinFilterTexts = (first: string | undefined, second: string | undefined): Result<string | undefined> => {
   if (first === undefined || second === undefined) return ok(first ?? second)

@@ -1,4 +1,4 @@
-/** Values of one clause of a filter, still as text. */
+/** Reads the values of one filter clause, still as text. */
 import { fail, invalid, type Result } from "../errors.ts"
 import type { Filter } from "../filter.ts"
 
@@ -11,7 +11,7 @@ export const wrong = (name: string, detail: string): Result<never> =>
   fail(invalid(`Error with filter field \`${name}\`: ${detail}`, "filter_by"))
 export const negate = (filter: Filter, negated: boolean): Filter => (negated ? { kind: "not", filter } : filter)
 
-/** `!=`, `=`, `!` before a value, and the rest. */
+/** Splits off `!=`, `=` or `!` before a value. */
 export const operatorOf = (
   raw: string
 ): { readonly negated: boolean; readonly equals: boolean; readonly rest: string } => {
@@ -23,7 +23,7 @@ export const operatorOf = (
 export const isList = (text: string): boolean => text.startsWith("[") && text.endsWith("]")
 export const itemsOf = (list: string): string[] =>
   list.slice(1, -1).trim() === "" ? [] : splitQuoted(list.slice(1, -1))
-/** The operator and the values after it: those of a list, or a single one. */
+/** The operator and the values after it: those of a list, or a single value. */
 export const operandsOf = (
   raw: string
 ): {

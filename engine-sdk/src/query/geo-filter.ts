@@ -1,4 +1,4 @@
-/** Geo filters: circles and polygons. */
+/** Parses geo filters: circles and polygons. */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { Filter, GeoArea } from "../filter.ts"
 import type { Field } from "../schema.ts"
@@ -10,7 +10,7 @@ import { isList } from "./filter-values.ts"
 
 const METRES_PER_MILE = 1_609.34
 const EXACT_FILTER_RADIUS_M = 10_000
-/** `5 km` or `3 mi` in metres; an unknown unit and a missing number are different failures. */
+/** Parses `5 km` or `3 mi` to metres; an unknown unit and a missing number are different failures. */
 export const metresOf = (text: string): number | "unit" | "number" => {
   const match = /^([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*([a-zA-Z]*)$/.exec(text.trim())
   if (match === null || !isDecimal(match[1])) return "number"
@@ -63,7 +63,7 @@ const areaWithOptions = (name: string, parts: ReadonlyArray<string>): Result<Geo
   if (radius === undefined) return polygonOf(name, numbers, exact)
   return numbers.length === 2 ? radiusOf(name, numbers[0], numbers[1], radius, exact) : geoFormat(name)
 }
-/** `key: value` trimmed; the value is empty if there is no colon. */
+/** Splits `key: value` and trims both; the value is empty if there is no colon. */
 export const splitOption = (text: string): [key: string, value: string] => {
   const colon = text.indexOf(":")
   return colon < 0 ? [text.trim(), ""] : [text.slice(0, colon).trim(), text.slice(colon + 1).trim()]
@@ -87,7 +87,7 @@ const polygonOf = (name: string, parts: ReadonlyArray<string>, exact: number): R
     : fail(invalid(`Polygon is invalid: ${problem}`, "filter_by"))
 }
 const POLYGON_POINTS_CHECKED_MAX = 500
-/** Repeated or crossing edges. O(n²) up to a bound; beyond it only repeats are checked. */
+/** Finds repeated or crossing edges. O(n²) up to a bound; beyond it only repeats are checked. */
 const polygonProblem = (points: ReadonlyArray<readonly [number, number]>): string | undefined => {
   if (points.length < 3) return "Loop must have at least 3 vertices."
   const seen = new Map<string, number>()

@@ -1,4 +1,4 @@
-/** Names of the query folder that operations, hosts and rules use. */
+/** Exports of the query folder for operations, hosts and rules. */
 export { compileSearch } from "./compile-search.ts"
 export { defaultSort, pinnedHits, stopwordTokens } from "./compiled-parts.ts"
 export { compileUnion, unionPaging, SHARED_PAGING, type UnionPaging } from "./compile-union.ts"

@@ -2,7 +2,7 @@
  * Typed reading of search parameters (`docs/contract/search.md#parameters`): text forms, the messages for bad numbers,
  * and the order in which a request, its entry, a scoped key and a preset are merged. The table at the end says which
  * parameter is read where. `facet_sample_percent`, `facet_sample_threshold`, `facet_sample_slope` and
- * `group_max_candidates` are validated and have no effect: they trade exactness for time, and here every count of
+ * `group_max_candidates` are validated and have no effect: they trade exactness for time, whereas here every count of
  * facets and groups is exact (`sampled` is always false). The default and the maximum of `search_cutoff_ms` are limits
  * of the host.
  */
@@ -15,7 +15,7 @@ export type Parameters = { readonly [name: string]: string }
 const MALFORMED = "One or more search parameters are malformed."
 
 /**
- * Maximum characters of a parameter. Expressions and lists may name thousands of values; a tag that is put around every
+ * Maximum characters of a parameter. Expressions and lists may name thousands of values; a tag that surrounds every
  * marked word is short.
  */
 const CHARACTERS_MAX = 4_000
@@ -26,7 +26,7 @@ const charactersMax: ReadonlyMap<string, number> = new Map([
   ["q", 10_000],
   ["filter_by", 1_000_000],
   ["vector_query", 1_000_000],
-  // A recording in base64; the bound on the body applies first.
+  // A recording in base64; the bound on the request body applies first.
   ["voice_query", 40_000_000],
   ...[
     "query_by",
@@ -47,14 +47,14 @@ const charactersMax: ReadonlyMap<string, number> = new Map([
     "curation_tags"
   ].map((name) => [name, LIST_CHARACTERS_MAX] as const)
 ])
-/** No parameter has a smaller bound. */
+/** No parameter has a smaller bound, so shorter texts are always accepted. */
 const ALWAYS_TAKEN = 100
 const isTooLong = (name: string, value: string): boolean =>
   value.length > ALWAYS_TAKEN && value.length > (charactersMax.get(name) ?? CHARACTERS_MAX)
 
 /**
- * Scalars as text; undefined values are dropped. Objects, arrays and null are refused, and so is a text beyond its
- * parameter's length.
+ * Converts scalars to text; undefined values are dropped. Refuses objects, arrays and null, and texts longer than their
+ * parameter allows.
  */
 export const textParameters = (raw: { readonly [name: string]: unknown }): Result<Parameters> => {
   const out: Record<string, string> = {}
@@ -76,7 +76,7 @@ export const textParameters = (raw: { readonly [name: string]: unknown }): Resul
   }
   return ok(out)
 }
-/** `base` wins except for `filter_by`, which is joined. Invalid if a filter text cannot be joined. */
+/** Merges parameters; `base` wins, but `filter_by` is joined. Invalid if a filter text cannot be joined. */
 export const fillGaps = (base: Parameters, more: Parameters): Result<Parameters> =>
   withFilter({ ...more, ...base }, base.filter_by, more.filter_by)
 const withFilter = (
@@ -90,8 +90,8 @@ const withFilter = (
   return ok(merged)
 }
 /**
- * Fills gaps from the named preset. Only an unknown name, which is ignored, remains in the result: applying it
- * twice changes nothing.
+ * Fills in missing parameters from the named preset. `preset` remains in the result only if the name is unknown, in
+ * which case it is ignored; so applying a preset twice changes nothing.
  */
 export const applyPreset = (
   parameters: Parameters,
@@ -133,18 +133,18 @@ const LISTS = [
 ] as const
 /** Maximum entries with a `*`, each of which stands for many fields. */
 const PATTERNS_MAX = 100
-/** Commas bound the number of entries from above, including nested ones, and counting them costs next to nothing. */
+/** Commas bound the number of entries, including nested ones, and counting them costs next to nothing. */
 const countOf = (text: string, character: string, most: number): number => {
   let count = 0
   for (let at = text.indexOf(character); at >= 0 && count <= most; at = text.indexOf(character, at + 1)) count++
   return count
 }
-/** Invalid for the first list that has more entries than `items_max`, or more patterns than a search may expand. */
+/** Invalid for the first list with more than `items_max` entries, or more patterns than a search may expand. */
 export const checkLists = (parameters: Parameters, items_max: number): Result<undefined> => {
   for (const name of LISTS) {
     const text = parameters[name]
     if (text === undefined || text.length < PATTERNS_MAX) continue
-    // A facet range contains two commas itself; the facet's grammar bounds the number of ranges.
+    // A facet range itself contains two commas; the facet's grammar bounds the number of ranges.
     const most = name === "facet_by" ? items_max * 3 : items_max
     if (text.length >= most && countOf(text, ",", most) >= most)
       return fail(invalid(`Parameter \`${name}\` has too many entries: at most ${items_max} are allowed.`, name))
@@ -190,7 +190,7 @@ const INTEGERS = {
 type IntegerParameter = keyof typeof INTEGERS
 export const INTEGER_PARAMETERS: ReadonlyArray<string> = Object.keys(INTEGERS)
 export type Integers = { readonly [name in IntegerParameter]: number }
-/** Every integer parameter with its default (-1 = not given), or the message for the first bad one. */
+/** Reads every integer parameter with its default (-1 = not given), or returns the message for the first bad one. */
 export const readIntegers = (parameters: Parameters): Result<Integers> => {
   const out: Record<string, number> = { ...INTEGERS }
   for (const name of Object.keys(parameters)) {
@@ -202,7 +202,7 @@ export const readIntegers = (parameters: Parameters): Result<Integers> => {
   if (out.rerank_top_k === 0) return fail(invalid("Parameter `rerank_top_k` must be at least 1.", "rerank_top_k"))
   return ok(out as Integers)
 }
-/** A decimal within bounds; anything else is ignored. */
+/** Reads a decimal within bounds; any other text gives `fallback`. */
 export const decimalOf = (parameters: Parameters, name: string, min: number, max: number, fallback: number): number => {
   const text = parameters[name]
   if (text === undefined || !isDecimal(text)) return fallback
@@ -211,8 +211,8 @@ export const decimalOf = (parameters: Parameters, name: string, min: number, max
 }
 
 /**
- * Every search parameter by who acts on it: the compiler of this folder, the host around the engine (caching,
- * embedding, analytics), or the control plane, which removes what it has used.
+ * Every search parameter by which part handles it: the compiler of this folder, the host around the engine (caching,
+ * embedding, analytics), or the control plane, which removes those it has used.
  */
 export const PARAMETER_OWNERS: Readonly<Record<string, "compiler" | "host" | "control plane">> = {
   ...owned(

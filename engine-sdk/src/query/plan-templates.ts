@@ -1,22 +1,22 @@
 /**
- * Plans of parameters that were compiled before: a front end sends the same parameters with every keystroke, and only
- * the words differ. A template may hold only what follows from schema and parameters; anything that depends on
- * resources, other collections or the clock is compiled each time.
+ * Caches plans by their parameters: a front end sends the same parameters with every keystroke, and only the words
+ * differ. A template may contain only what follows from schema and parameters; anything that depends on resources,
+ * other collections or the clock is compiled each time.
  */
 import type { CollectionSchema } from "../schema.ts"
 import { INTEGER_PARAMETERS, PARAMETER_OWNERS, type Parameters } from "./parameters.ts"
 
 /**
- * Bound over all collections. A plan is some kilobytes, and its parsed texts (filter trees, lists of fields) are many
- * times as large as the texts. A very long key belongs to a request that is unlikely to be sent with every keystroke,
- * and the bound counts keys.
+ * Bound over all collections. A plan takes a few kilobytes, and its parsed texts (filter trees, lists of fields) are
+ * many times as large as the texts. A very long key belongs to a request that is unlikely to be sent with every
+ * keystroke, and keys count towards the bound.
  */
 export const TEMPLATE_BYTES_MAX = 16_000_000
 const KEY_CHARACTERS_MAX = 2_000
 const TEMPLATE_BYTES = 4_000,
   BYTES_A_KEY_CHARACTER = 40
 const NEVER = ["stopwords", "synonym_sets", "vector_query", "curation_tags", "voice_query"]
-/** Parameters that a plan is made from: others do not affect it and are not part of the key. */
+/** Parameters from which a plan is compiled; others do not affect it and are not part of the key. */
 const PLANNED: ReadonlySet<string> = new Set([
   ...Object.keys(PARAMETER_OWNERS).filter((name) => PARAMETER_OWNERS[name] === "compiler"),
   ...INTEGER_PARAMETERS
@@ -33,7 +33,7 @@ const EXPRESSIONS = [
   "query_by"
 ]
 
-/** undefined if the plan depends on more than schema, limits and parameters. The key omits the query. O(parameters). */
+/** Omits the query; undefined if the plan depends on more than schema, limits and parameters. O(parameters). */
 export const templateKey = (schema: CollectionSchema, parameters: Parameters, limits: object): string | undefined => {
   const number = numberOf(schema)
   if (number === undefined || (schema.curation_sets.length > 0 && parameters.enable_curations === "true"))
@@ -42,14 +42,14 @@ export const templateKey = (schema: CollectionSchema, parameters: Parameters, li
   for (const name of EXPRESSIONS) if (parameters[name]?.includes("$") === true) return undefined
   if (parameters.sort_by?.includes("_rand") === true) return undefined
   let key = `${number} ${limitsNumberOf(limits)}`
-  // With lengths, so that no value can be mistaken for another parameter.
+  // Lengths are included, so that no value can be mistaken for another parameter.
   for (const name in parameters)
     if (name !== "q" && PLANNED.has(name)) key += `\n${parameters[name].length} ${name} ${parameters[name]}`
   return key.length > KEY_CHARACTERS_MAX ? undefined : key
 }
 
 /**
- * Two generations: entries in use move to the younger one, and when it is full the older is dropped. Never more than
+ * Two generations: entries in use move to the younger one, and when that is full the older is dropped. Never more than
  * `TEMPLATE_BYTES_MAX`.
  */
 export class TemplateCache<Template> {
@@ -80,7 +80,7 @@ export class TemplateCache<Template> {
   }
 }
 
-/** A changed schema is a new object and so gets a new number. */
+/** A changed schema is a new object and therefore gets a new number. */
 const numbers = new WeakMap<CollectionSchema, number | undefined>()
 let schemas = 0
 const numberOf = (schema: CollectionSchema): number | undefined => {
@@ -91,7 +91,7 @@ const numberOf = (schema: CollectionSchema): number | undefined => {
   numbers.set(schema, number)
   return number
 }
-/** Other limits may refuse what a template contains. */
+/** Different limits may refuse what a template contains. */
 const limitsNumbers = new WeakMap<object, number>()
 let limitsSeen = 0
 const limitsNumberOf = (limits: object): number => {

@@ -1,10 +1,10 @@
 /**
  * Prints a filter tree as `filter_by` text: for engines behind HTTP that take text, for explanations, and as the
- * inverse of the parser in tests. Values were analysed, so the text contains tokens instead of the caller's words.
+ * inverse of the parser in tests. Values have been analysed, so the text contains tokens instead of the caller's words.
  */
 import type { Filter, GeoArea, NumberFilter, StringFilter } from "../filter.ts"
 
-/** Text that parses to an equal tree under the same schema. O(tree). */
+/** Prints text that parses to an equal tree under the same schema. O(tree). */
 export const printFilter = (filter: Filter): string => print(filter, "")
 
 /** `within` is the object path that names are relative to, "" outside braces. */
@@ -29,7 +29,7 @@ const print = (filter: Filter, within: string): string => {
 }
 type Pair = Extract<Filter, { readonly kind: "and" | "or" }>
 type Printer = (filter: Filter, within: string) => string
-/** A chain of one operator needs no brackets; each pair would be a level of nesting, which is bounded. */
+/** A chain of one operator needs no parentheses; each pair would add a level of nesting, which is bounded. */
 const printPair = (kind: Pair["kind"], { kind: own, left, right }: Pair, printer: Printer, within: string): string => {
   const first = printer(left, within)
   const text = left.kind === own ? first : `(${first})`
@@ -95,7 +95,7 @@ const printRange = ({ min, max, minOpen, maxOpen }: NumberFilter["ranges"][numbe
   if (isLowest(min)) return `<=${max}`
   return isHighest(max) ? `>=${min}` : `${min}..${max}`
 }
-/** The adjacent number if dividing the metres by a thousand and multiplying again does not give exactly the metres. */
+/** The metres as kilometres; if that value times a thousand is not exactly the metres, the adjacent number that is. */
 const kilometres = (metres: number): string => {
   const thousandth = metres / 1_000
   const near = [thousandth, thousandth * (1 + Number.EPSILON), thousandth * (1 - Number.EPSILON)]

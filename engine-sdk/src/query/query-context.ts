@@ -1,6 +1,6 @@
 /**
  * What a compiler may know about its environment: schemas of this namespace, named resources, the clock and limits.
- * Everything is read synchronously; the one query to an engine is `matchesAny`.
+ * Everything is read synchronously; the only engine query is `matchesAny`.
  */
 import type { Result } from "../errors.ts"
 import { analyzerOf, type Analyzer } from "../analysis/mod.ts"
@@ -76,8 +76,8 @@ export interface SearchResources {
   readonly stemmingDictionary: (name: string) => ReadonlyMap<string, string> | undefined
 }
 /**
- * What one search may request; a host sets it from its callers' plans. The same object for the same limits: plan
- * templates are cached by it.
+ * Limits of one search, which a host sets from its callers' plans. Pass the same object for the same limits, because
+ * plan templates are cached by it.
  */
 export interface QueryLimits {
   readonly per_page_max: number
@@ -86,15 +86,15 @@ export interface QueryLimits {
   readonly sort_fields_max: number
   readonly query_fields_max: number
   /**
-   * For a search without `search_cutoff_ms`, and the maximum that a search may set: larger values are lowered to it.
+   * For a search without `search_cutoff_ms`, and the maximum that a search may set; larger values are lowered to it.
    */
   readonly cutoff_ms_default: number
   readonly cutoff_ms_max: number
-  /** Entries of a list parameter (`include_fields`, `pinned_hits`, `synonym_sets`, ranges of a facet and the like). */
+  /** Maximum entries of a list parameter (`include_fields`, `pinned_hits`, `synonym_sets`, facet ranges). */
   readonly list_items_max: number
-  /** Values of all comparisons of a filter together. */ readonly filter_values_max: number
-  /** Words of `q` that are searched for; the rest is dropped. */ readonly query_words_max: number
-  /** Bytes of an answer, of all entries of a multi-search together. */ readonly answer_bytes_max: number
+  /** Maximum values in all comparisons of a filter together. */ readonly filter_values_max: number
+  /** Maximum words of `q` that are searched; the rest is dropped. */ readonly query_words_max: number
+  /** Maximum bytes of an answer, or of all answers of a multi-search together. */ readonly answer_bytes_max: number
 }
 export const DEFAULT_LIMITS: QueryLimits = {
   per_page_max: 250,
@@ -115,14 +115,14 @@ export interface SearchContext {
   /** A collection by name or alias, for joins. */ readonly collectionOf: (name: string) => CollectionInfo | undefined
   readonly resources: SearchResources
   /** Unix seconds, for the time windows of curation items. */ readonly now_s: number
-  /** Whether any document passes a filter: placeholders of curation rules check facet values with it. */
+  /** Whether any document passes a filter; placeholders of curation rules use this to check facet values. */
   readonly matchesAny: (filter: Filter) => boolean
-  /** AND-ed to the parsed filter as a tree: restrictions a caller cannot see or undo. */ readonly forcedFilter?: Filter
+  /** AND-ed to the parsed filter as a tree: limits a caller cannot see or undo. */ readonly forcedFilter?: Filter
   readonly limits?: Partial<QueryLimits>
-  /** What the caller may name and see, in every collection; undefined = all (`field-list.ts`). */
+  /** Fields that the caller may name and see, in every collection; undefined = all (`field-list.ts`). */
   readonly fields?: FieldList
-  /** Per request: plans carry it. */ readonly budget?: AnswerBudget
-  /** Per request: long filters that its searches share are parsed once. */ readonly filters?: KnownFilters
+  /** One per request; plans carry it. */ readonly budget?: AnswerBudget
+  /** One per request; long filters that its searches share are parsed once. */ readonly filters?: KnownFilters
 }
 /** Parsed filters, by schema and by everything else that affects parsing; one cache per caller. */
 export type KnownFilters = Map<CollectionSchema, Map<string, Result<Filter | undefined>>>
@@ -134,21 +134,21 @@ export interface FieldContext {
   readonly analyzer: (schema: CollectionSchema, field: Field) => Analyzer
   readonly validateFieldNames: boolean
   readonly filterOperationsMax: number
-  /** As in `DEFAULT_LIMITS` unless given. */ readonly filterValuesMax?: number
+  /** Default: as in `DEFAULT_LIMITS`. */ readonly filterValuesMax?: number
   readonly listItemsMax?: number
-  /** Values of all comparisons of the expression being parsed, including the joins inside it. */
+  /** Number of values in all comparisons of the expression being parsed, including the joins inside it. */
   readonly filterValues?: {
     count: number
   }
   readonly prefixCandidates: number
-  /** The caller may not name documents by their id. */ readonly hidesIds?: boolean
+  /** Whether the caller may not name documents by their id. */ readonly hidesIds?: boolean
   /** The same for a joined collection. */ readonly hidesIdsOf?: (collection: string) => boolean
 }
 export const fieldNamed = (schema: CollectionSchema, name: string): Field | undefined => {
   let names = fieldNames.get(schema)
   if (names === undefined) {
     names = new Map()
-    // A detected field replaces the dynamic definition of the same name.
+    // A detected field replaces the dynamic definition with the same name.
     for (const field of schema.fields)
       if (!names.has(field.name) || field.detected === true) names.set(field.name, field)
     fieldNames.set(schema, names)

@@ -1,5 +1,5 @@
 /**
- * `query_by` and its lists: expansion of objects and wildcards, types, weights and per-field settings
+ * Resolves `query_by` and its lists: expansion of objects and wildcards, types, weights and per-field settings
  * (`docs/contract/matching.md#record-score`).
  */
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
@@ -13,7 +13,7 @@ const WEIGHT_MAX = 15
 export interface QueryFields {
   /** Heaviest first. */ readonly fields: ReadonlyArray<QueryField>
   /** The auto-embedding field named in `query_by`. */ readonly embedding: Field | undefined
-  /** The fields that implicit highlighting shows: as named, wildcards expanded, objects whole. */
+  /** The fields that implicit highlighting shows: as named, with wildcards expanded and objects as a whole. */
   readonly highlighted: ReadonlyArray<string>
   /** Every name was unknown and validation is off. */ readonly allUnknown: boolean
 }
@@ -26,7 +26,7 @@ interface Settings {
 
 const sizeError = (what: string, name: string): Result<never> =>
   fail(invalid(`Number of ${what} in \`${name}\` does not match number of \`query_by\` fields.`, name))
-/** Compares the lists with the number of names; a separate step because it precedes field lookup. */
+/** Checks the lists against the number of names; a separate step, because it precedes the lookup of fields. */
 export const readFieldSettings = (parameters: Parameters, count: number): Result<Settings> => {
   const weights = listParameter(parameters, "query_by_weights").filter(isInteger).map(Number)
   if (
@@ -54,7 +54,7 @@ export const readFieldSettings = (parameters: Parameters, count: number): Result
 const at = <A>(list: ReadonlyArray<A>, index: number): A => (list.length === 1 ? list[0] : list[index])
 
 const isString = (field: Field): boolean => field.type === "string" || field.type === "string[]"
-/** Resolves names; the first failure is returned. O(names × fields). */
+/** Resolves names to fields; returns the first failure. O(names × fields). */
 export const resolveQueryFields = (
   names: ReadonlyArray<string>,
   settings: Settings,
@@ -105,7 +105,7 @@ export const resolveQueryFields = (
   }))
   return ok({ fields, embedding, highlighted, allUnknown: names.length > 0 && unknown === names.length })
 }
-/** Heaviest first; weights out of order or range become 15 downwards, with ties kept. */
+/** Sorts heaviest first; weights out of order or range are replaced by 15 and down, preserving ties. */
 const weigh = (drafts: Array<{ weight: number; order: number }>, given: boolean): void => {
   if (!given) return
   const inOrder = drafts.every(

@@ -1,11 +1,11 @@
 /**
- * `q` into words, phrases and exclusions (`docs/contract/text.md#queries`). The text is first split into chunks that
- * may still carry a minus or a quotation mark; each chunk is then analysed as the highest-weighted field would.
+ * Splits `q` into words, phrases and exclusions (`docs/contract/text.md#queries`). The text is first split into chunks
+ * that may still carry a minus or a quotation mark; each chunk is then analysed as the highest-weighted field would.
  */
 import { createAnalyzer, type Analyzer } from "../analysis/mod.ts"
 
 export interface QueryWords {
-  /** Before stemming. */ readonly words: ReadonlyArray<string>
+  /** Words before stemming. */ readonly words: ReadonlyArray<string>
   readonly phrases: ReadonlyArray<ReadonlyArray<string>>
   readonly excluded: ReadonlyArray<ReadonlyArray<string>>
   /** There were words, and all of them were stop words. */ readonly onlyStopwords: boolean
@@ -22,7 +22,7 @@ interface QueryTextOptions {
 const WORD_LENGTH_MAX = 100
 
 const SYMBOLS = ["-", '"']
-/** Cached by the lists of a schema, which exist as long as it does. */
+/** Cached by the lists of a schema, which exist as long as the schema does. */
 const chunkers = new WeakMap<
   ReadonlyArray<string>,
   { readonly separators: ReadonlyArray<string>; readonly analyzer: Analyzer }
@@ -49,7 +49,7 @@ const chunksOf = (q: string, options: QueryTextOptions): string[] => {
   return spaced.split(/\s+/).filter((chunk) => chunk !== "")
 }
 
-/** O(text). A minus that is an indexed symbol excludes nothing. */
+/** O(text). A minus that is an indexed symbol does not exclude anything. */
 export const parseQueryWords = (q: string, options: QueryTextOptions): QueryWords => {
   const all = chunksOf(q, options).slice(0, options.words_max)
   const chunks = options.stopwords.size === 0 ? all : withoutStopwords(all, options)
@@ -91,7 +91,7 @@ export const parseQueryWords = (q: string, options: QueryTextOptions): QueryWord
       ? [chunk.toLowerCase()].filter((token) => token !== "")
       : options.analyzer.unstemmed.tokenize(chunk)
     for (const token of tokens) {
-      // A script without spaces has many words in one chunk.
+      // In a script without spaces, one chunk has many words.
       if (left-- <= 0) break
       const cut = token.length > WORD_LENGTH_MAX ? token.slice(0, WORD_LENGTH_MAX) : token
       if (inPhrase) phrase.push(cut)
@@ -99,7 +99,7 @@ export const parseQueryWords = (q: string, options: QueryTextOptions): QueryWord
       else words.push(cut)
     }
     if (closes) {
-      // A phrase without words matches nothing, as recorded; an excluded one excludes nothing.
+      // A phrase without words matches nothing, as recorded; if it is excluded, it excludes nothing.
       if (phrase.length > 0 || !excluding) (excluding ? excluded : phrases).push(phrase)
       phrase = []
       inPhrase = false

@@ -9,11 +9,11 @@ import { fieldNamed, searchableFields } from "./query-context.ts"
 import { isInteger } from "./text-scanner.ts"
 
 /**
- * Weight of the first of several names if the request gives none: the title of a product or an article (3 to 6 are
- * equally good).
+ * Weight of the first of several names if the request gives none; it is usually the title of a product or an article (3
+ * to 6 are equally good).
  */
 const FIRST_WEIGHT = 4
-/** Share of the least positive weight that a name of weight 0 still counts. */
+/** The weight of a name with weight 0, as a share of the least positive weight. */
 const ZERO_SHARE = 0.1
 
 export const rankingOf = (parameters: Parameters): RelevanceQuery["ranking"] | undefined => {
@@ -23,8 +23,8 @@ export const rankingOf = (parameters: Parameters): RelevanceQuery["ranking"] | u
 }
 
 /**
- * Decision: given weights keep their ratios with the least as 1, because the saturation of BM25F is in units of plain
- * text; without weights the first name counts as a title.
+ * Decision: given weights keep their ratios, scaled so that the least is 1, because the saturation of BM25F is in units
+ * of plain text; without weights the first name counts as a title.
  */
 const weightsOf = (parameters: Parameters, count: number): ReadonlyArray<number> => {
   const given = listParameter(parameters, "query_by_weights").filter(isInteger).map(Number)
@@ -48,7 +48,7 @@ export const relevanceUnits = (
     if (name.endsWith("*")) {
       const prefix = name.slice(0, -1)
       const matching = searchableFields(schema).filter((field) => field.name.startsWith(prefix) && isText(field.type))
-      // An index of the whole prefix would contain the words of hidden fields.
+      // An index of all fields with the prefix would contain the words of hidden fields.
       if (matching.some(({ name: field }) => fieldNamed(visible, field) === undefined)) {
         for (const field of matching)
           if (fieldNamed(visible, field.name) !== undefined && field.index && !units.has(field.name))
@@ -81,7 +81,7 @@ export const askedText = (q: string, stopwords: ReadonlySet<string>, words_max =
   return (words ?? without.split(/\s+/)).slice(0, words_max).join(" ")
 }
 
-/** undefined unless a named ranking was requested and there is text to rank by. */
+/** undefined unless a named ranking was requested and the query has text to rank by. */
 export const relevanceQuery = (
   parameters: Parameters,
   schema: CollectionSchema,

@@ -1,4 +1,4 @@
-/** `include_fields` and `exclude_fields` with joins (`docs/contract/documents.md#selected-fields`) as a selection. */
+/** Parses `include_fields` and `exclude_fields` with joins (`docs/contract/documents.md#selected-fields`). */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { JoinInclude, Selection } from "../plan.ts"
 import type { Filter } from "../filter.ts"
@@ -22,7 +22,7 @@ interface ParsedSelection {
 }
 
 /**
- * `filter` adds, as a whole, the collections that it joins and that no include names. Invalid for unknown
+ * Collections that `filter` joins and that no include names are included with all fields. Invalid for unknown
  * collections and strategies. O(text).
  */
 export const parseSelection = (
@@ -72,7 +72,7 @@ const withExclusion = (join: JoinInclude, excluded: ReadonlyMap<string, Readonly
   const fields = excluded.get(join.collection)
   return fields === undefined ? join : { ...join, exclude: fields }
 }
-/** Whole includes of the collections that a filter joins positively, with the collections that these join. */
+/** Complete includes of the collections that a filter joins positively, with the collections that these join. */
 const joinsOf = (filter: Filter | undefined): ReadonlyArray<JoinInclude> => {
   if (filter === undefined) return []
   switch (filter.kind) {
@@ -109,7 +109,7 @@ const parseIncludes = (
   }
   return ok({ fields, joins })
 }
-/** Undefined if the collections are not related: such an include adds nothing. */
+/** Undefined if the collections are not related, because such an include adds nothing. */
 const parseJoin = (item: string, context: SortContext, depth: number): Result<JoinInclude | undefined> => {
   const open = item.indexOf("(")
   const close = open < 0 ? -1 : closingOf(item, open)

@@ -1,7 +1,7 @@
 /**
- * `sort_by` in two steps, because the reference engine validates them at different moments
- * (`docs/contract/search.md#order-of-validation`): the text into clauses, and later each clause against the schema.
- * `docs/contract/sorting.md` has the grammar.
+ * Parses `sort_by` in two steps, because the reference engine validates them at different points
+ * (`docs/contract/search.md#order-of-validation`): first the text into clauses, and later each clause against the
+ * schema. `docs/contract/sorting.md` has the grammar.
  */
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import type { Decay, SortKey, SortOrder } from "../plan.ts"
@@ -28,7 +28,7 @@ const badSyntax = (name: string): Result<never> => fail(invalid(`Bad syntax for 
 const unsortable = (name: string): Result<never> =>
   fail(notFound(`Could not find a field named \`${name}\` in the schema for sorting.`))
 
-/** Clauses of a sort text. O(text). */
+/** Parses a sort text into clauses. O(text). */
 export const parseSortClauses = (text: string): Result<ReadonlyArray<SortClause>> => {
   if (text.trim() === "") return ok([])
   const parts = splitOutside(text, ",")
@@ -67,9 +67,9 @@ export interface SortContext extends FieldContext {
   readonly now_s: number
   readonly hasVectorQuery: boolean
   readonly isGrouped: boolean
-  /** An invalid filter inside `_eval` reports its error. */ readonly namesErrors?: boolean
+  /** Report the error of an invalid filter inside `_eval`. */ readonly namesErrors?: boolean
 }
-/** Sort keys of clauses; one joined clause may give several keys. O(clauses). */
+/** Resolves clauses to sort keys; a clause with a join may give several keys. O(clauses). */
 export const resolveSort = (
   clauses: ReadonlyArray<SortClause>,
   context: SortContext,

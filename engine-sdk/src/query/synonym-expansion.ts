@@ -1,6 +1,6 @@
 /**
  * Synonym variants of a query (`docs/contract/synonyms.md#expansion`): every run of query words that is a member of an
- * entry may be replaced by each other member; combinations over runs that do not overlap; never chained, at most 200.
+ * entry may be replaced by each other member, in combinations of runs that do not overlap; never chained, at most 200.
  */
 import { createAnalyzer } from "../analysis/mod.ts"
 import { damerauWithin } from "../analysis/edit-distance.ts"
@@ -8,12 +8,12 @@ import type { SynonymItem, SynonymSet } from "./query-context.ts"
 
 const VARIANTS_MAX = 200
 const STEPS_MAX = 20_000
-/** Bounds over all variants: each word is stemmed and looked up in every field. */
+/** Bounds over all variants, because each word is stemmed and looked up in every field. */
 const WORDS_MAX = 4_000
 /** Maximum words of a variant, and comparisons to find similar words. */
 const VARIANT_WORDS_MAX = 200,
   LOOSE_STEPS_MAX = 4_000
-/** `to` is every member but the one at `except`: a separate list for each would be quadratic. */
+/** `to` is every member except the one at `except`; a separate list for each would take quadratic space. */
 interface Entry {
   readonly from: ReadonlyArray<string>
   readonly to: ReadonlyArray<ReadonlyArray<string>>
@@ -39,7 +39,7 @@ const entriesOf = (item: SynonymItem): Entry[] => {
   return members.length < 2 ? [] : members.map((from, at) => ({ from, to: members, except: at }))
 }
 const matchers = new WeakMap<SynonymSet, Map<string, Matcher>>()
-/** Entries of one set that apply to a locale. Built once per set object. */
+/** The entries of a set that apply to a locale, indexed once per set object. */
 const matcherOf = (set: SynonymSet, locale: string): Matcher => {
   let byLocale = matchers.get(set)
   if (byLocale === undefined) matchers.set(set, (byLocale = new Map()))
@@ -65,8 +65,8 @@ interface SynonymOptions {
   readonly numTypos: number
 }
 /**
- * Most recent ones, up to a few megabytes: searches of one request, and rules of one search, often repeat a lookup.
- * Sets are replaced, never changed, so a cached one is valid for every caller that has the same set.
+ * Recent expansions, up to a few megabytes, because searches of one request, and rules of one search, often repeat a
+ * lookup. Sets are replaced, never changed, so a cached expansion is valid for every caller with the same set.
  */
 const EXPANDED_MAX = 16,
   EXPANDED_WORDS_MIN = 3,

@@ -1,6 +1,6 @@
 /**
- * Small scanning functions shared by the parameter grammars: splitting lists without being misled by backticks, quotes
- * and brackets, and finding the end of a bracketed part. Every function is linear in its text.
+ * Scanning functions shared by the parameter grammars: splitting lists without being misled by backticks, quotes and
+ * brackets, and finding the end of a bracketed part. Every function is linear in the length of its text.
  */
 
 const OPENING = "([{"
@@ -44,8 +44,8 @@ export const closingOf = (text: string, open: number): number => {
 }
 
 /**
- * For every opening bracket outside backticks, the index of the one that closes it, else -1; as `closingOf`, but once
- * for a whole text.
+ * For every opening bracket outside backticks, the index of its closing bracket, else -1: like `closingOf`, but in one
+ * pass for all brackets of a text.
  */
 export const closingsOf = (text: string): Int32Array => {
   const closings = new Int32Array(text.length).fill(-1)
@@ -70,13 +70,13 @@ export const closingsOf = (text: string): Int32Array => {
   return closings
 }
 
-/** Comma list: trimmed, empty items dropped. */
+/** Splits a comma-separated list: items are trimmed, empty items dropped. */
 export const listOf = (text: string): string[] =>
   text
     .split(",")
     .map((item) => item.trim())
     .filter((item) => item !== "")
-/** Comma list that keeps `$Collection(a, b)` together. */
+/** Splits a comma-separated list, keeping `$Collection(a, b)` together. */
 export const nestedListOf = (text: string): string[] => splitOutside(text, ",").filter((item) => item !== "")
 
 export const isUnsigned = (text: string): boolean => /^\d{1,10}$/.test(text) && Number(text) <= 4_294_967_295

@@ -1,6 +1,6 @@
 /**
- * `vector_query` and the vector part of a sort key (`docs/contract/vectors.md`). Mostly syntax; that the field is a
- * vector field of the right size is also checked here, because its messages belong to the grammar.
+ * Parses `vector_query` and the vector part of a sort key (`docs/contract/vectors.md`). Mostly syntax; whether the
+ * field is a vector field of the right size is also checked here, because the messages belong to the grammar.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { VectorQuery } from "../plan.ts"
@@ -75,7 +75,7 @@ const numbersOf = (text: string): number[] | undefined => {
   const items = inner.split(",").map((item) => item.trim())
   return items.every(isDecimal) ? items.map(Number) : undefined
 }
-/** The error message, "" for the generic one. */
+/** Reads one option; returns an error message, "" for the generic one. */
 const option = (draft: Draft, part: string): string | undefined => {
   const [key, value] = splitOption(part)
   switch (key) {

@@ -1,20 +1,20 @@
 /**
- * What is bought with what: baskets in which a document and others lie together. Ranked by co / (c_i c_j^a), where the
- * exponent decides how much the merely popular is held back; likelihood and lift are gate and explanation, never the
- * order (ranked by lift, oddities win). Those that pass the gate stand first, the others fill a short list.
+ * Documents bought together: baskets that contain a document and others. Ranked by co / (c_i c_j^a), where the exponent
+ * decides how much popular items are held back. Likelihood and lift only serve as a gate and as an explanation, never
+ * as the order (ranked by lift, oddities win). Items that pass the gate come first; the others fill up a short list.
  * Source of the test: Dunning, Accurate methods for the statistics of surprise and coincidence (1993).
  *
- * Cost: O(baskets read x their items), at most `BASKETS_READ` of each seed.
+ * Cost: O(baskets read x their items), with at most `BASKETS_READ` baskets per seed.
  */
 import { Best, type Scored, Scores } from "./scores.ts"
 import type { SessionLog } from "./session-log.ts"
 
 export interface TogetherParameters {
-  /** 0 ranks by how often, 1 by how surprising. */ readonly popularityBias: number
-  /** Baskets that have both, at least, for the gate. */ readonly minSupport: number
+  /** 0 ranks by frequency, 1 by how surprising it is. */ readonly popularityBias: number
+  /** Minimum number of baskets with both items, for the gate. */ readonly minSupport: number
 }
 /**
- * Defaults of `together` for documents bought with another.
+ * Default parameters for documents bought with another.
  *
  * @example
  * ```ts
@@ -27,13 +27,13 @@ export interface TogetherParameters {
  */
 export const TOGETHER: TogetherParameters = { popularityBias: 0.4, minSupport: 3 }
 
-/** Newest of a seed. */
+/** Maximum newest baskets read per seed. */
 const BASKETS_READ = 4_000
-/** Chi-square of one degree of freedom at p = .05. */
+/** Chi-squared with one degree of freedom at p = .05. */
 const LIKELIHOOD_LEAST = 3.84
 
 const xLogX = (x: number): number => (x <= 0 ? 0 : x * Math.log(x))
-/** Of a table of two by two: both, only the one, only the other, neither. */
+/** Log-likelihood ratio of a two-by-two table: both, only the one, only the other, neither. */
 const logLikelihoodRatio = (both: number, one: number, other: number, neither: number): number => {
   const rows = xLogX(both + one) + xLogX(other + neither)
   const columns = xLogX(both + other) + xLogX(one + neither)
@@ -45,12 +45,12 @@ export class BoughtTogether {
   readonly #co = new Scores()
   #items = new Uint32Array(1_024)
 
-  /** The best `most` beside `seeds`, those that pass the gate first. */
+  /** The best `most` items to go with `seeds`; those that pass the gate come first. */
   best(log: SessionLog, seeds: ReadonlyArray<number>, most: number, p: TogetherParameters): Array<Scored> {
     const sums = new Map<number, { score: number; support: number; lift: number; passes: boolean }>()
     for (const seed of seeds) {
       const read = this.#count(log, seed)
-      // Baskets that were not read are assumed to be like those that were; a document may occur twice in a basket.
+      // Baskets that were not read are assumed to be like those that were. A document may occur twice in a basket.
       const scale = read.events === 0 ? 0 : log.countOf(seed) / read.events
       const baskets = log.sessions,
         own = read.baskets * scale
@@ -76,7 +76,7 @@ export class BoughtTogether {
     return [...gated.sorted(), ...others.sorted()].slice(0, most)
   }
 
-  /** Counts in how many of the newest baskets of `seed` each other item occurs; returns how many it read. */
+  /** Counts in how many of the newest baskets of `seed` each other item occurs; returns the number of baskets read. */
   #count(log: SessionLog, seed: number): { readonly baskets: number; readonly events: number } {
     if (this.#items.length < log.sessionEventsMax) this.#items = new Uint32Array(log.sessionEventsMax)
     const seen = new Set<number>()

@@ -1,10 +1,10 @@
 /**
- * Everything that one collection's recommendations are made of: who did what in which order, and what was bought
- * together. An event is taken at once and is in the next answer; nothing is trained. A visit ends after half an hour
- * without an event or after four hours; one of more than forty events is a robot's and teaches nothing.
+ * Everything that one collection's recommendations are computed from: who did what in which order, and what was bought
+ * together. An event is added immediately and affects the next answer; nothing is trained. A visit ends after half an
+ * hour without an event or after four hours; one of more than forty events is a robot's and is ignored.
  *
- * Cost: adding is O(1), some 0.5 µs. Memory is bounded by `limits`: 16 bytes an event, 18 a session, 12 a slot of
- * visitors, some 100 an item; a collection that sees little keeps little.
+ * Cost: adding is O(1), some 0.5 µs. Memory is bounded by `limits`: 16 bytes per event, 18 per session, 12 per slot of
+ * visitors, some 100 per item; a collection with few events needs little.
  */
 import { BoughtTogether, TOGETHER, type TogetherParameters } from "./bought-together.ts"
 import { POPULAR, popular, type PopularParameters, TRENDING, trending, type TrendingParameters } from "./heat.ts"
@@ -17,14 +17,14 @@ import { VisitorTable, type VisitorTableImage } from "./visitor-table.ts"
 export interface CollectionLimits {
   /** All powers of two. */ readonly events: number
   readonly sessions: number
-  /** Of one session; a longer one is ignored in learning. Any number up to 16,383. */ readonly sessionEvents: number
+  /** Of one session; longer ones are ignored. Any number up to 16,383. */ readonly sessionEvents: number
   readonly baskets: number
   readonly basketEvents: number
   readonly visitorSlots: number
   readonly items: number
 }
 /**
- * A million items and ten million sessions (of 4 events and more) in less than 2 GB.
+ * For a million items and ten million sessions (of 4 and more events) in less than 2 GB.
  *
  * @example
  * ```ts
@@ -45,8 +45,8 @@ export const LIMITS: CollectionLimits = {
 export interface ModelEvent {
   /** Index of `KINDS`. */ readonly kind: number
   readonly documents: ReadonlyArray<string>
-  /** Session, else person; an event without either only counts as popular. */ readonly visitor: string
-  /** User, else anonymous id, where one is known. */ readonly person: string
+  /** The session, else the person; an event without either only counts as popularity. */ readonly visitor: string
+  /** The user, else the anonymous id, if known. */ readonly person: string
   /** Unix milliseconds. */ readonly at: number
 }
 export interface Recommended {
@@ -66,11 +66,11 @@ const BASKET_EVENTS_MAX = 100
 const IDLE_S = 30 * 60
 const VISIT_S = 4 * 3_600
 const PURCHASE = 3
-/** Prefixes of the hash of a visitor, by purpose. */
+/** Prefixes for hashing a visitor, by purpose. */
 const OF_SESSION = 1,
   OF_PERSON = 2,
   OF_BASKET = 3
-/** Interactions of a person that are looked at, over sessions. */
+/** Maximum interactions of a person that are examined, over all sessions. */
 const HISTORY_MAX = 50
 const HISTORY_SESSIONS = 30
 const LIST_LEAST_MS = 1_000
@@ -90,7 +90,7 @@ const basketLimits = ({ basketEvents, baskets }: CollectionLimits): SessionLogLi
 })
 
 /**
- * Scratch memory for answers; one for all models of a thread.
+ * Scratch memory for computing answers; one for all models of a thread.
  *
  * @example
  * ```ts
@@ -103,9 +103,9 @@ const basketLimits = ({ basketEvents, baskets }: CollectionLimits): SessionLogLi
 export class Workbench {
   readonly nextItems = new NextItems()
   readonly together = new BoughtTogether()
-  /** How long a list of popular items is kept; undefined: a hundred times what it took to make. */
+  /** How long a list of popular items is cached; undefined: a hundred times as long as computing it took. */
   readonly listsFor_ms: number | undefined
-  /** With `listsFor_ms` the same events and questions have the same answers, however busy the machine is. */
+  /** With `listsFor_ms`, the same events and requests give the same answers, however busy the machine is. */
   constructor({ listsFor_ms }: { readonly listsFor_ms?: number } = {}) {
     this.listsFor_ms = listsFor_ms
   }
@@ -117,7 +117,7 @@ interface KeptList {
 }
 
 /**
- * Visitors' events on the documents of one collection, and recommendations from them: updated with every event.
+ * Visitors' events on the documents of one collection, and recommendations from them, updated with every event.
  *
  * @example
  * ```ts
@@ -167,7 +167,7 @@ export class CollectionModel {
     }
   }
   readonly #isUsed = (item: number): boolean => this.#sessions.countOf(item) > 0 || this.#baskets.countOf(item) > 0
-  /** Entries by visitor: persons as long as their last session is kept, visits and baskets until they are over. */
+  /** Session by visitor: persons as long as their last session is kept, visits and baskets until they end. */
   readonly #isOfUse = (session: number): boolean => this.#sessions.hasSession(session)
 
   #sessionOf(visitor: string, person: string, at: number): number {
@@ -180,7 +180,7 @@ export class CollectionModel {
     }
     return session
   }
-  /** The visit in progress at `at`, 0 for none. */
+  /** The visit in progress at `at`, 0 if there is none. */
   #current(visitor: string, at: number): number {
     const session = this.#visitors.get(OF_SESSION, visitor)
     const log = this.#sessions
@@ -202,7 +202,7 @@ export class CollectionModel {
     const session = visitor === "" ? 0 : this.#current(visitor, Math.floor(now / 1_000))
     return session === 0 ? [] : this.#itemsOf(session).map((item) => this.#items.idOf(item))
   }
-  /** A person's documents over sessions, oldest first, at most `HISTORY_MAX`. */
+  /** A person's documents over all sessions, oldest first, at most `HISTORY_MAX`. */
   history(person: string): ReadonlyArray<string> {
     const items: Array<number> = []
     let session = person === "" ? 0 : this.#visitors.get(OF_PERSON, person)
@@ -228,9 +228,7 @@ export class CollectionModel {
   ): Array<Recommended> {
     return this.#shown(this.nextNumbers(this.#numbers(recent), visitor, now, most, parameters, false))
   }
-  /**
-   * The same in numbers (`numberOf`); `keepsSeen`: items already seen may come again, as they do in judged sessions.
-   */
+  /** The same with item numbers (`numberOf`); `keepsSeen`: items already seen may recur, as in judged sessions. */
   nextNumbers(
     recent: ReadonlyArray<number>,
     visitor: string,
@@ -275,7 +273,7 @@ export class CollectionModel {
     )
     return this.#shown(list.slice(0, most))
   }
-  /** A list is made again when something happened and it is old enough for what it costs. */
+  /** A list is recomputed if there are new events and it is old enough relative to its cost. */
   #kept(name: string, now: number, make: (seconds: number) => ReadonlyArray<Scored>): ReadonlyArray<Scored> {
     const known = this.#lists.get(name)
     if (known !== undefined && now < known.until && now >= known.madeAt) return known.list
@@ -298,7 +296,7 @@ export class CollectionModel {
   #shown(scored: ReadonlyArray<Scored>): Array<Recommended> {
     return scored.map(({ item, ...about }) => ({ id: this.#items.idOf(item), ...about }))
   }
-  /** An item's number, for callers that rank in numbers. */
+  /** An item's number, for callers that work with numbers. */
   numberOf(id: string): number | undefined {
     return this.#items.find(id)
   }

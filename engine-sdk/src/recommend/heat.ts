@@ -1,7 +1,7 @@
 /**
- * Popular items (a sum that halves with its age) and trending ones (more in the last hours than the last days predict).
- * Both are computed from the newest events, so any parameters are possible; a list is kept for a hundred times what it
- * took to make.
+ * Popular items (by a sum that halves with age) and trending ones (with more events in the last hours than the last
+ * days predict). Both are computed from the newest events, so any parameters are possible; a list is cached for a
+ * hundred times as long as computing it took.
  */
 import { KIND_WEIGHTS } from "./next-items.ts"
 import { Best, type Scored, Scores } from "./scores.ts"
@@ -16,7 +16,7 @@ export interface TrendingParameters {
   readonly baselineDays: number
 }
 /**
- * Default weights of `popular` for events by their age.
+ * Default parameters of `popular`: how events are weighted by age.
  *
  * @example
  * ```ts
@@ -28,7 +28,7 @@ export interface TrendingParameters {
  */
 export const POPULAR: PopularParameters = { halfLifeDays: 7, kind: undefined }
 /**
- * Default hours that `trending` compares.
+ * Default time spans that `trending` compares.
  *
  * @example
  * ```ts
@@ -40,9 +40,9 @@ export const POPULAR: PopularParameters = { halfLifeDays: 7, kind: undefined }
  */
 export const TRENDING: TrendingParameters = { windowHours: 6, baselineDays: 7 }
 
-/** Events that one list is made of, the newest. */
+/** Maximum newest events from which one list is computed. */
 const EVENTS_READ = 2_000_000
-/** With fewer events, an hour's figure is chance. */
+/** With fewer events in the window, an increase may be chance. */
 const TRENDING_EVENTS = 3
 const HALF_LIVES_READ = 12
 const HOUR_S = 3_600,
@@ -60,7 +60,7 @@ const newest = (
     const session = log.sessionOf(event)
     if (session === 0) continue
     const age = Math.max(0, now - log.ended(session))
-    // Sessions end in another order than they began; one that is much too old ends the walk.
+    // Sessions end in a different order than they began; an event that is much too old ends the iteration.
     if (age > oldest_s + DAY_S) break
     if (age <= oldest_s) each(log.itemOf(event), log.kindOf(event), age)
   }
@@ -78,7 +78,7 @@ export const popular = (log: SessionLog, now: number, most: number, p: PopularPa
   return best.sorted()
 }
 
-/** `score` is how many standard deviations above what was to be expected; `support` the events of the window. */
+/** `score`: standard deviations above the expected count; `support`: number of events in the window. */
 export const trending = (log: SessionLog, now: number, most: number, p: TrendingParameters): Array<Scored> => {
   const recent = new Scores(),
     before = new Scores()

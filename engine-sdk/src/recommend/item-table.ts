@@ -1,6 +1,6 @@
 /**
- * Document ids as small integers and back. When all numbers are taken, those of items without events are reused; an id
- * that still finds none is not remembered.
+ * Maps document ids to small integers and back. When all numbers are taken, those of items without events are reused;
+ * an id for which none is free is not stored.
  */
 export class ItemTable {
   readonly #itemsMax: number
@@ -15,7 +15,7 @@ export class ItemTable {
   get size(): number {
     return this.#numbers.size
   }
-  /** About what a text, its place in the map and in the array take. */
+  /** Approximate memory of a text with its entries in the map and the array. */
   get bytes(): number {
     return this.#characters + 80 * this.#ids.length
   }
@@ -25,7 +25,7 @@ export class ItemTable {
   idOf(number: number): string {
     return this.#ids[number] ?? ""
   }
-  /** The number of an id, a new one where needed; undefined when none is free. `isUsed` is asked only then. */
+  /** The number of an id, a new one if needed; undefined if none is free. `isUsed` is only called in that case. */
   numberOf(id: string, isUsed: (number: number) => boolean): number | undefined {
     const known = this.#numbers.get(id)
     if (known !== undefined) return known

@@ -1,4 +1,4 @@
-/** Recommendations from what visitors do, kept up with every event: one collection's state and what it answers. */
+/** Recommendations from what visitors do, updated with every event: one collection's state and its answers. */
 export * from "./collection-model.ts"
 export type { TogetherParameters } from "./bought-together.ts"
 export { TOGETHER } from "./bought-together.ts"

@@ -1,8 +1,8 @@
 /**
- * What follows: a session's last items against the newest sessions that have some of them. Two readings of the same
- * sessions, each divided by its own maximum and summed: transitions (SR: what came after each of the last items, nearer
- * counts more) and similar sessions (STAN: sessions alike by shared items, the newer and the nearer the better).
- * Sources: SR and STAN as Ludewig and Jannach, and Garg et al. (SIGIR 2019), describe them; the blend is ours.
+ * Predicts the next items: a session's last items are compared with the newest sessions that have some of them. Two
+ * methods read the same sessions; each one's scores are divided by their maximum and both are summed: transitions (SR:
+ * what followed each of the last items, nearer ones count more) and similar sessions (STAN: sessions with shared items,
+ * newer and nearer ones count more). Sources: Ludewig and Jannach (SR), Garg et al. (STAN, SIGIR 2019).
  *
  * Cost: O(sessions read x their items): at most `recent.length x sessionsPerItem` sessions of 40 items.
  */
@@ -11,20 +11,20 @@ import { Scores } from "./scores.ts"
 import type { SessionLog } from "./session-log.ts"
 
 export interface NextItemsParameters {
-  /** Last items whose transitions count, and what each one further back still weighs. */
+  /** Number of last items whose transitions count, and the factor by which each one further back counts less. */
   readonly transitionItems: number
   readonly transitionDecay: number
-  /** Places between two items of a session that are a transition. */ readonly transitionSteps: number
-  /** Weight of items before an item, relative to 1 for those after it. */ readonly backward: number
-  /** Last items by which sessions are alike; an item d back weighs e^(-d / decay). */ readonly similarItems: number
+  /** Maximum distance between two items of a session that counts as a transition. */ readonly transitionSteps: number
+  /** Weight of items that precede an item, relative to 1 for those that follow it. */ readonly backward: number
+  /** Last items that sessions are compared by; one d back weighs e^(-d / decay). */ readonly similarItems: number
   readonly similarDecay: number
   /** A session n days old weighs e^(-n / ageDays). */ readonly ageDays: number
-  /** An item d places from the shared one weighs e^(-d / distance). */ readonly distance: number
-  /** Newest sessions read of each item. */ readonly sessionsPerItem: number
-  /** Most alike sessions that count. */ readonly neighbours: number
+  /** An item at distance d from the shared one weighs e^(-d / distance). */ readonly distance: number
+  /** Maximum newest sessions read per item. */ readonly sessionsPerItem: number
+  /** Number of most similar sessions that count. */ readonly neighbours: number
 }
 /**
- * Parameters for the next item of a visit. Chosen on a split by time of the training part of the yoochoose sessions.
+ * Parameters for the next item of a visit, chosen on a time-based split of the training part of the yoochoose sessions.
  *
  * @example
  * ```ts
@@ -46,7 +46,7 @@ export const NEXT_ITEMS: NextItemsParameters = {
   neighbours: 1_000
 }
 /**
- * Parameters for a person: items of people with much the same history, in any order.
+ * Parameters for a person: items of people with a similar history, in any order.
  *
  * @example
  * ```ts
@@ -67,18 +67,18 @@ export const TASTE: NextItemsParameters = {
   sessionsPerItem: 500,
   neighbours: 150
 }
-/** Weight of one event for a document, by `KINDS`. */
+/** Weight of one event on a document, by `KINDS`. */
 export const KIND_WEIGHTS: ReadonlyArray<number> = [1, 2, 4, 8]
-/** Added to an item's count before its transitions are divided by it: a single visit proves little. */
+/** Added to an item's count before its transitions are divided by it, because a single visit proves little. */
 const SHRINK = 5
 const DAY_S = 86_400
 
-/** Sessions that were read, as parallel columns. */
+/** The sessions that were read, as parallel columns. */
 class ReadSessions {
   count = 0
   sessions = new Uint32Array(16_384)
   similar = new Float64Array(16_384)
-  /** The last of the visit's items, by its distance, that the session was found by. */ found = new Int16Array(16_384)
+  /** Distance of the last item of the visit by which the session was found. */ found = new Int16Array(16_384)
   starts = new Uint32Array(16_385)
   items = new Uint32Array(16_384 * 8)
   kinds = new Uint8Array(16_384 * 8)
@@ -91,7 +91,7 @@ class ReadSessions {
     for (const slot of this.#used) this.#slots[slot] = 0
     this.#used.length = 0
   }
-  /** Place of a session, read when it is new; -1 when there is no room. */
+  /** Index of a session, which is read if it is new; -1 if there is no room. */
   placeOf(log: SessionLog, session: number): number {
     const { sessions } = this
     const slot = slotOf(this.#slots, Math.imul(session, 0x9e3779b1), (value) => sessions[value - 1] === session)
@@ -121,12 +121,12 @@ class ReadSessions {
 export class NextItems {
   readonly #transitions = new Scores()
   readonly #similar = new Scores()
-  /** Times that an item stood near the last one. */ readonly #support = new Scores()
+  /** How often each item occurred near the last one. */ readonly #support = new Scores()
   readonly #read = new ReadSessions()
 
   /**
-   * Scores of items by what followed `recent` (oldest first). `own`: the session itself, which is not its own
-   * neighbour. `now`: seconds. `each` is called once per item with a score of 0 to 2.
+   * Scores of items by what followed `recent` (oldest first). `own`: the session itself, which is not compared with
+   * itself. `now`: seconds. `each` is called once per item with a score of 0 to 2.
    */
   score(
     log: SessionLog,
@@ -170,7 +170,7 @@ export class NextItems {
         last = session
         const place = read.placeOf(log, session)
         if (place < 0) break
-        // A session that has the item twice counts once as similar, even with other sessions' events in between.
+        // A session with the item twice counts as similar only once, even with other sessions' events in between.
         if (read.found[place] === d) continue
         read.found[place] = d
         taken++
@@ -184,7 +184,7 @@ export class NextItems {
     }
   }
 
-  /** Items after each of the last items in the sessions that were read. */
+  /** Adds what followed each of the last items in the sessions that were read. */
   #addTransitions(log: SessionLog, recent: ReadonlyArray<number>, p: NextItemsParameters): void {
     const { count, items, kinds, starts } = this.#read
     for (let d = 0; d < p.transitionItems && d < recent.length; d++) {
@@ -205,7 +205,7 @@ export class NextItems {
       }
     }
   }
-  /** One more session that has both the last item and each of its others. */
+  /** Adds one session that contains both the last item and each of its others. */
   #supportBy(place: number, item: number): void {
     const { items, starts } = this.#read
     for (let at = starts[place]; at < starts[place + 1]; at++) {
@@ -223,7 +223,7 @@ export class NextItems {
     const total = log.events
     for (let i = 0; i < count; i++) {
       if (similar[i] < least || similar[i] === 0) continue
-      // The shared item that the visitor saw last.
+      // The shared item that the visitor saw most recently.
       let shared = -1,
         nearest = Infinity
       for (let at = starts[i]; at < starts[i + 1]; at++) {
@@ -242,6 +242,6 @@ export class NextItems {
   }
 }
 
-/** A bound that about `most` of the values reach: 0 when all may. */
+/** A bound that about `most` of the values reach; 0 if all may. */
 const leastOf = (values: Float64Array, count: number, most: number): number =>
   count <= most ? 0 : values.slice(0, count).sort()[count - most]

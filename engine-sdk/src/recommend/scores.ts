@@ -1,6 +1,6 @@
 /**
- * Sums by item, computed anew for each answer: arrays as long as the largest catalogue seen, of which only touched
- * entries are cleared. The best are selected by a heap, O(items touched x log most).
+ * Sums by item, computed afresh for each answer, in arrays as long as the largest catalogue seen, of which only the
+ * entries used are cleared. The best are selected by a heap, O(items touched x log most).
  */
 export class Scores {
   values = new Float64Array(1_024)
@@ -28,25 +28,25 @@ export class Scores {
   }
 }
 
-/** An item with what speaks for it. */
+/** An item with its score and evidence. */
 export interface Scored {
   readonly item: number
   readonly score: number
-  /** Sessions or baskets that have it together with a seed, and how much oftener than by chance. */
+  /** Number of sessions or baskets that contain it together with a seed, and how many times more than by chance. */
   readonly support?: number
   readonly lift?: number
 }
-/** By score, then by item: the same state answers the same. */
+/** By score, then by item, so that the same state gives the same order. */
 const byScore = (a: Scored, b: Scored): number => b.score - a.score || a.item - b.item
 
-/** The best, in order. A heap of `most`, since a popular item has thousands of partners. */
+/** The best items, in order. A heap of `most` entries, because a popular item has thousands of partners. */
 export class Best {
   readonly #most: number
   readonly #heap: Array<Scored> = []
   constructor(most: number) {
     this.#most = most
   }
-  /** The score that a new item must exceed; -Infinity while there is room. */
+  /** The score that a new item must exceed; -Infinity until the heap is full. */
   get bar(): number {
     return this.#heap.length < this.#most ? -Infinity : this.#heap[0].score
   }

@@ -1,16 +1,16 @@
 /**
- * What visitors did in one collection, session by session: the only state behind every recommendation. Two rings of
- * typed arrays: events (16 bytes each: item and kind, the event of the same item before it, its session, the event of
- * the same session before it) and sessions (18 bytes each). From an item the newest sessions with it are reached by
- * following links, from a session its items. No pair is counted and stored: pairs are read from sessions when they are
- * asked for, so what leaves (a full ring, a robot, an erased person) leaves every figure exactly, and nothing drifts.
+ * What visitors did in one collection, session by session: the only state behind every recommendation. Two ring buffers
+ * of typed arrays: events (16 bytes each: item and kind, the previous event of the same item, its session, the previous
+ * event of the same session) and sessions (18 bytes each). Links lead from an item to the newest sessions with it, and
+ * from a session to its items. Pairs are not counted and stored but read from sessions when requested, so data that is
+ * removed (a full ring, a robot, an erased person) is removed from every figure exactly.
  *
- * Numbers of events and sessions only grow (modulo 2^32, 0 is none); a link to an overwritten entry is recognised by
- * its age. Adding is O(1); memory is bounded by the two capacities.
+ * Numbers of events and sessions only increase (modulo 2^32, 0 means none); a link to an overwritten entry is detected
+ * by its age. Adding is O(1); memory is bounded by the two capacities.
  */
 
 /**
- * Kinds of events of a visitor on a document, from weak to strong.
+ * Kinds of visitor events on a document, from weak to strong.
  *
  * @example
  * ```ts
@@ -37,9 +37,9 @@ const SMALLEST = 64
 export interface SessionLogLimits {
   /** Powers of two. */ readonly events: number
   readonly sessions: number
-  /** Events of one session; with one more it counts no more. At most 16,383. */ readonly sessionEvents: number
+  /** Of one session; with more, it is ignored. At most 16,383. */ readonly sessionEvents: number
 }
-/** All of it as it is kept in a snapshot; the arrays are the log's own. */
+/** The complete log as it is stored in a snapshot; the arrays are the log's own. */
 export interface SessionLogImage {
   readonly eventHead: number
   readonly sessionHead: number
@@ -60,15 +60,15 @@ export class SessionLog {
   #before = new Uint32Array(SMALLEST)
   #session = new Uint32Array(SMALLEST)
   #inSession = new Uint32Array(SMALLEST)
-  // Sessions: newest event, seconds since 1970 of the first and the last event, session of the same person before it.
+  // Sessions: newest event, seconds since 1970 of the first and the last event, previous session of the same person.
   #tail = new Uint32Array(SMALLEST)
   #began = new Uint32Array(SMALLEST)
   #ended = new Uint32Array(SMALLEST)
   #previous = new Uint32Array(SMALLEST)
-  /** Events, whether its person is linked, whether it counts no more. */ #marks = new Uint16Array(SMALLEST)
-  /** By item: newest event, and events that count. */ #heads = new Uint32Array(SMALLEST)
+  /** Number of events, whether its person is linked, and whether it is ignored. */ #marks = new Uint16Array(SMALLEST)
+  /** By item: newest event, and number of events that count. */ #heads = new Uint32Array(SMALLEST)
   #counts = new Uint32Array(SMALLEST)
-  /** Numbers of the newest. */ #eventHead = 0
+  /** Numbers of the newest event and session. */ #eventHead = 0
   #sessionHead = 0
 
   constructor(limits: SessionLogLimits) {
@@ -81,7 +81,7 @@ export class SessionLog {
   get sessionEventsMax(): number {
     return this.#limits.sessionEvents
   }
-  /** That are kept. */
+  /** Number of events that are kept. */
   get events(): number {
     return Math.min(this.#eventHead, this.#item.length)
   }
@@ -99,7 +99,7 @@ export class SessionLog {
     return session !== 0 && (this.#sessionHead - session) >>> 0 < this.#tail.length
   }
 
-  /** A new session, with no event yet. `at`: seconds since 1970. */
+  /** Opens a new session without events. `at`: seconds since 1970. */
   open(at: number): number {
     if (this.#sessionHead + 1 >= this.#tail.length && this.#tail.length < this.#limits.sessions) this.#growSessions()
     const session = (this.#sessionHead = (this.#sessionHead + 1) >>> 0 || 1)
@@ -110,7 +110,7 @@ export class SessionLog {
     this.#marks[place] = 0
     return session
   }
-  /** Says which session of the same person came before it. */
+  /** Sets the previous session of the same person. */
   link(session: number, previous: number): void {
     const place = session & (this.#tail.length - 1)
     this.#previous[place] = previous
@@ -130,8 +130,8 @@ export class SessionLog {
   }
 
   /**
-   * The next event of a session. The same document again at once is one event, of the stronger kind; one event too many
-   * and the whole session counts no more.
+   * Adds the next event of a session. A repeated event on the same document is merged into one of the stronger kind;
+   * one event too many, and the entire session is ignored.
    */
   add(session: number, item: number, kind: number, at: number): void {
     const place = session & (this.#tail.length - 1)
@@ -176,7 +176,7 @@ export class SessionLog {
     return event
   }
 
-  /** Takes a session's events, its newest given, out of what counts. */
+  /** Removes a session's events, given its newest, from what counts. */
   #detach(newest: number): void {
     for (let event = newest; this.hasEvent(event);) {
       const place = event & (this.#item.length - 1)
@@ -186,22 +186,22 @@ export class SessionLog {
     }
   }
 
-  /** Events of an item that count. */
+  /** Number of events of an item that count. */
   countOf(item: number): number {
     return item < this.#counts.length ? this.#counts[item] : 0
   }
-  /** Newest event of an item, 0 for none. */
+  /** Newest event of an item, 0 if there is none. */
   newestOf(item: number): number {
     if (item >= this.#heads.length) return 0
     const event = this.#heads[item]
     return this.hasEvent(event) && (this.#item[event & (this.#item.length - 1)] & ITEM_MASK) === item ? event : 0
   }
-  /** The event of the same item before it, 0 for none. */
+  /** The previous event of the same item, 0 if there is none. */
   beforeOf(event: number): number {
     const before = this.#before[event & (this.#item.length - 1)]
     return this.hasEvent(before) ? before : 0
   }
-  /** 0 for an event that counts no more. */
+  /** 0 for an event that no longer counts. */
   sessionOf(event: number): number {
     return this.#session[event & (this.#item.length - 1)]
   }
@@ -212,7 +212,7 @@ export class SessionLog {
   kindOf(event: number): number {
     return this.#item[event & (this.#item.length - 1)] >>> KIND_SHIFT
   }
-  /** Items of a session (with kinds, where asked) oldest first, from `at` on; answers where they end. */
+  /** Reads a session's items (with kinds, if requested), oldest first, from `at` on; returns the end index. */
   read(session: number, into: Uint32Array, at: number, kinds?: Uint8Array): number {
     const mask = this.#item.length - 1
     let end = at

@@ -1,14 +1,14 @@
 /**
- * By whom: the newest session of each visitor, found by a hash of 64 bits of who it is. Open addressing in typed
- * arrays, 12 bytes a slot, at most three fifths of them used. What is of no use any more leaves when the table is full,
- * and where that is not enough the oldest do.
+ * The newest session of each visitor, found by a 64-bit hash of the visitor's identity. Open addressing in typed
+ * arrays, 12 bytes per slot, at most three fifths of them used. When the table is full, obsolete entries are removed;
+ * if that is not enough, the oldest ones are.
  */
 import { slotOf } from "../slots.ts"
 
 const EMPTY = 0
 const SLOTS_LEAST = 64
 
-/** 64 bits of a text, as two words; the second is never 0. Two rounds of multiplication over each character. */
+/** Hashes a text to 64 bits, as two words; the second is never 0. Two rounds of multiplication per character. */
 const hashWords = (prefix: number, text: string, out: Uint32Array): void => {
   let a = 0xdeadbeef ^ prefix,
     b = 0x41c6ce57 ^ prefix
@@ -43,12 +43,12 @@ export class VisitorTable {
   get bytes(): number {
     return 12 * this.#first.length
   }
-  /** 0 for none. */
+  /** The session of a visitor; 0 if there is none. */
   get(prefix: number, text: string): number {
     hashWords(prefix, text, this.#words)
     return this.#session[this.#slotOf(this.#words[0], this.#words[1])]
   }
-  /** `isOf(session)`: whether a session is still of use; asked only when the table is full. */
+  /** `isOf(session)`: whether a session is still needed; called only when the table is full. */
   set(prefix: number, text: string, session: number, isOf: (session: number) => boolean): void {
     hashWords(prefix, text, this.#words)
     const [first, second] = this.#words

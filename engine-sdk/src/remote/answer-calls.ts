@@ -1,4 +1,4 @@
-/** Runs the calls of a process without an engine in the process that has it, as its own program would make them. */
+/** Executes calls from a process without an engine in the process that has it, as that process's own program would. */
 import { AnswerBudget } from "../budget/answer-budget.ts"
 import { parseJson, stringifyJson } from "../documents/mod.ts"
 import type { SearchBudget, SearchEngine, WriteVerdict } from "../engine.ts"
@@ -96,10 +96,10 @@ type AnyAnswer = (
   call: Call,
   isGivenUp: () => boolean
 ) => Promise<Replies[Call["method"]]>
-/** The method is what the other side says it is. */
+/** The method name comes from the other side, so it is looked up in a map. */
 const BY_METHOD: ReadonlyMap<string, AnyAnswer> = new Map(Object.entries(ANSWERS) as Array<[string, AnyAnswer]>)
 
-/** Rejects with a defect only. */
+/** Rejects only on a defect. */
 export const answerCall: AnyAnswer = (engine, namespace, call, isGivenUp) =>
   BY_METHOD.get(call.method)?.(engine, namespace, call, isGivenUp) ??
   Promise.resolve(fail({ kind: "Invalid", message: "There is no such call." }))

@@ -1,4 +1,4 @@
-/** A process's way to the engine of another: one connection, made again whenever it ends. */
+/** A process's connection to the engine of another process; it is re-established whenever it ends. */
 import { createConnection, type Socket } from "node:net"
 import { fail, type Result } from "../errors.ts"
 import { Frames } from "./frames.ts"
@@ -8,14 +8,14 @@ import type { Mirror } from "./mirror.ts"
 const PING_MS = 500
 const GIVEN_UP_MS = 20
 const AGAIN_MS = 200
-/** Without a word of the other side, or without a connection. */
+/** Maximum time without a message from the other side, or without a connection. */
 const SILENCE_MS = 10_000
 
 export interface ConnectOptions {
   readonly host: string
   readonly port: number
   readonly token: string
-  /** Reports when the engine can be reached again, and why it cannot. */ readonly onState?: (
+  /** Called when the engine can be reached again, and with the reason when it cannot. */ readonly onState?: (
     state: string | undefined
   ) => void
   /** Monotonic milliseconds. */ readonly now_ms?: () => number
@@ -43,14 +43,14 @@ export class Connection {
   #welcome: Welcome | undefined
   #again: ReturnType<typeof setTimeout> | undefined
   #next = 1
-  /** The ping that waits for its answer, and when it was sent. */ #ping: { id: number; sent_ms: number } | undefined
+  /** The ping that is waiting for its pong, and when it was sent. */ #ping: { id: number; sent_ms: number } | undefined
   #until_ms = 0
   #heard_ms = 0
   #seen = 0
   #isWhole = false
   #isClosed = false
   #first: { readonly resolve: (welcome: Welcome) => void; readonly reject: (error: Error) => void } | undefined
-  /** When everything is known for the first time; rejects where the token is refused. */
+  /** Resolves when everything is known for the first time; rejects if the token is refused. */
   readonly ready: Promise<Welcome>
 
   constructor(mirror: Mirror, options: ConnectOptions) {
@@ -70,7 +70,7 @@ export class Connection {
     ]
     this.#connect()
   }
-  /** Why what is known may be out of date; undefined while it is not. */
+  /** Why the known state may be out of date; undefined if it is current. */
   get absence(): string | undefined {
     return this.#isWhole && this.#now_ms() < this.#until_ms ? undefined : ABSENT
   }
@@ -107,7 +107,7 @@ export class Connection {
       this.#frames = frames
       frames.send({ kind: "hello", protocol: PROTOCOL, token })
     })
-    // Every end of a connection says `close`.
+    // Every end of a connection emits `close`.
     socket.on("error", () => {})
     socket.on("close", () => this.#lost())
   }
@@ -170,7 +170,7 @@ export class Connection {
         this.#options.onState?.(message.message)
     }
   }
-  /** Changes that arrive together are answered once. */
+  /** Changes that arrive together are confirmed once. */
   #see(version: number): void {
     if (this.#seen === 0)
       queueMicrotask(() => {

@@ -6,9 +6,9 @@ import type { Socket } from "node:net"
 import { Packr } from "msgpackr"
 
 const HEAD_BYTES = 4
-/** Of one message: a batch of documents, an answer. */
+/** Maximum size of one message: a batch of documents, an answer. */
 export const MESSAGE_BYTES_MAX = 256 * 1_048_576
-/** Of messages that the other side has not read. */
+/** Maximum size of messages that the other side has not read. */
 const UNSENT_BYTES_MAX = 512 * 1_048_576
 
 const packr = new Packr({ structuredClone: true, moreTypes: true, useBigIntExtension: true })
@@ -16,7 +16,7 @@ const packr = new Packr({ structuredClone: true, moreTypes: true, useBigIntExten
 export class Frames<In, Out> {
   readonly #socket: Socket
   readonly #receive: (message: In) => void
-  /** Of one incoming message; a longer or malformed one ends the connection. */ bytes_max: number
+  /** Limit of one incoming message; a longer or malformed one ends the connection. */ bytes_max: number
   #parts: Array<Uint8Array> = []
   #held = 0
 
@@ -28,7 +28,7 @@ export class Frames<In, Out> {
     socket.on("data", (bytes: Uint8Array) => this.#take(bytes))
   }
 
-  /** False where the connection is over, or is ended because too much is queued. */
+  /** False if the connection has ended, or is ended because too much is queued. */
   send(message: Out): boolean {
     if (this.#socket.destroyed) return false
     const body = packr.pack(message)
@@ -61,7 +61,7 @@ export class Frames<In, Out> {
     this.#parts = all.length === 0 ? [] : [all]
     this.#held = all.length
   }
-  /** Bytes that the message takes that has begun to arrive. */
+  /** Number of bytes needed for the message that has begun to arrive. */
   #wanted(): number {
     if (this.#held < HEAD_BYTES) return HEAD_BYTES
     const first = this.#parts[0]!
@@ -74,7 +74,7 @@ export class Frames<In, Out> {
     this.#socket.destroy(new Error(`A message of ${length} bytes is more than ${this.bytes_max}.`))
     return Infinity
   }
-  /** Length of the whole message that the bytes begin with. */
+  /** Length of the entire message at the start of the bytes. */
   #lengthIn(bytes: Buffer): number | undefined {
     if (bytes.length < HEAD_BYTES) return undefined
     const length = this.#lengthOf(bytes)

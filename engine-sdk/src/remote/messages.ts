@@ -1,4 +1,4 @@
-/** Messages between a process without an engine and the one that has it. */
+/** Messages between a process without an engine and the process that has it. */
 import type { Capabilities } from "../capabilities.ts"
 import type { CollectionUsage, ScanRequest, SchemaChange, WordsRequest, WordUse } from "../engine.ts"
 import type { EngineError, Result } from "../errors.ts"
@@ -7,17 +7,17 @@ import type { PortableResult } from "../lane/portable.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema, DirtyValues, WriteAction } from "../schema.ts"
 
-/** Another version of it is refused: all processes of an installation are of one. */
+/** Other versions are refused, because all processes of an installation have the same version. */
 export const PROTOCOL = 1
 
-/** A document is the bytes of its JSON: no member's name means anything on the way. */
+/** A document is sent as the bytes of its JSON, so that no member name has a meaning on the way. */
 export type PortableWrite =
   | {
       readonly kind: "put"
       readonly action: WriteAction
       readonly dirtyValues: DirtyValues | undefined
       readonly document: string | Uint8Array
-      /** It was parsed before: an answer need not say that it cannot be. */ readonly isParsed: boolean
+      /** It was already parsed, so the answer need not report that it cannot be. */ readonly isParsed: boolean
       readonly id?: string
       readonly rewrite?: boolean
     }
@@ -98,18 +98,18 @@ export interface RemoteCollection {
   readonly info: CollectionInfo
   readonly usage: CollectionUsage | undefined
 }
-/** The state of a collection; `known` is absent where it is gone. */
+/** The state of a collection; `known` is absent if it no longer exists. */
 export interface Change {
   readonly namespace: string
   readonly name: string
   readonly known?: RemoteCollection
-  /** Documents, or the collection, were taken away. */ readonly isRemoval: boolean
+  /** Documents, or the collection, were removed. */ readonly isRemoval: boolean
 }
 
 export type ToOwner =
   | { readonly kind: "hello"; readonly protocol: number; readonly token: string }
   | { readonly kind: "call"; readonly id: number; readonly namespace: string; readonly call: Call }
-  /** The caller has gone. */
+  /** The caller has disconnected. */
   | { readonly kind: "give_up"; readonly id: number }
   /** All changes up to this one are known. */
   | { readonly kind: "seen"; readonly version: number }
@@ -120,7 +120,7 @@ export type FromOwner =
       readonly capabilities: Capabilities
       readonly lease_ms: number
     }
-  /** A part of what there is; after the last one changes follow. */
+  /** A part of the catalogue; after the last one, changes follow. */
   | { readonly kind: "catalogue"; readonly known: ReadonlyArray<RemoteCollection>; readonly isLast: boolean }
   | { readonly kind: "changed"; readonly version: number; readonly change: Change }
   | { readonly kind: "reply"; readonly id: number; readonly reply: Replies[keyof Replies] }

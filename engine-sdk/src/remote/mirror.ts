@@ -3,7 +3,7 @@ import type { CollectionUsage } from "../engine.ts"
 import type { CollectionInfo } from "../schema.ts"
 import type { Change, RemoteCollection } from "./messages.ts"
 
-/** After each time that nothing was heard for a while, as many as could have happened. */
+/** Added after each period without messages: as many changes as could have happened. */
 const UNHEARD = 2 ** 32
 
 export class Mirror {
@@ -25,16 +25,16 @@ export class Mirror {
   get namespaces(): ReadonlyArray<string> {
     return [...this.#namespaces.keys()]
   }
-  /** How often something of a namespace was changed, in whatever process. */
+  /** How many times something in a namespace was changed, by any process. */
   changes(namespace: string): number {
     return this.#gaps * UNHEARD + (this.#changes.get(namespace) ?? 0)
   }
-  /** How often something of it was taken away. */
+  /** How many times something in it was removed. */
   removals(namespace: string): number {
     return this.#gaps * UNHEARD + (this.#removals.get(namespace) ?? 0)
   }
 
-  /** Starts over; the old list stays until the new one is complete. */
+  /** Starts over; the old list is kept until the new one is complete. */
   begin(): void {
     this.#coming = new Map()
   }

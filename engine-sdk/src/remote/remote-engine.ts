@@ -1,9 +1,9 @@
 /**
- * The engine of another process (`shareEngine`), as if it were here: what is known of collections is known without
- * asking, and as fresh as there, everything else is a call. While the other process cannot be reached calls answer that
- * the engine is unavailable, and `absence` says so.
+ * The engine of another process (`shareEngine`), used as if it were local: collections are known without a request, and
+ * as current as there; everything else is a call. While the other process cannot be reached, calls fail as unavailable,
+ * and `absence` gives the reason.
  *
- * Stemming dictionaries are the other process's own matter: it keeps the same configuration.
+ * Stemming dictionaries are managed by the other process, which has the same configuration.
  */
 import type { Capabilities } from "../capabilities.ts"
 import { parseJson, stringifyJson } from "../documents/mod.ts"
@@ -30,7 +30,7 @@ import { Connection, type ConnectOptions, type Welcome } from "./connection.ts"
 import type { PortableVerdict, PortableWrite, Searched } from "./messages.ts"
 import { Mirror } from "./mirror.ts"
 
-/** What is told of a collection's size without a change of it is asked for again after so long. */
+/** A collection's size may change without a reported change, so it is requested again after this time. */
 const USAGE_MS = 1_000
 
 const documentOf = (text: string): Document => parseJson(text) as Document
@@ -59,7 +59,7 @@ const timedOf = (plans: ReadonlyArray<SearchPlan>, { limit_ms, used_ms }: Search
     ...(answer === undefined ? {} : { answer: { bytes_max: answer.bytes_max, held: answer.held } })
   }
 }
-/** The request's accounts, as if it had been made here. */
+/** Updates the request's budgets, as if it had been executed here. */
 const settled = <A>(plans: ReadonlyArray<SearchPlan>, budget: SearchBudget, reply: Result<Searched<A>>): Result<A> => {
   if (!reply.ok) return reply
   const { answer, held, isSlow, refusal, used_ms } = reply.value
@@ -84,11 +84,11 @@ class RemoteEngine implements SearchEngine {
     this.#connection = connection
     this.#welcome = welcome
   }
-  /** Why nothing can be answered at the moment; undefined while it can. */
+  /** Why nothing can be answered at the moment; undefined if the engine is reachable. */
   get absence(): string | undefined {
     return this.#connection.absence
   }
-  /** Calls that changed something of a namespace, in whatever process. */
+  /** Number of calls that changed something in a namespace, in any process. */
   changes(namespace: Namespace): number {
     return this.#mirror.changes(namespace)
   }
@@ -181,7 +181,7 @@ class RemoteEngine implements SearchEngine {
   words(namespace: Namespace, request: WordsRequest): Promise<Result<ReadonlyArray<WordUse>>> {
     return this.#connection.call<"words">(namespace, { method: "words", request })
   }
-  /** As it was at the last change, or up to a second before the last request. */
+  /** The usage at the last change, or up to a second before the last request. */
   usage(namespace: Namespace, name: string): CollectionUsage | undefined {
     const known = this.#mirror.usage(namespace, name)
     const id = `${namespace}\n${name}`
@@ -206,8 +206,8 @@ class RemoteEngine implements SearchEngine {
 const kept = (keeps: KeepLimits | undefined) => (keeps === undefined ? {} : { keeps })
 
 /**
- * Resolves when everything that the other process has is known here, however long it takes to come up. Rejects where it
- * refuses the token.
+ * Resolves when everything that the other process has is known here, no matter how long that process takes to start.
+ * Rejects if it refuses the token.
  *
  * @example
  * ```ts

@@ -1,11 +1,11 @@
 /**
  * One engine for several processes: its process answers the calls of others, and sends them every change of a
- * collection, so that each of them knows all schemas without asking.
+ * collection, so that each of them knows all schemas without a request.
  *
- * What changes something is answered when everybody else knows of it. Another process knows that it does by a lease: a
- * ping that was answered lets it go by what it knows for `lease_ms` from when it sent the ping, and what was told
- * before the answer has arrived before it. So one that is silent holds a change up for one lease, once; one that says
- * that it knows, for a round trip.
+ * A change is answered only once every other process knows of it. Another process knows that it is current by a lease:
+ * a ping that was answered lets it rely on its knowledge for `lease_ms` from when it sent the ping, and everything sent
+ * before the answer has arrived before it. So a process that is silent delays a change by one lease, once; one that
+ * confirms it, by a round trip.
  */
 import { createHash, timingSafeEqual } from "node:crypto"
 import { createServer, type Server, type Socket } from "node:net"
@@ -17,27 +17,27 @@ import { Frames, MESSAGE_BYTES_MAX } from "./frames.ts"
 import { type Call, type Change, type FromOwner, type RemoteCollection, PROTOCOL, type ToOwner } from "./messages.ts"
 
 const LEASE_MS = 2_000
-/** Two clocks do not run alike. */
+/** Two clocks do not run at the same speed. */
 const DRIFT_MS = 100
-/** Longer than its lease: then a process that does not confirm a change is disconnected. */
+/** Longer than the lease; after this time, a process that does not confirm a change is disconnected. */
 const SILENCE_MS = 30_000
-/** A greeting must come, and is short. */
+/** A greeting must arrive within this time, and is short. */
 const GREETING_MS = 5_000
 const GREETING_BYTES_MAX = 4_096
 const CONNECTIONS_MAX = 256
-/** Calls of one process at a time. */
+/** Maximum concurrent calls of one process. */
 const RUNNING_MAX = 1_024
 const CATALOGUE_PART = 500
 
 interface ShareOptions {
   readonly host: string
-  /** 0: any that is free. */ readonly port: number
-  /** Whoever does not know it is refused. */ readonly token: string
+  /** 0: any free port. */ readonly port: number
+  /** A process that does not know it is refused. */ readonly token: string
   readonly lease_ms?: number
   /** Monotonic milliseconds. */ readonly now_ms?: () => number
 }
 export interface SharedEngine {
-  /** In place of the one that was given: what it changes is known everywhere when it has answered. */
+  /** Use this in place of the given engine: changes made through it are known everywhere when they are answered. */
   readonly engine: SearchEngine
   readonly port: number
   /** Ends connections; the engine itself continues. */ readonly close: () => Promise<void>
@@ -49,14 +49,14 @@ const knownOf = (engine: SearchEngine, namespace: string, name: string): RemoteC
   return info === undefined ? undefined : { namespace, info, usage: engine.usage(namespace, name) }
 }
 
-/** Another process. */
+/** A connected process. */
 class Peer {
   readonly #socket: Socket
   readonly #frames: Frames<ToOwner, FromOwner>
   readonly #shared: Sharing
   readonly #running = new Map<number, { isGivenUp: boolean }>()
   readonly #waiting: Array<{ readonly version: number; readonly seen: () => void }> = []
-  /** Until then it may go by what it knew before. */ #until = 0
+  /** Until then it may rely on what it knew before. */ #until = 0
   #isGreeted = false
   constructor(socket: Socket, shared: Sharing) {
     this.#socket = socket
@@ -76,13 +76,13 @@ class Peer {
   end(): void {
     this.#socket.destroy()
   }
-  /** Resolves when the change is known there, or nothing is answered there any more. */
+  /** Resolves when the change is known there, or when that process no longer answers anything. */
   told(version: number, change: Change): Promise<void> {
     this.#frames.send({ kind: "changed", version, change })
     const left_ms = this.#until - this.#shared.now_ms()
     if (left_ms < -SILENCE_MS && this.#until > 0) this.end()
     return new Promise((resolve) => {
-      // An answer to a later ping arrives behind the change: it does not prolong what was known before.
+      // The answer to a later ping arrives after the change, so it does not extend the earlier lease.
       const timer = setTimeout(resolve, Math.max(0, left_ms))
       this.#waiting.push({
         version,
@@ -156,7 +156,7 @@ class Sharing {
   readonly engine: SearchEngine
   readonly #given: SearchEngine
   readonly #connected = new Set<Peer>()
-  /** Processes that receive changes; and those that left, as long as they may believe that they are connected. */
+  /** Processes that receive changes, and those that left but may still believe that they are connected. */
   readonly #peers = new Set<Peer>()
   #version = 0
   constructor(engine: SearchEngine, { lease_ms = LEASE_MS, now_ms = () => performance.now(), token }: ShareOptions) {
@@ -195,7 +195,7 @@ class Sharing {
     yield { kind: "catalogue", known: [], isLast: true }
   }
 
-  /** Sent also where it failed: a part of it may have been applied. */
+  /** Also sent if it failed, because a part of it may have been applied. */
   async #told<A>(namespace: string, name: string, isRemoval: boolean, run: () => Promise<A>): Promise<A> {
     try {
       return await run()
@@ -227,7 +227,7 @@ class Sharing {
     }
   }
 }
-/** Everything that changes nothing, of an engine that may be an object of a class. */
+/** All calls that change nothing, bound to an engine that may be a class instance. */
 const delegated = (engine: SearchEngine): SearchEngine => ({
   capabilities: () => engine.capabilities(),
   createCollection: (...given) => engine.createCollection(...given),
@@ -256,7 +256,7 @@ const listening = (server: Server, { host, port }: ShareOptions): Promise<number
   })
 
 /**
- * Rejects where nothing can listen there.
+ * Rejects if it cannot listen there.
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 /**
- * A model behind HTTP that reads query and document together. Texts go in chunks, best ranked first, so that what was
- * scored counts when time runs out. Answers are understood as `{scores}`, `{results: [{index, relevance_score}]}` or a
- * bare list of `{index, score}`, the three forms in use.
+ * A model behind HTTP that reads query and document together. Texts are sent in chunks, best ranked first, so that
+ * scores received before time runs out can be used. Responses may have the form `{scores}`,
+ * `{results: [{index, relevance_score}]}` or a bare list of `{index, score}`, the three forms in use.
  */
 import { isObject } from "../documents/json.ts"
 import type { Candidate } from "../stage/stage.ts"
@@ -12,9 +12,9 @@ export interface CrossEncoderOptions {
   readonly endpoint: string
   /** Sent as `model`. */ readonly model?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** The server's name for the texts; `documents` when absent. */ readonly documentsKey?: "documents" | "texts"
+  /** The server's name for the texts; default: `documents`. */ readonly documentsKey?: "documents" | "texts"
   /** Documents per request. */ readonly chunk?: number
-  /** The caller decides how and whether its network is reached. */ readonly fetch: (
+  /** Sends the requests; the caller decides whether and how its network is reached. */ readonly fetch: (
     url: string,
     request: {
       readonly method: "POST"
@@ -28,7 +28,7 @@ const CHUNK = 16
 const TEXT_MAX = 4_000
 
 /**
- * Throws when an answer is no success or holds no scores for its documents. One request at a time.
+ * Throws if a response is not successful or has no scores for its documents. One request at a time.
  *
  * @example
  * ```ts
@@ -66,7 +66,7 @@ const textOf = (candidate: Candidate, fields: ReadonlyArray<string>): string =>
     .join(" ")
     .slice(0, TEXT_MAX)
 
-/** undefined when it was aborted on the way. */
+/** Requests scores for a chunk; undefined if the request was aborted. */
 const ask = async (
   { documentsKey = "documents", name, endpoint, model, headers, fetch }: CrossEncoderOptions,
   query: string,

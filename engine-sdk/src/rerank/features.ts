@@ -1,6 +1,6 @@
 /**
- * The features of a hit for a linear model: where and how well the engine found it, how much of the query its fields
- * contain, and numbers of the document scaled over the candidates. Every feature lies within 0..1.
+ * The features of a hit for a linear model: at which rank and how well the engine found it, how much of the query its
+ * fields contain, and numbers of the document scaled over the candidates. Every feature is within 0..1.
  */
 import type { Candidate } from "../stage/stage.ts"
 import type { FieldValue } from "../plan.ts"
@@ -26,8 +26,8 @@ const ofHit = [
 const ofText = ["coverage", "prefix", "start", "brevity", "adjacent"] as const
 
 /**
- * `fields`: text fields give five features each, numbers one. O(candidates · words of the fields); `isLate` is asked
- * per row and leaves the rest 0.
+ * `fields`: each text field yields five features, each number field one. O(candidates · words of the fields); `isLate`
+ * is checked for each row, and when it is true the remaining rows stay 0.
  *
  * @example
  * ```ts
@@ -82,7 +82,7 @@ export const featuresOf = (
   }
   return table
 }
-/** To 0..1 between the smallest and the largest; 0 where there is no spread. */
+/** Scales to 0..1 between the smallest and the largest value; 0 if all are equal. */
 const scaleOf = (column: ReadonlyArray<unknown>): ((value: number | undefined) => number) => {
   let low = Infinity,
     high = -Infinity
@@ -124,8 +124,8 @@ const writeHit = (
   return at
 }
 /**
- * Share of the query's words in the text, as whole words and as prefixes; how early the first occurs; how short the
- * text is; adjacent words that are adjacent in the query.
+ * Five features of a text: share of the query's words that it contains as whole words, and as prefixes; how early the
+ * first occurs; how short the text is; and adjacent words that are also adjacent in the query.
  */
 const writeText = (into: Float64Array, at: number, text: string, words: ReadonlyArray<string>): number => {
   const own = text === "" ? [] : textWords(text)

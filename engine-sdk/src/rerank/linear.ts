@@ -7,12 +7,12 @@ import type { Reranker } from "./reranker.ts"
 
 /** Plain JSON. */
 export interface LinearModel {
-  /** By feature name; `coverage:*` is shared evenly by all fields that have no weight of their own. */
+  /** By feature name. The weight of `coverage:*` is shared evenly by all fields that have no weight of their own. */
   readonly weights: Readonly<Record<string, number>>
 }
 /**
- * Weights for a shop that has no clicks yet: the engine's order, moved by how much of the query the named fields hold.
- * Decision: they are small beside the rank, so that an untrained model corrects the engine and does not replace it.
+ * Weights for a shop that has no clicks yet: the engine's order, adjusted by how much of the query the named fields
+ * contain. Decision: they are small compared with the rank's, so that an untrained model only corrects the engine.
  *
  * @example
  * ```ts
@@ -36,7 +36,7 @@ export const untrainedModel: LinearModel = {
 
 const HELD_US = 25_000
 /**
- * Scores hits by weighted features: with the weights of a trained model, or the default ones.
+ * Scores hits by weighted features, with the weights of a trained model or the default ones.
  *
  * @example
  * ```ts
@@ -52,7 +52,7 @@ const HELD_US = 25_000
 export const linearReranker = (model: LinearModel = untrainedModel): Reranker => ({
   name: "linear",
   score: ({ candidates, fields, context, scores }) => {
-    // It holds the thread, however much time the rules give it.
+    // Scoring blocks the thread, so it is limited no matter how much time the rules allow.
     const started_us = context.now_us()
     const isLate = (): boolean => context.timeLeft_ms() <= 0 || context.now_us() - started_us > HELD_US
     const table = featuresOf(candidates, context.request.words, fields, isLate)

@@ -1,4 +1,4 @@
-/** Names of the rerank folder. */
+/** Exports of the rerank folder. */
 export * from "./cross-encoder.ts"
 export { featuresOf, type FeatureTable } from "./features.ts"
 export { linearReranker, linearScores, untrainedModel, type LinearModel } from "./linear.ts"

@@ -1,5 +1,5 @@
 /**
- * How likely a visitor looks at a row of a list, from 0: what trainings and judgments from clicks divide by.
+ * How likely a visitor looks at a row of a list (counted from 0). Training and judgments from clicks divide by it.
  *
  * @example
  * ```ts

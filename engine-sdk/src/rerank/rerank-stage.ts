@@ -1,6 +1,6 @@
 /**
- * Rerank as a stage: the first `top_k` candidates are scored, and those that were scored in time change places among
- * themselves. Everything else stays where it was.
+ * Reranking as a stage: the first `top_k` candidates are scored, and those that were scored in time are reordered among
+ * their positions. All others stay where they were.
  */
 import type { Candidate, Stage, StageContext } from "../stage/stage.ts"
 import { StageLate } from "../stage/stage.ts"
@@ -8,7 +8,7 @@ import type { RerankSettings } from "../rules/rule-set.ts"
 import type { Reranker } from "./reranker.ts"
 
 /**
- * `settings.fallback` acts when the model fails, or when time runs out before anything was scored.
+ * `settings.fallback` applies if the model fails, or if time runs out before anything was scored.
  *
  * @example
  * ```ts
@@ -39,7 +39,7 @@ export const rerankStage = (settings: RerankSettings, reranker: Reranker | undef
   }
 })
 
-/** Settles with the promise, or when the signal aborts, whichever is first. */
+/** Settles with the promise, or when the signal aborts, whichever comes first. */
 const untilAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     promise.then(resolve, reject)
@@ -48,7 +48,7 @@ const untilAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void
   })
 
 /**
- * The places of scored candidates are filled with them, best first; equal scores keep their order. O(candidates · log
+ * Fills the positions of scored candidates with these, best first; equal scores keep their order. O(candidates · log
  * candidates).
  */
 const reordered = (

@@ -1,6 +1,6 @@
 /**
- * The interface of a model that scores hits again, and the one that does nothing. A reranker writes scores as it gets
- * them, so that what was scored in time counts even when the rest was not (`rerank-stage.ts` makes the order of it).
+ * The interface of a model that scores hits again, and one that changes nothing. A reranker writes scores as it obtains
+ * them, so that scores written in time are used even if others are missing (`rerank-stage.ts` sorts by them).
  */
 import type { Awaitable } from "../engine.ts"
 import type { Candidate, StageContext } from "../stage/stage.ts"
@@ -13,11 +13,11 @@ export interface RerankInput {
 }
 export interface Reranker {
   readonly name: string
-  /** May throw or reject: what was scored until then is kept only when time ran out, not when it failed. */
+  /** May throw or reject. Scores written by then are used only if time ran out, not if it failed. */
   score(input: RerankInput): Awaitable<void>
 }
 /**
- * Keeps the engine's order: the honest baseline beside every other.
+ * Keeps the engine's order: the baseline for comparison with other rerankers.
  *
  * @example
  * ```ts

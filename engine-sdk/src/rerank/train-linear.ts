@@ -1,11 +1,11 @@
 /**
  * Learns a linear model from clicks. Each clicked hit is preferred to every hit of its list that was not clicked,
- * weighted by the inverse of how likely anyone looked that far down (propensity weighting, Joachims, Swaminathan and
- * Schnabel 2017). Pairwise logistic regression by stochastic gradient descent; the same clicks and seed give the same
- * weights.
+ * weighted by the inverse of the probability that anyone looked that far down (propensity weighting, Joachims,
+ * Swaminathan and Schnabel 2017). Pairwise logistic regression by stochastic gradient descent; the same clicks and seed
+ * give the same weights.
  *
  * Decision: not "clicked above skipped" alone (Joachims 2002). All its pairs prefer the lower hit to the higher one, so
- * a model that sees the rank learns to turn the list round: measured, nDCG@10 fell from .78 to .20.
+ * a model that sees the rank learns to reverse the list: measured, nDCG@10 fell from .78 to .20.
  */
 import type { FeatureTable } from "./features.ts"
 import { propensityOf } from "./propensity.ts"
@@ -14,19 +14,19 @@ import { untrainedModel, weightsOf, type LinearModel } from "./linear.ts"
 /** One answered search: features of its hits in the order in which they were shown. */
 export interface ClickedSearch {
   readonly features: FeatureTable
-  /** Rows that were clicked, from 0. */ readonly clicked: ReadonlyArray<number>
+  /** Rows that were clicked, counted from 0. */ readonly clicked: ReadonlyArray<number>
 }
 export interface TrainingOptions {
   readonly seed: number
   readonly epochs?: number
   readonly rate?: number
-  /** Pull of every weight towards the prior per step. */ readonly decay?: number
-  /** Where training starts: few clicks change it little. */ readonly prior?: LinearModel
-  /** How likely a visitor looks at this row, from 0; `propensityOf` by default. */ readonly propensity?: (
+  /** Pull of every weight towards the prior, per step. */ readonly decay?: number
+  /** Where training starts; few clicks change it little. */ readonly prior?: LinearModel
+  /** Probability that a visitor looks at this row, counted from 0; default: `propensityOf`. */ readonly propensity?: (
     row: number
   ) => number
 }
-/** Weights of a pair beyond it say more about chance than about the hit. */
+/** Maximum weight of a pair; higher weights reflect chance more than the hit. */
 const PAIR_WEIGHT_MAX = 10
 const PAIRS_A_PIECE = 256
 interface Pair {
@@ -35,7 +35,7 @@ interface Pair {
 }
 
 /**
- * O(epochs · pairs · features); pairs are clicks times rows. Without a single pair it is the prior.
+ * O(epochs · pairs · features); there are clicks times rows pairs. Without any pair, the result is the prior.
  *
  * @example
  * ```ts
@@ -54,7 +54,7 @@ export const trainLinear = (searches: ReadonlyArray<ClickedSearch>, options: Tra
   }
 }
 /**
- * The same in pieces of some hundred pairs, for a thread that has other things to do: it may wait between them.
+ * The same, yielding after every few hundred pairs, for a thread that has other work to do in between.
  *
  * @example
  * ```ts
@@ -90,8 +90,8 @@ export function* trainingLinear(
 }
 
 /**
- * Features of a clicked hit minus those of each that was not, under common names. A search weighs as much with many
- * rows as with few.
+ * Features of each clicked hit minus those of each hit that was not clicked, under common names. A search has the same
+ * weight with many rows as with few.
  */
 const pairsOf = (
   { features, clicked }: ClickedSearch,
@@ -111,7 +111,7 @@ const pairsOf = (
     })
   )
 }
-/** One step down the gradient of weight · log(1 + e^(−w·x)). */
+/** One step along the gradient of weight · log(1 + e^(−w·x)). */
 const step = (
   weights: Float64Array,
   prior: Float64Array,
@@ -131,7 +131,7 @@ const shuffle = <A>(list: A[], next: () => number): void => {
     ;[list[i], list[j]] = [list[j], list[i]]
   }
 }
-/** 0 <= x < 1 from a seed (mulberry32). */
+/** Returns a generator of numbers 0 <= x < 1 from a seed (mulberry32). */
 const random = (seed: number) => (): number => {
   seed = (seed + 0x6d2b79f5) | 0
   let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed)

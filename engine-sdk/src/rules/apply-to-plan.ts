@@ -7,12 +7,12 @@ import { allOf } from "../query/filter-parser.ts"
 import type { MatchedBoosts, MatchedRules } from "./matched-rules.ts"
 
 export interface PlanChanges {
-  /** The request's own `filter_curated_hits`; only `false` exempts what rules inject from its filter. */
+  /** The request's own `filter_curated_hits`; only `false` exempts documents that rules inject from its filter. */
   readonly filterCuratedHits: boolean | undefined
 }
 
 /**
- * O(rules that fired). The same plan where nothing acts on it.
+ * O(rules that fired). Returns the same plan if no rule changes it.
  *
  * @example
  * ```ts
@@ -32,7 +32,7 @@ export const applyToPlan = (plan: SearchPlan, matched: MatchedRules, changes: Pl
   if (!matched.active) return plan
   const kept = matched.exclusion === undefined ? undefined : { kind: "not" as const, filter: matched.exclusion.filter }
   const pinnedFilter = allOf(plan.pinnedFilter, kept)
-  // Where the caller has no filter of its own, both are the same tree: from that a fallback sees that nothing can be
+  // If the caller has no filter of its own, both are the same tree, which tells a fallback that no filter can be
   // dropped.
   const filter = plan.filter === plan.pinnedFilter ? pinnedFilter : allOf(plan.filter, kept)
   return {
@@ -45,8 +45,8 @@ export const applyToPlan = (plan: SearchPlan, matched: MatchedRules, changes: Pl
 }
 
 /**
- * Decision: without a sort of the request, the sum comes first and the engine's order decides among equal sums. Beside
- * a sort of the request the sum orders equal values of it; `boosts_override_sort` turns that round.
+ * Decision: if the request has no sort, the sum of boosts comes first and the engine's order decides among equal sums.
+ * If it has one, the sum only orders hits with equal sort values; `boosts_override_sort` reverses this.
  *
  * @example
  * ```ts
@@ -67,7 +67,7 @@ export const withBoosts = (
   return [...sort.slice(0, at), key, ...sort.slice(at)]
 }
 
-/** Pins before sponsored slots: the first gets a contested position. */
+/** Pins precede sponsored slots, because the first gets a contested position. */
 const injectionsOf = ({ pins, sponsored }: MatchedRules, mustPassFilter: boolean): ReadonlyArray<Injection> => [
   ...pins.map(({ id, position }): Injection => ({ kind: "pin", target: { id }, position, mustPassFilter })),
   ...sponsored.map(({ target, position, label, campaign_id }): Injection => ({

@@ -1,6 +1,6 @@
 /**
  * Reads a configuration body field by field and collects every problem with its path, so that a caller gets all of them
- * at once. A member that was not read is an unknown field. `check-rule-set.ts` says which fields there are.
+ * together. A member that was not read is an unknown field. `check-rule-set.ts` defines which fields exist.
  */
 import { isObject } from "../documents/json.ts"
 
@@ -8,7 +8,7 @@ export interface RuleIssue {
   /** E.g. `pins[2].position`. */ readonly path: string
   readonly message: string
 }
-/** Problems beyond it are not listed. */
+/** Maximum problems listed. */
 const ISSUES_MAX = 100
 
 export class BodyReader {
@@ -96,7 +96,7 @@ export class BodyReader {
       return []
     })
   }
-  /** Each element read by `read`; elements that are no object are refused. */
+  /** Reads each element with `read`; elements that are not objects are refused. */
   list<A>(name: string, items_max: number, read: (element: BodyReader) => A): ReadonlyArray<A> {
     return this.#array(name, items_max).flatMap((value, i) => this.#nested(value, `${name}[${i}]`, read) ?? [])
   }
@@ -104,7 +104,7 @@ export class BodyReader {
     const value = this.#take(name)
     return value === undefined ? undefined : this.#nested(value, name, read)
   }
-  /** A JSON object that is kept as it is. */
+  /** Reads a JSON object that is kept unchanged. */
   free(name: string, bytes_max: number): Readonly<Record<string, unknown>> {
     const value = this.#take(name)
     if (value === undefined) return {}
@@ -138,7 +138,7 @@ export class BodyReader {
     reader.refuseUnknown()
     return made
   }
-  /** Call once everything was read. */
+  /** Call once everything has been read. */
   refuseUnknown(): void {
     for (const name of Object.keys(this.#body))
       if (!this.#known.has(name)) this.refuse(name, "is no field of a rule set")

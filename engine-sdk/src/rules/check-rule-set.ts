@@ -1,6 +1,6 @@
 /**
  * Turns a body into a complete rule set, or lists every problem it has (unknown fields are problems). Omitted fields
- * get their defaults: a replaced set keeps nothing of the one before.
+ * get their defaults, so replacing a set keeps nothing of the previous one.
  */
 import { isObject } from "../documents/json.ts"
 import type { Result } from "../errors.ts"
@@ -29,12 +29,10 @@ import {
 
 export interface RuleSetContext {
   readonly parseFilter: (text: string) => Result<Filter | undefined>
-  /** Whether the collection has a field; absent where that is not known. */ readonly hasField?: (
-    name: string
-  ) => boolean
-  /** The fallbacks that this installation has; others are refused as not available yet. */
+  /** Whether the collection has a field; absent if that is not known. */ readonly hasField?: (name: string) => boolean
+  /** The fallbacks that this installation supports; others are refused as not available yet. */
   readonly fallbacks?: ReadonlyArray<ZeroHitsFallback>
-  /** Why a model cannot be the fallback, in words; absent where that is not known. */
+  /** The reason why a model cannot be the fallback; absent if that is not known. */
   readonly modelRefusal?: (id: string) => string | undefined
 }
 export type CheckedRuleSet =
@@ -42,7 +40,7 @@ export type CheckedRuleSet =
   | { readonly ok: false; readonly issues: ReadonlyArray<RuleIssue> }
 
 /**
- * Rules of one list.
+ * Maximum rules in one list.
  *
  * @example
  * ```ts
@@ -54,7 +52,7 @@ export type CheckedRuleSet =
  */
 export const RULES_MAX = 10_000
 /**
- * Every boost is looked at for every document of a segment, once.
+ * Every boost is evaluated once for every document of a segment.
  *
  * @example
  * ```ts
@@ -163,7 +161,7 @@ class Check {
     }
     return { zero_hits_fallback: fallback, fallback_model_id: model }
   }
-  /** Languages and countries are compared, not interpreted. */
+  /** Languages and countries are only compared, not interpreted. */
   #tag(body: BodyReader, name: string): string {
     const tag = body.text(name, { length_max: 35 })
     if (tag !== "" && !/^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*$/.test(tag))
@@ -183,7 +181,7 @@ class Check {
       body.refuse("ends_at", "must be later than `starts_at`")
     return { ...(starts_at === undefined ? {} : { starts_at }), ...(ends_at === undefined ? {} : { ends_at }) }
   }
-  /** A rule without a query and without a kind of match is for every query. */
+  /** A rule without a query and without a kind of match applies to every query. */
   #condition(body: BodyReader): QueryCondition {
     const query = body.text("query")
     const match = body.choice("match", matches, query.trim() === "" ? "any" : "exact")
@@ -213,7 +211,7 @@ class Check {
   #redirect(body: BodyReader): Redirect {
     const condition = this.#condition(body)
     const url = body.text("url", { required: true, length_max: 2_048 })
-    // Anything else (`javascript:`, `data:`) would run in the page that follows it.
+    // Anything else (`javascript:`, `data:`) would be executed by the page that follows the redirect.
     if (url !== "" && !/^(https?:\/\/|\/(?!\/))\S*$/i.test(url))
       body.refuse("url", "must be an http or https address, or a path that begins with `/`")
     return { ...condition, url, priority: this.#priority(body) }

@@ -1,6 +1,6 @@
 /**
- * A rule set made ready for matching: filters parsed once, conditions indexed, everything that can fire described
- * ahead. Immutable; compile again when the set or the schema changes.
+ * A rule set prepared for matching: filters are parsed once, conditions indexed, and everything that can fire is
+ * described in advance. Immutable; compile again when the set or the schema changes.
  */
 import type { Result } from "../errors.ts"
 import type { Filter } from "../filter.ts"
@@ -14,7 +14,7 @@ export interface RuleContext {
     text: string
   ) => Result<Filter | undefined>
 }
-/** The effect of a condition that holds. */
+/** The effect of a condition when it holds. */
 type Effect =
   | { readonly kind: "redirect"; readonly url: string }
   | { readonly kind: "banner"; readonly banner: MatchedRules["banners"][number] }
@@ -25,13 +25,13 @@ export interface CompiledRules {
   readonly ruleSet: RuleSet
   /** Unix milliseconds. */ readonly starts_ms: number
   readonly ends_ms: number
-  /** In the order in which effects of one kind count: priority, then as written. */
+  /** In the order in which effects of one kind apply: by priority, then as written. */
   readonly effects: ReadonlyArray<Effect>
-  /** Beside `effects`. */ readonly firings: ReadonlyArray<FiredRule>
+  /** For each of `effects`, the rule to report. */ readonly firings: ReadonlyArray<FiredRule>
   readonly conditions: ConditionIndex
   readonly exclusion: MatchedRules["exclusion"]
   readonly boosts: MatchedBoosts | undefined
-  /** Acts on every search while the set is active. */ readonly standing: ReadonlyArray<FiredRule>
+  /** Rules that act on every search while the set is active. */ readonly standing: ReadonlyArray<FiredRule>
   /** Rules that cannot act because their filter no longer parses under this schema. */
   readonly inert: ReadonlyArray<FiredRule>
 }
@@ -44,9 +44,9 @@ interface Draft {
 }
 
 /**
- * O(rules). Never fails. Decision: a filter that was valid when it was written and no longer is (its field was dropped)
- * makes its rule inert, as in curation (`docs/contract/curation.md#placeholders`): a change of schema must not take a
- * shop's search away.
+ * O(rules). Never fails. Decision: a filter that was valid when it was written but no longer is (its field was dropped)
+ * makes its rule inert, as in curation (`docs/contract/curation.md#placeholders`), because a schema change must not
+ * break a shop's search.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * Conditions on queries and filters, indexed so that ten thousand of them cost a request a few look-ups: whole queries
- * and runs of words by hash, prefixes by hash per length, texts in filters by their first characters.
+ * Conditions on queries and filters, indexed so that with ten thousand of them a request costs a few lookups: complete
+ * queries and runs of words by hash, prefixes by hash per length, texts in filters by their first characters.
  */
 import { createAnalyzer } from "../analysis/mod.ts"
 import { TextCache } from "../analysis/text-cache.ts"
@@ -8,7 +8,7 @@ import type { QueryMatch } from "./rule-set.ts"
 
 const normalizer = createAnalyzer({ symbolsToIndex: ["*"] })
 /**
- * Words as the engine compares queries: lower case, without accents and punctuation
+ * Splits a query into words as the engine compares queries: lower case, without accents and punctuation
  * (`docs/contract/curation.md#matching`).
  *
  * @example
@@ -24,7 +24,7 @@ const cached = new TextCache(queryWords, {
   bytes_max: CACHED_BYTES,
   bytesOf: (words) => words.reduce((sum, word) => sum + 32 + word.length * 2, 0)
 })
-/** The same for texts of documents, which come again. */
+/** The same for texts of documents, with a cache because they recur. */
 export const textWords = (text: string): ReadonlyArray<string> => cached.get(text)
 
 export interface Condition {
@@ -40,7 +40,7 @@ export class ConditionIndex {
   readonly #prefixes = new Map<string, number[]>()
   #prefixLengths: number[] = []
   readonly #always: number[] = []
-  /** Rules for every query with a text in the filter, by the number of that text. */ readonly #byFilter = new Map<
+  /** Rules for every query whose filter contains a text, by its number. */ readonly #byFilter = new Map<
     number,
     number[]
   >()
@@ -56,7 +56,7 @@ export class ConditionIndex {
     if (filter_contains !== "") this.#filterOf[at] = this.#filters.add(filter_contains)
     const words = queryWords(query),
       text = words.join(" ")
-    // A query of nothing but punctuation is no query at all: such a rule never fires.
+    // A query that consists of punctuation has no words, so such a rule never fires.
     if (match !== "any" && words.length === 0) return
     if (match === "exact") append(this.#exact, text, at)
     else if (match === "prefix") append(this.#prefixes, text, at)
@@ -67,7 +67,7 @@ export class ConditionIndex {
     else append(this.#byFilter, this.#filterOf[at], at)
   }
 
-  /** Conditions that hold, ascending. O(words · longest run + lengths of prefixes + filter text + answer). */
+  /** Conditions that hold, as ascending indexes. O(words · longest run + prefix lengths + filter text + answer). */
   find(words: ReadonlyArray<string>, filter_by: string): ReadonlyArray<number> {
     const present = this.#filters.presentIn(filter_by)
     const found: number[] = []
@@ -84,7 +84,7 @@ export class ConditionIndex {
       take(this.#prefixes.get(text.slice(0, length)))
     }
     if (this.#runWordsMax > 0) this.#eachRun(words, text, (run) => take(this.#runs.get(run)))
-    // A run may occur in a query twice.
+    // A run may occur in a query twice, so duplicates are removed.
     return found.sort((a, b) => a - b).filter((at, i) => i === 0 || at !== found[i - 1])
   }
   #eachRun(words: ReadonlyArray<string>, text: string, visit: (run: string) => void): void {
@@ -108,16 +108,16 @@ interface Start {
   readonly numbers: Map<string, number>
 }
 /**
- * Finds which of many texts occur in one text: by their first characters, then by hash per length (filters often begin
- * alike).
+ * Finds which of many texts occur in one text: by their first characters, then by hash per length (because filters
+ * often start alike).
  */
 class ContainedTexts {
   #size = 0
-  /** Texts by their first `GRAM` characters, shorter ones by themselves. */ readonly #byStart = new Map<
+  /** Texts by their first `GRAM` characters; shorter ones by their whole text. */ readonly #byStart = new Map<
     string,
     Start
   >()
-  /** The number of this text; the same for an equal one. */
+  /** Returns the number of this text; equal texts have the same number. */
   add(text: string): number {
     const key = text.slice(0, GRAM)
     let start = this.#byStart.get(key)

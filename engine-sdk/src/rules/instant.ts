@@ -1,9 +1,9 @@
-/** Instants of rules: ISO 8601 dates and date-times; without an offset they are UTC. */
+/** Parses instants in rules: ISO 8601 dates and date-times; without an offset they are UTC. */
 
 const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/
 
 /**
- * Unix milliseconds; undefined for anything that is no instant (30 February neither).
+ * Unix milliseconds; undefined for anything that is not an instant (including 30 February).
  *
  * @example
  * ```ts

@@ -1,10 +1,10 @@
-/** Which rules of a compiled set apply to a request. Pure; a few look-ups however many rules there are. */
+/** Which rules of a compiled set apply to a request. Pure; a few lookups for any number of rules. */
 import type { CompiledRules } from "./compile-rules.ts"
 import { queryWords } from "./condition-index.ts"
 import type { FiredRule, MatchedPin, MatchedRules, MatchedSlot, RuleRequest } from "./matched-rules.ts"
 
 /**
- * For a search without rules: no effects.
+ * The result for a search without rules: no effects.
  *
  * @example
  * ```ts
@@ -31,7 +31,7 @@ export const noRules: MatchedRules = {
 }
 
 /**
- * O(words of the query and text of the filter + rules that fire). `words` where the caller has them already.
+ * O(words of the query and text of the filter + rules that fire). `words`: pass them if they are already known.
  *
  * @example
  * ```ts
@@ -98,7 +98,7 @@ export const matchRules = (
   }
 }
 
-/** The gate of the whole set. */
+/** Whether the entire set applies to the request. */
 const isFor = (
   { ruleSet, starts_ms, ends_ms }: CompiledRules,
   { now_ms, device, language, country }: RuleRequest
@@ -108,7 +108,7 @@ const isFor = (
   (ruleSet.device === "any" || ruleSet.device === device?.toLowerCase()) &&
   (ruleSet.language === "" || isWithin(language, ruleSet.language)) &&
   (ruleSet.country === "" || ruleSet.country.toLowerCase() === country?.toLowerCase())
-/** `en` holds for `en-GB`, not the other way round. */
+/** `en` matches `en-GB`, but not vice versa. */
 const isWithin = (given: string | undefined, wanted: string): boolean => {
   const tag = given?.toLowerCase().replaceAll("_", "-"),
     asked = wanted.toLowerCase().replaceAll("_", "-")

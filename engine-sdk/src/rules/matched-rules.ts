@@ -1,10 +1,10 @@
-/** What matched for one request: the result of `matchRules` and the only thing that later stages read of the rules. */
+/** What matched for one request: the result of `matchRules`, and all that later stages read of the rules. */
 import type { Filter } from "../filter.ts"
 import type { DiversityRule, RerankSettings, ZeroHitsFallback } from "./rule-set.ts"
 
 export interface RuleRequest {
   readonly q: string
-  /** As the caller wrote it; `filter_contains` looks into this text. */ readonly filter_by?: string
+  /** As the caller wrote it; `filter_contains` searches this text. */ readonly filter_by?: string
   readonly device?: string
   readonly language?: string
   readonly country?: string
@@ -24,7 +24,7 @@ export type RuleKind =
   | "diversity"
 export interface FiredRule {
   readonly kind: RuleKind
-  /** In its list of the set; 0 for what is no list. */ readonly index: number
+  /** Index in its list of the set; 0 if it is not in a list. */ readonly index: number
   readonly id?: string
   readonly why: string
 }
@@ -46,7 +46,7 @@ export interface MatchedBoosts {
   readonly overrideSort: boolean
 }
 export interface MatchedRules {
-  /** False when the set is not for this moment, device, language or country: everything else is then empty. */
+  /** False if the set is not for this time, device, language or country; everything else is then empty. */
   readonly active: boolean
   readonly redirect: { readonly url: string } | undefined
   /** By priority. */ readonly banners: ReadonlyArray<{
@@ -60,7 +60,7 @@ export interface MatchedRules {
   readonly boosts: MatchedBoosts | undefined
   readonly exclusion: { readonly filter: Filter; readonly filter_by: string } | undefined
   readonly fallback: ZeroHitsFallback
-  /** Of `recommendations`. */ readonly fallbackModel: string
+  /** The model of the `recommendations` fallback. */ readonly fallbackModel: string
   readonly rerank: RerankSettings | undefined
   readonly diversity: ReadonlyArray<DiversityRule>
   readonly fired: ReadonlyArray<FiredRule>

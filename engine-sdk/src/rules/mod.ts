@@ -1,4 +1,4 @@
-/** Names of the rules folder. */
+/** Exports of the rules folder. */
 export * from "./apply-to-plan.ts"
 export { type RuleIssue } from "./body-reader.ts"
 export * from "./check-rule-set.ts"

@@ -1,28 +1,28 @@
 /**
- * The rule set of a collection in the API's form, with its names. `check-rule-set.ts` reports errors in a body;
- * `compile-rules.ts` makes a set ready for searches.
+ * The rule set of a collection in the API's form and with its names. `check-rule-set.ts` reports errors in a body;
+ * `compile-rules.ts` prepares a set for searches.
  */
 
 /**
- * `exact`: all words of the query. `partial`: a contiguous run of them. `prefix`: what the query begins with. `any`:
+ * `exact`: all words of the query. `partial`: a contiguous run of its words. `prefix`: the query starts with it. `any`:
  * every query.
  */
 export type QueryMatch = "exact" | "partial" | "prefix" | "any"
 export type ZeroHitsFallback = "none" | "drop_filters" | "popular" | "recommendations" | "semantic"
 export type Device = "desktop" | "mobile" | "tablet" | "any"
 
-/** Which queries a rule is for. */
+/** Which queries a rule applies to. */
 export interface QueryCondition {
-  /** Compared by words, lower case, with single spaces. Empty only with `any`. */ readonly query: string
+  /** Compared by words, in lower case, with single spaces. Empty only with `any`. */ readonly query: string
   readonly match: QueryMatch
 }
 export interface FilterCondition {
-  /** A verbatim part of the request's `filter_by`; empty asks nothing. */ readonly filter_contains: string
+  /** A verbatim part of the request's `filter_by`; empty: no condition. */ readonly filter_contains: string
 }
-/** Weights of matching boosts add up; the higher sum first. */
+/** The weights of matching boosts add up; hits with a higher sum come first. */
 export interface Boost {
   readonly filter_by: string
-  /** Fractions and negative weights are fine. */ readonly weight: number
+  /** Fractions and negative weights are allowed. */ readonly weight: number
   readonly name: string
   readonly priority: number
 }
@@ -40,7 +40,7 @@ export interface SuggestionRule extends QueryCondition {
 }
 export interface FacetSuggestions {
   readonly fields: ReadonlyArray<string>
-  /** Values per field. */ readonly limit: number
+  /** Maximum values per field. */ readonly limit: number
 }
 export interface Banner extends QueryCondition, FilterCondition {
   readonly id: string
@@ -48,7 +48,7 @@ export interface Banner extends QueryCondition, FilterCondition {
   readonly priority: number
 }
 /**
- * A slot that is paid for. With `filter_by` the best-ranked hit that passes it is promoted (one document a slot);
+ * A slot that is paid for. With `filter_by`, the best-ranked hit that passes it is promoted (one document per slot);
  * without, `id` is the document.
  */
 export interface SponsoredSlot extends QueryCondition {
@@ -61,38 +61,38 @@ export interface SponsoredSlot extends QueryCondition {
 }
 export interface NearDuplicate {
   readonly fields: ReadonlyArray<string>
-  /** 0..1; similar from here on, 1 = identical text. */ readonly threshold: number
+  /** 0..1; documents count as similar from this value on, 1 = identical text. */ readonly threshold: number
 }
 export interface Mmr {
   /** 1 = relevance only. */ readonly lambda: number
-  /** Empty: by text. */ readonly vector_field: string
+  /** Empty: similarity by text. */ readonly vector_field: string
   readonly text_fields: ReadonlyArray<string>
-  /** Positions that are picked; the rest keep their order behind them. */ readonly k: number
+  /** Number of positions that are picked; the other hits keep their order after them. */ readonly k: number
 }
 /**
- * One entry may hold any of the three; entries act in their order, near-duplicates of all entries first, then caps,
- * then MMR.
+ * One entry may contain any of the three. Entries act in order: near-duplicates of all entries first, then caps, then
+ * MMR.
  */
 export interface DiversityRule {
   /** Empty: no cap. */ readonly field: string
-  /** Hits per value of `field`; those over it move behind. */ readonly max?: number
-  /** Different values of `field` within the first page. */ readonly min?: number
-  /** First rank that is touched, from 1. */ readonly from: number
+  /** Maximum hits per value of `field`; further ones move back. */ readonly max?: number
+  /** Minimum number of different values of `field` on the first page. */ readonly min?: number
+  /** First rank that is changed, from 1. */ readonly from: number
   readonly near_duplicate?: NearDuplicate
   readonly mmr?: Mmr
 }
 export interface RerankSettings {
   readonly enabled: boolean
-  /** `none`, `linear`, or what the host offers. */ readonly model: string
-  /** Hits from the first that are scored. */ readonly top_k: number
+  /** `none`, `linear`, or a model of the host. */ readonly model: string
+  /** Number of first hits that are scored. */ readonly top_k: number
   readonly fields: ReadonlyArray<string>
   readonly timeout_ms: number
-  /** With fewer hits nothing is reranked. */ readonly min_hits: number
+  /** With fewer hits, nothing is reranked. */ readonly min_hits: number
   readonly fallback: "engine_order" | "error"
 }
 
 export interface RuleSet {
-  /** Documents that pass it are not found. */ readonly exclusion_filter_by: string
+  /** Documents that pass this filter are not found. */ readonly exclusion_filter_by: string
   readonly zero_hits_fallback: ZeroHitsFallback
   readonly fallback_model_id: string
   readonly boosts: ReadonlyArray<Boost>
@@ -102,10 +102,10 @@ export interface RuleSet {
   readonly redirects: ReadonlyArray<Redirect>
   readonly suggestions: ReadonlyArray<SuggestionRule>
   readonly facet_suggestions: FacetSuggestions
-  /** ISO 8601; absent = since ever. The set acts from this instant on. */ readonly starts_at?: string
-  /** ISO 8601; absent = for ever. The set no longer acts at this instant. */ readonly ends_at?: string
+  /** ISO 8601; absent = no start. The set is active from this instant on. */ readonly starts_at?: string
+  /** ISO 8601; absent = no end. From this instant on, the set is inactive. */ readonly ends_at?: string
   readonly device: Device
-  /** Empty = every language; `en` also holds for `en-GB`. */ readonly language: string
+  /** Empty = every language; `en` also matches `en-GB`. */ readonly language: string
   /** Empty = every country. */ readonly country: string
   readonly banners: ReadonlyArray<Banner>
   readonly sponsored: ReadonlyArray<SponsoredSlot>
@@ -113,7 +113,7 @@ export interface RuleSet {
 }
 
 /**
- * Positions that MMR picks where the rule does not say.
+ * Positions that MMR picks if the rule does not say.
  *
  * @example
  * ```ts
@@ -124,7 +124,7 @@ export interface RuleSet {
  */
 export const MMR_POSITIONS = 50
 /**
- * Reranking where a rule set does not mention it: off.
+ * Reranking if a rule set does not mention it: disabled.
  *
  * @example
  * ```ts
@@ -143,7 +143,7 @@ export const defaultRerank: RerankSettings = {
   fallback: "engine_order"
 }
 /**
- * The empty rule set: searches pass it unchanged.
+ * The empty rule set: it leaves searches unchanged.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * The body of a schema change (`docs/contract/collections.md#schema-changes`) as drops and additions. Stored documents
- * are checked by the engine with `revalidate`; here only the definitions are.
+ * Parses the body of a schema change (`docs/contract/collections.md#schema-changes`) into drops and additions. The
+ * engine checks stored documents with `revalidate`; here only the definitions are checked.
  */
 import { isObject } from "../documents/json.ts"
 import type { SchemaChange } from "../engine.ts"
@@ -15,7 +15,7 @@ const WRONG_FIELDS =
   "The `fields` value should be an array of objects containing the field `name` and other properties."
 const refuse = (message: string): Result<never> => fail(invalid(message))
 
-/** Drops include children of objects and fields made by patterns. O(fields²) over the entries. */
+/** Drops include children of objects and fields created by patterns. O(fields²) over the entries. */
 export const parseAlterBody = (
   body: unknown,
   schema: CollectionSchema,
@@ -102,7 +102,7 @@ const droppedBy = (name: string, schema: CollectionSchema): ReadonlyArray<string
     )
   return names
 }
-/** An embedding field may be sent again when only its credential differs. */
+/** An embedding field may be sent again if only its credential differs. */
 const onlyKeyChanges = (known: Field, next: Field): boolean => {
   if (known.embed === undefined || next.embed === undefined) return false
   const plain = (field: Field): string =>
@@ -112,7 +112,7 @@ const onlyKeyChanges = (known: Field, next: Field): boolean => {
     })
   return plain(known) === plain(next)
 }
-/** Embeddings lose dropped sources, and go when none is left. */
+/** Embeddings lose dropped sources, and are dropped when none is left. */
 const withoutDroppedSources = (
   schema: CollectionSchema,
   drop: Set<string>,

@@ -1,6 +1,6 @@
 /**
- * The body of a collection to create, or to clone (`docs/contract/collections.md#creating`). Pure: whether named sets
- * exist is asked through the context; whether the name is taken is the engine's answer.
+ * Parses the body of a collection to create, or to clone (`docs/contract/collections.md#creating`). Pure: whether named
+ * sets exist is checked through the context; whether the name is taken is checked by the engine.
  */
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
@@ -12,12 +12,12 @@ export interface SchemaContext {
   readonly hasSynonymSet: (name: string) => boolean
   readonly hasCurationSet: (name: string) => boolean
   readonly modelDimensions?: FieldOptions["modelDimensions"]
-  /** The inputs that a model accepts; texts by default. */
+  /** The kind of input that a model accepts; default: texts. */
   readonly modelKind?: ((config: Readonly<Record<string, unknown>>) => "text" | "image") | undefined
 }
 const refuse = (message: string, parameter?: string): Result<never> => fail(invalid(message, parameter))
 
-/** The checked schema. Checks run in a fixed order that clients know, and the first failure is the answer. */
+/** The checked schema. Checks run in a fixed order that clients rely on, and the first failure is returned. */
 export const parseCreateBody = (body: unknown, context: SchemaContext): Result<CollectionSchema> => {
   if (!isObject(body)) return refuse("Bad JSON.")
   const name = nameOf(body)
@@ -98,7 +98,7 @@ const sharedParts = (body: { readonly [key: string]: unknown }, context: SchemaC
     ...(voice.value === undefined ? {} : { voice_query_model: voice.value })
   })
 }
-/** Names of sets that must exist. */
+/** Reads names of sets, which must exist. */
 export const parseSetNames = (
   value: unknown,
   shape: string,
@@ -131,7 +131,7 @@ const parseFields = (raw: ReadonlyArray<unknown>, options: FieldOptions): Result
   const problem = duplicateProblem(fields)
   return problem === undefined ? ok(fields) : refuse(problem, "fields")
 }
-/** At most one static and one dynamic definition share a name. */
+/** Reports duplicate names; at most one static and one dynamic definition may share a name. */
 export const duplicateProblem = (fields: ReadonlyArray<Field>): string | undefined => {
   const seen = new Set<string>()
   for (const field of fields) {
@@ -155,9 +155,9 @@ const sortingProblem = (name: string, fields: ReadonlyArray<Field>): string | un
   return field.optional ? `Default sorting field \`${name}\` cannot be an optional field.` : undefined
 }
 const TEXTS: ReadonlySet<string> = new Set(["string", "string[]", "auto", "string*"])
-/** Base64, or texts that name pictures. */
+/** Types of picture fields: base64, or texts that name pictures. */
 const PICTURES: ReadonlySet<string> = new Set(["string", "string[]", "image"])
-/** Sources of embeddings are texts, or what a picture is, or is named, by. `made`: the fields that are looked at. */
+/** Sources of embeddings must be texts or, for pictures, what contains or names one. `made`: the fields to check. */
 export const embedProblem = (
   fields: ReadonlyArray<Field>,
   kindOf: SchemaContext["modelKind"] = () => "text",
@@ -178,7 +178,7 @@ export const embedProblem = (
   return undefined
 }
 
-/** The schema of a copy: everything but the name. */
+/** The schema of a copy: everything except the name. */
 export const parseCloneBody = (body: unknown, source: CollectionSchema): Result<CollectionSchema> => {
   if (!isObject(body)) return refuse("Bad JSON.")
   const name = nameOf(body)

@@ -1,6 +1,6 @@
 /**
- * One field of a schema as a caller writes it (`docs/contract/collections.md#fields`): types, defaults and all errors.
- * The target of a reference is not looked up, because it may be created later.
+ * Parses one field of a schema as a caller writes it (`docs/contract/collections.md#fields`): types, defaults and all
+ * errors. The target of a reference is not looked up, because it may be created later.
  */
 import { isLocale } from "../analysis/locale-analyzer.ts"
 import { hasStemmer, stemmerMissing, TRUNCATE_LENGTH } from "../analysis/mod.ts"
@@ -58,10 +58,10 @@ const WRONG_FORMAT =
 export interface FieldOptions {
   readonly collection: string
   readonly nestedFields: boolean
-  /** Dimensions that an embedding model makes; undefined where the model is unknown. */ readonly modelDimensions?: (
+  /** Dimensions of an embedding model's vectors; undefined if the model is unknown. */ readonly modelDimensions?: (
     modelConfig: Readonly<Record<string, unknown>>
   ) => number | undefined
-  /** Creating refuses `drop`. */ readonly creating: boolean
+  /** Creating a collection refuses `drop`. */ readonly creating: boolean
 }
 const refuse = (message: string): Result<never> => fail(invalid(message, "fields"))
 
@@ -144,7 +144,7 @@ const textAttributes = (raw: Readonly<Record<string, unknown>>, name: string): R
     truncate_len: truncate as number
   })
 }
-/** A list of one-character strings; one such string alone is a list of one. */
+/** Reads a list of one-character strings; a single such string counts as a list of one. */
 export const charactersOf = (value: unknown): ReadonlyArray<string> | undefined => {
   if (value === undefined) return []
   const list = typeof value === "string" ? [...value] : value

@@ -1,4 +1,4 @@
-/** Names of the schema folder that operations and hosts use. */
+/** Exports of the schema folder for operations and hosts. */
 export { parseCreateBody, parseCloneBody, type SchemaContext } from "./create-collection.ts"
 export { parseAlterBody } from "./alter-collection.ts"
 export { parseField, type FieldOptions } from "./field-attributes.ts"

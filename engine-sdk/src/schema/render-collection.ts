@@ -1,6 +1,6 @@
 /**
- * A collection as the wire shows it (`docs/contract/collections.md#shape`). Keys are in alphabetical order like the
- * reference's; secrets are masked.
+ * A collection as the wire shows it (`docs/contract/collections.md#shape`). Keys are in alphabetical order as in the
+ * reference engine; secrets are masked.
  */
 import { OWN_VECTORS } from "../embedding/embedding-fields.ts"
 import type { CollectionInfo, Field } from "../schema.ts"

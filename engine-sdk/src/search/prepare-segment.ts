@@ -1,7 +1,7 @@
 /**
- * Work that searches would otherwise do on first use of a segment: numbers of facet values, the insertion ages that
- * break ties, counts, and classes of sort columns. It is done for a merged segment before it replaces others, and for a
- * reopened one as soon as it is open; both in steps, between searches.
+ * Work that searches would otherwise do on the first use of a segment: numbering facet values, computing the insertion
+ * ages that break ties, counting, and classifying sort columns. It is done for a merged segment before it replaces
+ * others, and for a reopened one as soon as it is open; in both cases in steps, between searches.
  */
 import { ORDER, sectionsOf } from "../index/derived-sections.ts"
 import { PREPARED_DOCS_MIN, type CollectionReader, type PublishedSegment, type SegmentView } from "../index/reader.ts"
@@ -32,7 +32,7 @@ export function* prepareSuccessor(
   yield* reader.preparingDictionaries(view, sources)
 }
 
-/** Segments of a collection that was just opened: the part that needs no knowledge of earlier searches. */
+/** Prepares the segments of a collection that was just opened, as far as that does not depend on earlier searches. */
 export function* prepareOpened(reader: CollectionReader): Generator<void, void> {
   for (const view of [...reader.views]) {
     if (view.segment.docs < PREPARED_DOCS_MIN) continue
@@ -41,17 +41,17 @@ export function* prepareOpened(reader: CollectionReader): Generator<void, void> 
     while (reader.views.includes(view) && work.next().done !== true) yield
   }
 }
-/** Number of values that a search maps by itself, in a few milliseconds at most. */
+/** Number of values that a search may map itself, in a few milliseconds at most. */
 const UNMAPPED_MAX = 8_192
 /**
- * Numbers the values of every facet with many of them, as the collection is now: its first facet search would otherwise
- * wait for this. For the other facets, a search maps new values itself.
+ * Numbers the values of every facet that has many of them in the collection's current state; the first facet search
+ * would otherwise have to wait for this. For the other facets, a search maps new values itself.
  */
 export function* prepareFacets(reader: CollectionReader): Generator<void, void> {
   for (const { facet, name } of [...reader.schema.fields])
     if (facet && reader.unmapped(name) > UNMAPPED_MAX) yield* reader.mappingField(name)
 }
-/** Work that these facets must wait for, in steps; undefined: nothing worth preparing. */
+/** The work, in steps, that these facets must wait for; undefined if nothing is worth preparing. */
 export const facetsToPrepare = (
   reader: CollectionReader,
   facets: SearchPlan["facets"]

@@ -9,14 +9,14 @@ import { allowedBits } from "./filter/filters.ts"
 import type { SearchScope } from "./scope.ts"
 import { firstNotBefore } from "../sorted.ts"
 
-/** Steps of taking the next document, and of parsing a few of its characters. */
+/** Cost of taking the next document, in steps, and number of characters parsed per step. */
 const DOCUMENT_STEPS = 64,
   CHARACTERS_PER_STEP = 4
 
 export const scanPage = (scope: SearchScope, reader: CollectionReader, request: ScanRequest): ScanPage => {
   const allowed = allowedBits(scope, reader, request.filter)
   const after = request.after ?? -1
-  // One cursor per segment over its insertion order; the smallest is taken next.
+  // One cursor per segment over its insertion order; the smallest insertion number is taken next.
   const cursors = reader.views.map(({ segment }) => ({
     order: segment.insertionOrder,
     seqs: segment.seqs,

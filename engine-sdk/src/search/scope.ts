@@ -6,6 +6,6 @@ export interface SearchScope {
   /** The open reader of a collection of the same namespace; undefined if there is none. */ collection(
     name: string
   ): CollectionReader | undefined
-  /** Every collection name of the namespace: references cross collections. */ names(): Iterable<string>
+  /** Every collection name of the namespace, because references cross collections. */ names(): Iterable<string>
   readonly dictionaries?: Dictionaries
 }

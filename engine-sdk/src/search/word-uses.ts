@@ -1,6 +1,6 @@
 /**
- * How the index knows words (`SearchEngine.words`): lookups in the dictionaries of fields, and whether a visible
- * document has the word.
+ * What the index knows about words (`SearchEngine.words`): it looks them up in the dictionaries of fields and checks
+ * whether a visible document contains them.
  */
 import { analyzerOf } from "../analysis/analyzer.ts"
 import type { WordsRequest, WordUse } from "../engine.ts"
@@ -14,17 +14,17 @@ import { allowedBits } from "./filter/filters.ts"
 import type { SearchScope } from "./scope.ts"
 
 const LOOK_STEPS = 64
-/** Maximum completions of a word that are checked for a visible document. */
+/** Maximum number of completions of a word that are checked for a visible document. */
 const COMPLETIONS_MAX = 64
 
 interface Dictionary {
   readonly column: TextColumn
-  /** undefined: every document counts. */ readonly allowed: ReadonlyBits | undefined
+  /** Documents that may be counted; undefined: all. */ readonly allowed: ReadonlyBits | undefined
 }
 
 /**
  * O(words · fields · segments · log terms), plus documents of words that a filter hides or that were deleted. undefined
- * if time runs out before all are known. A text that is several words to a field is indexed if all of them are.
+ * if time runs out before all are known. A text that a field splits into words is indexed if all of them are.
  */
 export const wordUses = (
   scope: SearchScope,

@@ -6,7 +6,7 @@ import type { CollectionWriter } from "./collection-writer.ts"
 import type { CollectionRecord } from "./journal.ts"
 import { countEqual } from "./references.ts"
 
-/** A field of one collection that refers to a field, the target, of another. */
+/** A field of one collection that refers to a field, the target, of another collection. */
 export interface CascadingReference {
   readonly key: number
   readonly field: string

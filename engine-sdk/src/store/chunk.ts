@@ -1,6 +1,6 @@
 /**
- * Operations of one write that become one segment and one journal batch: each is validated, given its verdict and added
- * to the segment before it is visible anywhere else.
+ * A chunk: the operations of one write that become one segment and one journal batch. Each is validated, gets its
+ * verdict and is added to the segment before it is visible anywhere else.
  */
 import type { Dictionaries } from "../analysis/tokens.ts"
 import {
@@ -27,11 +27,11 @@ import { missingReference, type WriterNeighbours } from "./references.ts"
 import { wholeDocument, type BuiltSegment } from "./segment-building.ts"
 
 /**
- * Documents that become one segment and one batch of the journal. With 1,024 an import took 8 % more of its thread:
- * each chunk starts new vocabularies, and larger chunks need one level of merges less.
+ * Maximum documents of one segment and one journal batch. With 1,024 an import used 8 % more time of its thread,
+ * because each chunk starts new vocabularies and larger chunks need one level of merges less.
  */
 const CHUNK_DOCS = 4_096
-/** Bound of their characters: what a chunk holds until it is committed. */
+/** Maximum characters of these documents, which the chunk holds in memory until it is committed. */
 const CHUNK_CHARACTERS = 8 * 1024 * 1024
 
 /** The collection that a chunk is written to. */
@@ -44,15 +44,15 @@ export interface ChunkOwner {
   takeSeq(): number
   /** Adds detected fields to the schema. */ appendFields(detected: ReadonlyArray<Field>): void
   locate(id: string): Place | undefined
-  /** A live document with the values stored beside it, even if its commit is not readable yet. */
+  /** A live document with the values stored separately from it, even if its commit is not readable yet. */
   storedOf(seq: number): StoredDocument | undefined
   textOf(seq: number): string | undefined
-  /** An operation of `own` names this id: another open chunk that changed it is committed first. */
+  /** Called if an operation of `own` names this id; another open chunk that changed the id is committed first. */
   settleOthers(own: Chunk, id: string): void
   isOpenElsewhere(own: Chunk, id: string): boolean
 }
 
-/** What a chunk did to an id. */
+/** What a chunk did with an id. */
 interface Change {
   readonly seq: number
   readonly text: string | undefined
@@ -62,18 +62,18 @@ interface Change {
  * Operations of one write that become one segment and one journal batch.
  *
  * filling (`apply`) -> laying out (`layOut`, column by column) -> closed (committed by the writer). Its documents are
- * not visible before that, and an id is in at most one open chunk: if an operation of another write names it, this one
- * is committed first.
+ * not visible before that, and an id is in at most one open chunk: if an operation of another write names the id, this
+ * chunk is committed first.
  */
 export class Chunk {
   readonly builder: SegmentBuilder
   readonly puts = new Map<number, string>()
   readonly removes = new Set<number>()
   readonly unstored = new Map<number, string>()
-  /** Ids whose documents of older segments this chunk replaces or removes. */ readonly superseded = new Set<string>()
-  /** Numbers in the new segment that a later operation of the same chunk replaced. */ readonly replaced: number[] = []
+  /** Ids whose documents in older segments this chunk replaces or removes. */ readonly superseded = new Set<string>()
+  /** Documents of the new segment that a later operation of this chunk replaced. */ readonly replaced: number[] = []
   isClosed = false
-  /** Of everything that was put, including replaced documents. */ private characters = 0
+  /** Characters of all documents put, including replaced ones. */ private characters = 0
   /** Characters of its documents minus those of the documents they replace. */ addedDocuments = 0
   addedBytes = 0
   laidOut: BuiltSegment | undefined
@@ -88,7 +88,7 @@ export class Chunk {
   get isFull(): boolean {
     return this.builder.docs >= CHUNK_DOCS || this.characters >= CHUNK_CHARACTERS
   }
-  /** The documents that the journal stores for it. */
+  /** The documents that the journal stores for this chunk. */
   documents(): StoredDocument[] {
     return [...this.puts].map(([seq, text]) => {
       const unstored = this.unstored.get(seq)
@@ -98,7 +98,7 @@ export class Chunk {
   holds(id: string): boolean {
     return this.ids.has(id)
   }
-  /** One step of laying out the segment; true when it is complete. */
+  /** Does one step of laying out the segment; true when it is complete. */
   layOut(allocate: Allocate, outside: Outside | undefined): boolean {
     if (this.builder.docs === 0 || this.laidOut !== undefined) return true
     const step = (this.work ??= this.builder.finishing(allocate, outside)).next()
@@ -114,7 +114,7 @@ export class Chunk {
     if (operation.rewrite === true) {
       const id = operation.id ?? idOf(operation).id
       const current = id === undefined ? undefined : this.existing(id)
-      // Deleted since the caller read it: there is nothing to reindex, and it must not be restored.
+      // The document was deleted since the caller read it: there is nothing to reindex, and it must not be restored.
       if (id === undefined || current === undefined)
         return {
           ...(id === undefined ? {} : { id }),
@@ -143,7 +143,7 @@ export class Chunk {
     this.put(value, draft)
     return { id: value.id, result: ok(written(value.id, returnDocuments ? value.stored : undefined, true)) }
   }
-  /** The decimal text of the next insertion number; numbers that a caller used as an id are skipped. */
+  /** The next insertion number as decimal text; numbers that a caller used as an id are skipped. */
   private freeId(): string {
     for (;;) {
       const id = String(this.writer.upcomingSeq)
@@ -175,7 +175,7 @@ export class Chunk {
   }
   /** Size of the document that was looked up last, which the next put replaces; 0 if there is none. */
   private existingSize = 0
-  /** Texts of a document, and how much larger it is than what it replaces. */
+  /** The stored text of a document, and how much larger it is than the document it replaces. */
   private draftOf({ id, stored, values }: Prepared): Draft {
     const own = this.ids.get(id)
     const isNew = own === undefined ? this.placeOf(id) === undefined : own.text === undefined
@@ -191,7 +191,7 @@ export class Chunk {
         : own.text!.length + (this.unstored.get(own.seq)?.length ?? 0)
     return { text, hidden, isNew, grows: text.length + (hidden?.length ?? 0) - before }
   }
-  /** Fields that a refused document detected, as far as the namespace may add them. */
+  /** Adds fields that a refused document detected, as far as the namespace may add them. */
   private keepFields(detected: ReadonlyArray<Field>, keeps: KeepLimits | undefined): void {
     const { writer } = this
     if (
@@ -214,7 +214,7 @@ export class Chunk {
     this.addedBytes += bytes
     this.writer.use.add(documents, bytes)
   }
-  /** Validating and putting a document look up the same id in sequence, with nothing in between. */
+  /** Cached, because validating and putting a document look up the same id in sequence, with nothing in between. */
   private located: { readonly id: string; readonly place: Place | undefined } | undefined
   private placeOf(id: string): Place | undefined {
     if (this.located?.id !== id) this.located = { id, place: this.writer.locate(id) }
@@ -253,7 +253,7 @@ export class Chunk {
     const seq = own !== undefined ? own.seq : place === undefined ? -1 : place.view.segment.seqs[place.doc]
     const text = own !== undefined ? own.text : place === undefined ? undefined : this.writer.textOf(seq)
     if (text === undefined) return { id, result: fail(notFound(`Could not find a document with id: ${id}`)) }
-    // The commit counts what is stored beside it.
+    // Values stored separately are counted by the commit.
     this.count(-1, -text.length)
     if (own !== undefined) {
       if (own.doc >= 0) this.replaced.push(own.doc)
@@ -264,12 +264,12 @@ export class Chunk {
     return { id, result: ok(written(id, returnDocuments ? (parseJson(text) as Document) : undefined, true)) }
   }
 }
-/** A put in the form in which it will be stored. */
+/** A document in the form in which it will be stored. */
 interface Draft {
   readonly text: string
   readonly hidden: string | undefined
   readonly isNew: boolean
-  /** Characters. */ readonly grows: number
+  /** In characters. */ readonly grows: number
 }
 const sizeOf = (stored: StoredDocument | undefined): number =>
   stored === undefined ? 0 : stored.text.length + (stored.unstored?.length ?? 0)
@@ -281,7 +281,7 @@ const idOf = (operation: Extract<WriteOperation, { kind: "put" }>): { id?: strin
   if (typeof document === "object" && !(document instanceof Uint8Array))
     return typeof document.id === "string" ? { id: document.id } : {}
   const text = typeof document === "string" ? document : new TextDecoder().decode(document)
-  // A line that is not JSON has no id; the verdict itself says what is wrong with it.
+  // A line that is not JSON has no id; its verdict says what is wrong with it.
   const parsed = parseBounded(text)
   return typeof parsed === "object" && isObject(parsed.value) && typeof parsed.value.id === "string"
     ? { id: parsed.value.id }

@@ -9,12 +9,12 @@ import type { WriterNeighbours } from "./references.ts"
 import { type PrepareSegment } from "./segment-merger.ts"
 import { type GraphOptions } from "./vector-graphs.ts"
 
-/** The next operations of a write that are still arriving; undefined: there are no more. */
+/** Returns the next operations of a write that are still arriving; undefined: there are no more. */
 export type MoreOperations = () => Promise<ReadonlyArray<WriteOperation> | undefined>
 
 export interface CollectionWriterOptions extends PublisherOptions {
   readonly journal: Journal
-  /** Of the namespace. */ readonly use: NamespaceUse
+  /** What the namespace stores. */ readonly use: NamespaceUse
   readonly neighbours: WriterNeighbours
   readonly allocate: Allocate
   readonly allocateLinear: Allocate
@@ -24,7 +24,7 @@ export interface CollectionWriterOptions extends PublisherOptions {
   readonly graphs: GraphOptions
 }
 
-/** The documents that still exist. */
+/** Yields the documents that still exist. */
 export function* storedDocuments(
   journal: Journal,
   key: number,

@@ -30,19 +30,19 @@ import { VectorGraphs } from "./vector-graphs.ts"
 import { WriteGate } from "./write-gate.ts"
 import { type CollectionWriterOptions, type MoreOperations, storedDocuments } from "./collection-writer-options.ts"
 
-/** Work between two turns of the event loop: other work (a single upsert, a search) waits for one slice. */
+/** Work between two turns of the event loop. Other work (a single upsert, a search) waits for at most one slice. */
 const SLICE_MS = 0.5
-/** With more segments a write waits for merges. */
+/** With more segments than this, a write waits for merges. */
 const SEGMENTS_MAX = 48
 /**
- * A chunk of up to this many documents is searchable before it is on disk. This bounds the unstored documents that
- * readers keep to those of writes still waiting for their answer.
+ * A chunk of up to this many documents is searchable before it is on disk. Readers therefore hold at most the unstored
+ * documents of writes that are still waiting for their verdicts.
  */
 const EARLY_DOCS = 64
 
 export class CollectionWriter implements ChunkOwner {
   schema: CollectionSchema
-  /** Already in the journal and with readers, or queued for them. */ private savedSchema: CollectionSchema
+  /** The schema in the journal and with readers, or queued for both. */ private savedSchema: CollectionSchema
   readonly key: number
   readonly use: NamespaceUse
   readonly neighbours: WriterNeighbours
@@ -60,7 +60,7 @@ export class CollectionWriter implements ChunkOwner {
   private readonly sections: SegmentSections
   private readonly gate = new WriteGate()
   /**
-   * Chunks that writes are filling or that are being laid out: none of their documents is in `views` or in the journal
+   * Chunks that writes are filling or that are being laid out; none of their documents is in `views` or the journal
    * yet.
    */
   private readonly openChunks = new Set<Chunk>()
@@ -146,7 +146,7 @@ export class CollectionWriter implements ChunkOwner {
   // ---- opening
   // -------------------------------------------------------------------------------------------------------
 
-  /** Loads the snapshot and replays later changes; without a snapshot everything is indexed again. */
+  /** Loads the snapshot and replays later changes; without a snapshot all documents are indexed again. */
   async open(): Promise<void> {
     this.segments.ids.forget()
     const stored = await this.journal.loadIndex(this.key, this.allocate, this.graphs.allocate)
@@ -154,7 +154,7 @@ export class CollectionWriter implements ChunkOwner {
     else await this.load(stored, [...new Set(stored.changed)])
     this.segments.ids.learn(this.documentCount)
   }
-  /** `changed`: insertion numbers of documents that differ from the segments. */
+  /** `changed`: insertion numbers of documents that were changed after the segments were saved. */
   private async load({ asked, segments }: StoredIndex, changed: ReadonlyArray<number>): Promise<void> {
     const added = segments.map((stored) => this.segments.load(stored))
     this.sections.remember(asked)
@@ -181,9 +181,9 @@ export class CollectionWriter implements ChunkOwner {
   // -------------------------------------------------------------------------------------------------------
 
   /**
-   * One verdict per operation, in order. Resolves when everything is durable and published; undefined: closed in the
-   * meantime, nothing was written. Rejects with `CommitFailed`. `taken`: called when every operation is in a chunk, so
-   * a later write that names one of their ids has that chunk committed first.
+   * Returns one verdict per operation, in order. Resolves when everything is durable and published; undefined if it was
+   * closed in the meantime and nothing was written. Rejects with `CommitFailed`. `taken` is called when every operation
+   * is in a chunk, so a later write that names one of their ids has that chunk committed first.
    */
   async write(
     operations: ReadonlyArray<WriteOperation>,
@@ -202,7 +202,7 @@ export class CollectionWriter implements ChunkOwner {
       for (let list: ReadonlyArray<WriteOperation> | undefined = operations; list !== undefined; list = await more?.())
         for (let at = 0; at < list.length && publisher.failure === undefined;) {
           const until = performance.now() + SLICE_MS
-          // Another write that named an id of this chunk has had it committed: further operations go into the next one.
+          // Another write named an id of this chunk and had it committed: further operations go into the next chunk.
           do {
             if (chunk.isClosed) chunk = this.openChunk()
             verdicts.push(chunk.apply(list[at++], returnDocuments, keeps))
@@ -220,7 +220,7 @@ export class CollectionWriter implements ChunkOwner {
       if (publisher.failure !== undefined) throw publisher.failure
       return verdicts
     } finally {
-      // Left open only by a defect: its content was never acknowledged.
+      // The chunk is only still open after a defect; its content was never acknowledged.
       if (this.openChunks.delete(chunk)) this.use.add(-chunk.addedDocuments, -chunk.addedBytes)
       this.gate.leave()
     }
@@ -236,7 +236,7 @@ export class CollectionWriter implements ChunkOwner {
       })
   }
 
-  /** Of chunks that are counted as used but are not in the journal. */
+  /** Use by chunks that is counted already, but not in the journal. */
   get pendingUse(): { readonly documents: number; readonly bytes: number } {
     let documents = 0,
       bytes = 0
@@ -251,7 +251,7 @@ export class CollectionWriter implements ChunkOwner {
     this.openChunks.add(chunk)
     return chunk
   }
-  /** Lays a chunk out, large ones in slices, and commits it. */
+  /** Lays out a chunk (a large one in slices) and commits it. */
   private async committed(chunk: Chunk): Promise<void> {
     for (let until = performance.now() + SLICE_MS; !chunk.isClosed;) {
       if (chunk.layOut(this.allocate, this.outside)) {
@@ -265,15 +265,15 @@ export class CollectionWriter implements ChunkOwner {
     }
   }
   /**
-   * An operation names this id: another open chunk that changed it must be committed first. Rare, so that chunk is laid
-   * out immediately.
+   * Called if an operation names this id: another open chunk that changed it is committed first. This is rare, so that
+   * chunk is laid out immediately.
    */
   settleOthers(own: Chunk, id: string): void {
     if (this.openChunks.size < 2) return
     for (const chunk of this.openChunks) {
       if (chunk === own || !chunk.holds(id)) continue
       while (!chunk.layOut(this.allocate, this.outside)) {
-        /* next column */
+        /* Lay out the next column. */
       }
       this.commit(chunk)
     }
@@ -283,8 +283,8 @@ export class CollectionWriter implements ChunkOwner {
     return false
   }
   /**
-   * Adopts a chunk's results: new segment, deletions, journal batch. A small one is published at once, so that it is
-   * searchable before it is on disk; others when the batch is readable, in the order of their commits.
+   * Adopts the results of a chunk: new segment, deletions, journal batch. A small chunk is published immediately, so
+   * that it is searchable before it is on disk; others are published when their batch is readable, in commit order.
    */
   private commit(chunk: Chunk): void {
     const { publisher, segments } = this
@@ -299,7 +299,7 @@ export class CollectionWriter implements ChunkOwner {
     }
     if (chunk.puts.size === 0 && chunk.removes.size === 0 && !isDetected) return
     this.savedSchema = this.schema
-    // Only now, so that no reader misses a document in the meantime.
+    // Only now, so that readers miss no document in the meantime.
     const deletions = segments.deleteIds(chunk.superseded)
     const { laidOut } = chunk
     const added = laidOut === undefined ? undefined : segments.adopt(laidOut.meta, laidOut.region, chunk.replaced)
@@ -312,7 +312,7 @@ export class CollectionWriter implements ChunkOwner {
       removed: [],
       deletions: [...deletions].map(([view, docs]) => ({ segment: view.segment.id, docs }))
     }
-    // A deletion must not precede the publication of its segment, nor a schema the one it follows.
+    // A deletion must not be published before its segment, nor a schema before the one it replaces.
     const isSmall = documents.length + chunk.removes.size <= EARLY_DOCS
     if (committed !== undefined && isSmall && !isDetected && !this.isAnyUnpublished(deletions.keys())) {
       const texts = documents.map(({ seq, text }) => [seq, text] as const)
@@ -328,7 +328,7 @@ export class CollectionWriter implements ChunkOwner {
     for (const view of views) if (this.publisher.unpublished.has(view)) return true
     return false
   }
-  /** The batch of a chunk; undefined if it is readable at once. */
+  /** Commits the batch of a chunk; undefined if it is readable immediately. */
   private store(
     chunk: Chunk,
     documents: ReadonlyArray<StoredDocument>,
@@ -343,7 +343,7 @@ export class CollectionWriter implements ChunkOwner {
       nextSeq: this.nextSeq,
       ...(isDetected ? { record: this.record } : {})
     })
-    // A chunk counts characters; the journal knows the bytes.
+    // A chunk counts characters; the journal counts bytes.
     this.use.add(
       journal.documentCount(key) - documentsBefore - chunk.addedDocuments,
       journal.documentBytes(key) - bytesBefore - chunk.addedBytes
@@ -351,7 +351,7 @@ export class CollectionWriter implements ChunkOwner {
     return committed
   }
 
-  // ---- what chunks ask
+  // ---- what chunks need
   // -----------------------------------------------------------------------------------------------
 
   textOf(seq: number): string | undefined {
@@ -369,7 +369,7 @@ export class CollectionWriter implements ChunkOwner {
   get upcomingSeq(): number {
     return this.nextSeq
   }
-  /** Detected fields become part of the schema; existing segments keep their columns. */
+  /** Adds detected fields to the schema; existing segments keep their columns. */
   appendFields(detected: ReadonlyArray<Field>): void {
     const known = new Set(this.schema.fields.map(({ name, detected: found }) => `${name}|${found === true}`))
     const fresh = detected.filter(({ name }) => !known.has(`${name}|true`))
@@ -424,7 +424,7 @@ export class CollectionWriter implements ChunkOwner {
       this.outside
     ))
       built.push(segment)
-    // Up to here everything used the old index; now it changes as a whole.
+    // Until here everything used the old index; now all of it is replaced.
     const old = [...this.views]
     this.segments.remove(old)
     this.schema = this.savedSchema = schema
@@ -438,18 +438,18 @@ export class CollectionWriter implements ChunkOwner {
   // ---- as its owner sees it
   // ------------------------------------------------------------------------------------------
 
-  /** Resolves when no work is pending: no merge, no publication. */
+  /** Resolves when no work is pending: no merge and no publication. */
   async settled(): Promise<void> {
     while (this.merger.running !== undefined || this.publisher.isPending) {
       await this.merger.running
       await this.publisher.done
     }
   }
-  /** Resolves when the indexes of these units are ready for relevance searches, or will not be made. */
+  /** Resolves when the indexes of these units are ready for relevance searches, or will not be built. */
   makeUnits(units: ReadonlyArray<RelevanceUnit>): Promise<void> {
     return this.sections.ask(units)
   }
-  /** All segments whose memory is not released yet. */
+  /** All segments whose memory has not been released yet. */
   get held(): ReadonlyArray<SegmentView> {
     return [...this.views, ...this.merger.held]
   }

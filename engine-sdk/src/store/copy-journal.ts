@@ -1,6 +1,6 @@
 /**
- * A copy of an engine's folder while the engine writes to it: its documents and schemas; the index is rebuilt from
- * them.
+ * Copies an engine's folder while the engine writes to it. Only documents and schemas are copied; the index is rebuilt
+ * from them.
  */
 import { join } from "node:path"
 import { missingPackage } from "../optional-package.ts"
@@ -9,8 +9,8 @@ import { copyEnvironment } from "./copy-environment.ts"
 const journalFile = "documents.mdb"
 
 /**
- * Copies everything acknowledged at one moment (later writes are not in it) from the engine's folder `path` into the
- * existing folder `to`, which an engine can open afterwards. Other processes continue to read and write. O(bytes of the
+ * Copies everything acknowledged by one moment (without later writes) from the engine's folder `path` into the existing
+ * folder `to`, which an engine can open afterwards. Other processes continue to read and write. O(bytes of the
  * journal).
  *
  * @example

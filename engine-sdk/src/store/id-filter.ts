@@ -1,15 +1,15 @@
 /**
- * Whether an id may be in a collection at all: most documents of an import are new, and a lookup in every segment for
- * each would be a tenth of the work. A Bloom filter (Bloom 1970) of three bits in twelve per id: about one new id in
+ * Whether an id may be in a collection at all. Most documents of an import are new, and looking each up in every
+ * segment would be a tenth of the work. A Bloom filter (Bloom 1970) of three bits in twelve per id: about one new id in
  * fifty is looked up in vain. Removed ids stay in it until it is rebuilt.
  */
 const BITS_PER_ID = 12
 const IDS_MIN = 4_096
 
-/** A filter that grows: when one is full, one of twice the size takes further ids, and nothing has to be read again. */
+/** A filter that grows: when it is full, one of twice the size takes further ids, and no ids are read again. */
 export class IdFilters {
   private readonly filters: IdFilter[]
-  /** Number of ids in it, including removed ones; at twice the number of documents it is worth rebuilding. */
+  /** Number of ids in it, including removed ones; at twice the number of documents a rebuild pays off. */
   ids: number
   /** `ids`: expected minimum number of ids. */
   constructor(ids: number) {
@@ -41,7 +41,7 @@ export class IdFilter {
     this.bits = new Uint32Array(words)
     this.most = Math.floor((words * 32) / BITS_PER_ID)
   }
-  /** It contains too many ids: build a larger one. */
+  /** Whether it contains so many ids that a larger one is needed. */
   get isFull(): boolean {
     return this.size >= this.most
   }
@@ -66,7 +66,7 @@ export class IdFilter {
     return true
   }
 }
-/** Every bit of the hash affects every bit of the result (the finalizer of MurmurHash3): only the low bits are used. */
+/** The finalizer of MurmurHash3: every bit of the hash affects every bit of the result. Only its low bits are used. */
 const mixed = (hash: number, factor: number): number => {
   let h = Math.imul(hash ^ (hash >>> 16), factor)
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)

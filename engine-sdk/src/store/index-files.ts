@@ -1,6 +1,6 @@
 /**
- * Files of an index: segments, sections, graphs and vectors. Each gets its name only when all of it is on disk, and is
- * identified by its hash. A file that is missing, short or altered is made again by the caller.
+ * Files of an index: segments, sections, graphs and vectors. Each gets its final name only when all of it is on disk,
+ * and is identified by its hash. If a file is missing, short or altered, the caller rebuilds it.
  */
 import { createHash } from "node:crypto"
 import { open as openFile, readdir, readFile, rename, rm } from "node:fs/promises"
@@ -15,7 +15,7 @@ import { hasVectorsInside, withVectorsOutside } from "./move-vectors.ts"
 import { isVectorFile, VectorFiles } from "./vector-files.ts"
 import { type Laid, type Manifest, type ManifestSection, sectionName, segmentName } from "./lmdb-databases.ts"
 
-/** In slices: the writing thread serves other collections, too. */
+/** Bytes hashed per slice, because the writing thread serves other collections, too. */
 const HASHED_AT_ONCE = 1_048_576
 const hashOf = async (bytes: Uint8Array): Promise<string> => {
   const hash = createHash("sha1")
@@ -26,9 +26,9 @@ const hashOf = async (bytes: Uint8Array): Promise<string> => {
   return hash.digest("base64")
 }
 
-/** Renames it only when all of it is on disk; returns its hash. */
+/** Writes a file and renames it once all of it is on disk; returns its hash. */
 const writeWhole = async (file: string, length: number, { buffer, offset }: Region): Promise<string> => {
-  // The copy keeps shared memory out of the file system calls.
+  // Copied, so that shared memory is never passed to file system calls.
   const copy = new Uint8Array(buffer as ArrayBuffer, offset, length).slice()
   try {
     const handle = await openFile(`${file}.new`, "w")
@@ -59,8 +59,8 @@ export class IndexFiles {
   readonly vectorFiles: VectorFiles
   readonly #folder: string
   /**
-   * Segment files whose bytes are verified: read or written here. A file left by a crash may carry the number of a
-   * later segment.
+   * Segment files whose bytes are verified, because they were read or written here, and their hashes. A file left by a
+   * crash may carry the number of a later segment.
    */
   readonly #sound = new Map<string, string | undefined>()
 
@@ -69,7 +69,7 @@ export class IndexFiles {
     this.graphFolder = join(path, "graphs")
     this.vectorFiles = new VectorFiles(path)
   }
-  /** Its files no longer count as verified. */
+  /** Marks the files of a collection as no longer verified. */
   doubt(key: number): void {
     for (const name of this.#sound.keys()) if (name.startsWith(`${key}-`)) this.#sound.delete(name)
   }
@@ -84,17 +84,17 @@ export class IndexFiles {
       }
   }
 
-  /** Removes graphs of segments up to `last` that are not kept. Graphs of later segments may be in progress. */
+  /** Removes graphs of segments up to `last` that are not kept. Graphs of later segments may still be written. */
   async removeGraphs(key: number, keep: ReadonlySet<number>, last: number): Promise<void> {
     for (const name of await readdir(this.graphFolder)) {
       const [owner, segment] = name.split("-").map(Number)
-      // Files of older versions are of no use.
+      // Files written by older versions are of no use.
       if (owner === key && segment <= last && (!keep.has(segment) || name.endsWith(".usearch")))
         await rm(join(this.graphFolder, name), { force: true })
     }
   }
 
-  /** undefined if it, or the file of its vectors, is missing, short or altered. */
+  /** undefined if the segment's file, or the file of its vectors, is missing, short or altered. */
   async loadSegment(
     key: number,
     { hash, id, meta, vectors = "" }: Manifest["segments"][number],
@@ -112,11 +112,11 @@ export class IndexFiles {
     if (laid.meta === meta) this.#sound.set(segmentName(key, id), hash)
     return laid
   }
-  /** Hash of a file that was saved here, by its name. */
+  /** Hash, by name, of a file that was saved here. */
   hashOf(name: string): string | undefined {
     return this.#sound.get(name)
   }
-  /** Unchanged, or with its vectors moved to a file if an older version left them inside. */
+  /** The segment unchanged, or with its vectors moved to a file if an older version stored them inside. */
   async #laidOut(key: number, meta: SegmentMeta, bytes: Uint8Array, allocate: Allocate): Promise<Laid> {
     if (hasVectorsInside(meta)) return withVectorsOutside(meta, bytes, allocate, this.vectorFiles.of(key))
     const region = allocate(Math.max(8, meta.bytes)),
@@ -127,19 +127,19 @@ export class IndexFiles {
       region: outside === undefined ? region : { ...region, outside: this.vectorFiles.pathOf(outside.name) }
     }
   }
-  /** The file beside a segment exists and is unaltered, or the segment has none. */
+  /** Whether the segment's vector file exists and is unaltered, or the segment has none. */
   async #hasVectors(key: number, { outside }: SegmentMeta, hash: string): Promise<boolean> {
     return (
       outside === undefined ||
       (isVectorFile(key, outside.name) && (await this.vectorFiles.take(outside.name, outside.bytes, hash)))
     )
   }
-  /** An altered graph is built again; until then its segment is searched exactly. */
+  /** Loads graphs. An altered graph is rebuilt; until then its segment is searched exactly. */
   async loadGraphs(records: ReadonlyArray<GraphRecord>, allocate: Allocate): Promise<StoredGraph[]> {
     const whole: StoredGraph[] = []
     for (const record of records) {
       const { hash, meta, name } = record
-      // An older version wrote the library's own file.
+      // Skip a file in the library's own format, which an older version wrote.
       if (meta === undefined || hash === undefined) continue
       const bytes = await readIfThere(join(this.graphFolder, name))
       if (bytes === undefined || bytes.length !== meta.bytes || (await hashOf(bytes)) !== hash) continue
@@ -154,7 +154,7 @@ export class IndexFiles {
     }
     return whole
   }
-  /** A missing or altered section is made again; the rest of the snapshot is not affected. */
+  /** Loads sections. A missing or altered section is rebuilt; the rest of the snapshot is not affected. */
   async loadSections(
     key: number,
     sections: ReadonlyArray<ManifestSection>,
@@ -175,7 +175,7 @@ export class IndexFiles {
     return whole
   }
 
-  /** Saves a segment or a section unless it is saved already. */
+  /** Saves a segment or a section unless it is already saved. */
   async save(name: string, { meta, region }: Laid): Promise<void> {
     if (this.#sound.has(name)) return
     this.#sound.set(name, await writeWhole(this.#fileOf(name), meta.bytes, region))
@@ -183,7 +183,7 @@ export class IndexFiles {
   saveGraph(name: string, { bytes }: SegmentMeta, region: Region): Promise<string> {
     return writeWhole(join(this.graphFolder, name), bytes, region)
   }
-  /** When it resolves, the names of all files of the folder are on disk. */
+  /** Syncs the folder: when it resolves, the names of all its files are on disk. */
   async seal(): Promise<void> {
     const folder = await openFile(this.#folder, "r")
     await folder.sync()

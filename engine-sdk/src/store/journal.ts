@@ -1,6 +1,6 @@
 /**
- * Where a writer keeps durable state: schemas, documents by insertion number, counters, and snapshots of the index. The
- * memory journal keeps it in maps; `lmdb-journal.ts` keeps it on disk. One writer owns a journal.
+ * Where a writer keeps its durable state: schemas, documents by insertion number, counters, and snapshots of the index.
+ * The memory journal keeps it in maps; `lmdb-journal.ts` keeps it on disk. A journal has one writer.
  */
 import type { CollectionSchema } from "../schema.ts"
 import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
@@ -29,8 +29,7 @@ export interface StoredDocument {
 }
 export interface JournalBatch {
   /**
-   * `unstored`: values of `store: false` fields as a JSON object, kept beside the document so that an index can be
-   * rebuilt.
+   * `unstored`: values of `store: false` fields as a JSON object, stored separately so that an index can be rebuilt.
    */
   readonly puts: ReadonlyArray<StoredDocument>
   readonly removes: ReadonlyArray<number>
@@ -39,7 +38,7 @@ export interface JournalBatch {
 }
 export interface StoredGraph {
   readonly record: GraphRecord
-  /** Not needed for naming it in a snapshot. */ readonly region: Region | undefined
+  /** Not needed for naming the segment in a snapshot. */ readonly region: Region | undefined
 }
 export interface StoredSegment {
   readonly id: number
@@ -47,7 +46,7 @@ export interface StoredSegment {
   readonly region: Region
   readonly deleted: Uint32Array
   readonly graphs: ReadonlyArray<StoredGraph>
-  /** Sections derived from it; one that cannot be read is left out and made again. */
+  /** Sections derived from the segment; one that cannot be read is left out and rebuilt. */
   readonly sections: ReadonlyArray<DerivedSection>
 }
 /** The content of a snapshot. */
@@ -75,29 +74,29 @@ export interface Journal {
   dropCollection(key: number): Promise<void>
   /** Includes committed changes that are not readable yet. */ get(key: number, seq: number): string | undefined
   /**
-   * Live documents of a collection in insertion order, as far as they are readable: all of them once commits have
-   * resolved.
+   * Live documents of a collection in insertion order, as far as they are readable; after all commits have resolved,
+   * that is all of them.
    */
   documents(key: number): Iterable<StoredDocument>
-  /** One live document with the values stored beside it, as `get`. */
+  /** One live document with the values stored separately from it; like `get`, it includes unreadable commits. */
   document(key: number, seq: number): StoredDocument | undefined
-  /** Resolves when readers can see the batch; after a crash all or nothing of it exists. undefined = at once. */
+  /** Resolves when readers can see the batch; after a crash all or nothing of it exists. undefined = immediately. */
   commit(key: number, batch: JournalBatch): Promise<void> | undefined
   /** Resolves when everything committed before is on disk. */
   flushed(): Promise<void>
-  /** After a failed commit, once no commit of the collection is pending: discards what is not on disk. */
+  /** Discards what is not on disk; called after a failed commit, once no commit of the collection is pending. */
   rollback(key: number): void
-  /** Writes a small record through to the disk; rejects as long as that fails. */
+  /** Writes a small record through to the disk; rejects as long as writing fails. */
   probe(): Promise<void>
-  /** Without `allocateLinear` graphs are left out. */
+  /** Loads the snapshot. Without `allocateLinear`, graphs are left out. */
   loadIndex(key: number, allocate: Allocate, allocateLinear?: Allocate): Promise<StoredIndex | undefined>
-  /** Writes the file and names it once it is complete on disk; returns its hash. "" if nothing is durable. */
+  /** Writes the file and gives it its name once it is on disk; returns its hash. "" if nothing is durable. */
   saveGraph(name: string, meta: SegmentMeta, region: Region): Promise<string>
-  /** Makes the given index the snapshot; it covers all changes committed so far. */
+  /** Makes the given index the snapshot, which covers all changes committed so far. */
   saveIndex(key: number, index: SavedIndex, position: number): Promise<void>
-  /** Drops the snapshot: the next open indexes every document. */
+  /** Drops the snapshot; the next open indexes every document. */
   dropIndex(key: number): Promise<void>
-  /** Number of changes committed to a collection: the position that a snapshot stands for. */
+  /** Number of changes committed to a collection; it serves as the position of a snapshot. */
   position(key: number): number
   documentBytes(key: number): number
   documentCount(key: number): number

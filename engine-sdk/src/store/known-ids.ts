@@ -1,6 +1,6 @@
 /**
- * Which ids a collection may have, as a filter over all segments: most writes bring new ids, which then need no lookup
- * in every segment. It is built from the existing documents in the background, and rebuilt when half of it is of
+ * Which ids a collection may have, as a filter over all segments: most writes add new ids, which then need no lookup in
+ * every segment. It is built from the existing documents in the background, and rebuilt when half of its ids belong to
  * deleted documents.
  */
 import type { SegmentView } from "../index/reader.ts"
@@ -16,11 +16,11 @@ export class KnownIds {
   private readonly behind: (work: Promise<void>) => Promise<void>
   /** Ids of all segments; undefined until they have been read. */
   private ids: IdFilters | undefined = new IdFilters(0)
-  /** The filter that is being built; it also takes new ids in the meantime. */ private next: IdFilters | undefined
+  /** The filter that is being built; new ids are added to it, too. */ private next: IdFilters | undefined
   private learning: Promise<void> | undefined
   private isClosed = false
 
-  /** `views`: those of the collection, which come and go. */
+  /** `views`: the collection's own list of views, which changes. */
   constructor(views: ReadonlyArray<SegmentView>, behind: (work: Promise<void>) => Promise<void>) {
     this.views = views
     this.behind = behind
@@ -37,7 +37,7 @@ export class KnownIds {
   forget(): void {
     this.ids = undefined
   }
-  /** `documents`: their approximate number. */
+  /** Starts to read the ids of all segments. `documents`: their approximate number. */
   learn(documents: number): void {
     const next = (this.next = new IdFilters(documents))
     this.learning = this.behind(
@@ -48,7 +48,7 @@ export class KnownIds {
       })
     )
   }
-  /** Rebuilds when half of the ids are of deleted documents. */
+  /** Rebuilds the filter when half of its ids belong to deleted documents. */
   renew(documents: () => number): void {
     if (this.learning !== undefined || this.ids === undefined || this.ids.ids <= RENEWED_MIN_IDS) return
     const count = documents()
@@ -59,7 +59,7 @@ export class KnownIds {
     this.isClosed = true
     await this.learning
   }
-  /** Segments that a merge removes are skipped: their documents are in another one, which is read in turn. */
+  /** Segments that a merge removes are skipped, because their documents are in another one, which is read in turn. */
   private *addIds(filter: IdFilters): Generator<void, void> {
     const read = new Set<SegmentView>()
     for (;;) {

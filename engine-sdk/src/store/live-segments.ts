@@ -1,6 +1,6 @@
 /**
- * The segments of a collection as its writer sees them, ahead of what was published to readers: what is indexed, what
- * is deleted, and where a document is.
+ * The segments of a collection as its writer sees them, which may be ahead of what was published to readers: what is
+ * indexed, what is deleted, and where each document is.
  */
 import { hasBit } from "../index/bits.ts"
 import { encodeUtf8, hashText } from "../index/bytes.ts"
@@ -31,12 +31,12 @@ export class LiveSegments {
     for (const view of this.views) total += view.segment.docs - view.deletedCount
     return total
   }
-  /** A number for a new segment, or for a section derived from one. */
+  /** Takes a number for a new segment, or for a section derived from one. */
   takeNumber(): number {
     return this.nextSegment++
   }
 
-  /** Adds a stored segment under its number. */
+  /** Adds a stored segment, keeping its number. */
   load({ deleted, id, meta, region, sections }: Omit<StoredSegment, "graphs">): PublishedSegment {
     const view: SegmentView = { segment: new Segment(id, meta, region), deleted: undefined, deletedCount: 0 }
     markDeleted(view, deleted)
@@ -46,7 +46,7 @@ export class LiveSegments {
       this.nextSegment = Math.max(this.nextSegment, number + 1)
     return { id, meta, region, deleted: deletedDocs(view), sections }
   }
-  /** Adds a new segment; `deleted`: documents in it that newer ones replaced. */
+  /** Adds a new segment. `deleted`: its documents that newer ones have replaced. */
   adopt(
     meta: SegmentMeta,
     region: Region,
@@ -96,7 +96,7 @@ export class LiveSegments {
     return deletions
   }
 
-  /** Cost: O(segments); for most new ids one lookup in a filter. */
+  /** Where an id is indexed. Cost: O(segments); for most new ids one lookup in a filter. */
   locate(id: string): Place | undefined {
     const hash = hashText(id)
     if (!this.ids.mayHold(hash)) return undefined

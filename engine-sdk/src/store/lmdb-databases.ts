@@ -1,4 +1,4 @@
-/** The databases of a data folder, and their records as values. */
+/** The databases of a data folder, and the encoding of their records. */
 import { join } from "node:path"
 import type { Database, RootDatabase } from "lmdb"
 import { stringifyJson } from "../documents/mod.ts"
@@ -19,8 +19,8 @@ export interface Manifest {
   readonly segments: ReadonlyArray<{
     readonly id: number
     readonly meta: SegmentMeta
-    /** SHA-1 of its file; absent in older snapshots. */ readonly hash?: string
-    /** SHA-1 of the file with its vectors, if it has one. */ readonly vectors?: string
+    /** SHA-1 of the segment's file; absent in older snapshots. */ readonly hash?: string
+    /** SHA-1 of the file with its vectors, if there is one. */ readonly vectors?: string
     readonly deleted: string
     readonly graphs?: ReadonlyArray<GraphRecord>
     readonly sections?: ReadonlyArray<ManifestSection>
@@ -50,7 +50,7 @@ export const collectionKey = (key: number): Buffer => {
   bytes.writeUInt32BE(key)
   return bytes
 }
-/** Collection number, then insertion number or position: 4 and 6 bytes, so that byte order is numeric order. */
+/** Collection number, then insertion number or position, in 4 and 6 bytes, so that byte order is numeric order. */
 export const entryKey = (key: number, at: number): Buffer => {
   const bytes = Buffer.alloc(10)
   bytes.writeUInt32BE(key)
@@ -60,7 +60,7 @@ export const entryKey = (key: number, at: number): Buffer => {
 export const json = (value: unknown): Buffer => Buffer.from(stringifyJson(value), "utf8")
 export const textOf = (bytes: Buffer): string => bytes.toString("utf8", 0, bytes.length)
 
-/** A write inside a batch: the batch's own promise reports its outcome, so this one is ignored. */
+/** For a write inside a batch, whose own promise reports the outcome; this promise is ignored. */
 export const inBatch = (write: Promise<boolean>): void => {
   write.catch(() => {})
 }
@@ -69,7 +69,7 @@ export const openDatabases = async (path: string, readOnly: boolean): Promise<Da
     throw missingPackage("lmdb", "Storage on disk", error)
   })
   const options = { encoding: "binary", keyEncoding: "binary" } as const
-  // `safeRestore` (absent from the typings): after any crash go back to the newest synced transaction. By default LMDB
+  // `safeRestore` (absent from the typings): after any crash, go back to the newest synced transaction. By default LMDB
   // uses the machine's boot id to detect a power loss, and inside a virtual machine or a container that id can survive
   // one.
   const env = lmdb.open<Buffer, Buffer>({

@@ -1,7 +1,7 @@
 /**
- * The journal on disk: one LMDB environment for documents, schemas, counters and a change log, and files beside it for
- * the segments of index snapshots. A snapshot may be lost or old: the change log says what to index again, and without
- * a snapshot everything can be rebuilt from the documents.
+ * The journal on disk: one LMDB environment for documents, schemas, counters and a change log, and separate files for
+ * the segments of index snapshots. If a snapshot is old, the change log says what to index again; if it is lost, the
+ * index is rebuilt from the documents.
  */
 import { mkdir, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
@@ -44,7 +44,7 @@ import {
 /** Version of the layout of keys and segments; a folder of another version is refused. */
 const FORMAT = 1
 const PAGE_DOCUMENTS = 512
-/** More than a page, so that the disk must allocate space for it. */
+/** Larger than a page, so that the disk must allocate space for it. */
 const PROBE = "probe".repeat(2_000)
 
 export class LmdbJournal implements Journal {
@@ -54,10 +54,10 @@ export class LmdbJournal implements Journal {
   private readonly counters = new Map<number, Counters>()
   private readonly keyBytes = Buffer.alloc(10)
   private readonly unreadable_ = new Map<number, UnreadableRecord>()
-  /** Recomputed counters: the stored index may not agree with them. */ private readonly recounted = new Set<number>()
+  /** Counters that were recomputed; the stored index may disagree. */ private readonly recounted = new Set<number>()
   /**
-   * Batches that are handed over and not readable yet, by collection and insertion number: at most the documents of
-   * writes that wait for their answer.
+   * Batches that are handed over but not readable yet, by collection and insertion number. At most the documents of
+   * writes that are waiting for their verdicts.
    */
   private readonly inFlight = new Map<
     number,
@@ -72,7 +72,7 @@ export class LmdbJournal implements Journal {
     >
   >()
   /** Callers that wait for a flush. */ private readonly flushing = new Set<(error: unknown) => void>()
-  /** The last commit failed. */ private isRefused = false
+  /** Whether the last commit failed. */ private isRefused = false
   private readonly files: IndexFiles
   private constructor(path: string, databases: Databases) {
     this.path = path
@@ -117,7 +117,7 @@ export class LmdbJournal implements Journal {
       this.counters.set(number, counters ?? this.countAnew(number))
     }
   }
-  /** Recounts from the documents and the change log. O(documents). */
+  /** Recomputes the counters from the documents and the change log. O(documents). */
   private countAnew(key: number): Counters {
     warn(`the counters of collection ${key} cannot be read and are made anew`, "they are not what was written")
     const range = { start: entryKey(key, 0), end: entryKey(key + 1, 0) }
@@ -201,7 +201,7 @@ export class LmdbJournal implements Journal {
         inBatch(records.remove(this.named("s", key)))
       })
     )
-    // The record is removed with that; the rest can be cleared in parts.
+    // That transaction also removes the record; the rest can be cleared in parts.
     for (const database of [documents, unstored, changes]) {
       for (;;) {
         const keys = [...database.getKeys({ start: entryKey(key, 0), end: entryKey(key + 1, 0), limit: 4_096 })].map(
@@ -225,7 +225,7 @@ export class LmdbJournal implements Journal {
     const flight = this.inFlight.get(key)?.get(seq)
     return flight === undefined ? this.readable(key, seq) : flight.text
   }
-  /** The version on disk: the one published to readers, or one that is about to be. */
+  /** The version on disk: the one published to readers, or one that is about to be published. */
   readable(key: number, seq: number): string | undefined {
     this.keyBytes.writeUInt32BE(key)
     this.keyBytes.writeUIntBE(seq, 4, 6)
@@ -244,7 +244,7 @@ export class LmdbJournal implements Journal {
     return { seq, text, ...(unstored === undefined ? {} : { unstored: textOf(unstored) }) }
   }
   *documents(key: number): Iterable<StoredDocument> {
-    // Page by page: a cursor held open across turns of the event loop would pin old pages.
+    // Reads page by page: a cursor held open across turns of the event loop would pin old pages.
     for (let from = 0; ;) {
       const page = [
         ...this.databases.documents.getRange({
@@ -272,7 +272,7 @@ export class LmdbJournal implements Journal {
       const bytes = Buffer.from(text, "utf8")
       return { seq, text, bytes, hidden, size: bytes.length + (hidden === undefined ? 0 : Buffer.byteLength(hidden)) }
     })
-    // Concurrent writes commit in any order: a number below the known ones may be that of a new document.
+    // Concurrent writes commit in any order, so a number below the known ones may be that of a new document.
     const sizeBefore = (seq: number): number => (seq >= known ? 0 : this.bytesOf(key, seq))
     for (const { seq, size } of puts) {
       const before = sizeBefore(seq)
@@ -318,7 +318,7 @@ export class LmdbJournal implements Journal {
       for (const seq of batch.removes) if (flights.get(seq)?.position === position) flights.delete(seq)
     })
   }
-  /** Size of the latest version of a document and the values stored beside it, readable or not; 0: there is none. */
+  /** Size of the latest version of a document and its separately stored values, readable or not; 0 if there is none. */
   private bytesOf(key: number, seq: number): number {
     const flight = this.inFlight.get(key)?.get(seq)
     if (flight !== undefined) return flight.bytes
@@ -327,7 +327,7 @@ export class LmdbJournal implements Journal {
     if (stored === 0 || record === undefined || documentPlanOf(record.schema).unstored.length === 0) return stored
     return stored + (this.databases.unstored.getBinaryFast(entryKey(key, seq))?.length ?? 0)
   }
-  /** Rejects if a commit fails in the meantime: the library does not settle a flush after a failed commit. */
+  /** Rejects if a commit fails in the meantime, because the library does not settle a flush after a failed commit. */
   flushed(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.flushing.add(reject)
@@ -352,8 +352,8 @@ export class LmdbJournal implements Journal {
    * The outcome of a commit. The library reports the cause of a failure through a promise that nothing else handles.
    */
   private async written<A>(write: Promise<A>): Promise<A> {
-    // The library creates one promise for all writes of a turn when that turn ends and does not handle it: unhandled,
-    // it would end the program.
+    // When a turn ends, the library creates one promise for all its writes without handling it. Unhandled, it would end
+    // the program.
     setImmediate(() => {
       this.databases.env.committed.then(
         () => {},
@@ -372,7 +372,7 @@ export class LmdbJournal implements Journal {
       throw error
     }
   }
-  /** Cost: O(documents), because a later batch may have been stored with counts that include a failed one. */
+  /** Cost: O(documents), because a later batch may have been stored with counts that include the failed one. */
   rollback(key: number): void {
     const { env, documents, records, unstored } = this.databases
     env.resetReadTxn()
@@ -409,7 +409,7 @@ export class LmdbJournal implements Journal {
       return undefined
     }
     const manifest = readManifest(textOf(found))
-    // Unreadable parts of a snapshot cost a rebuild, never an answer.
+    // An unreadable part of a snapshot only costs a rebuild; reads never fail because of it.
     if (manifest === undefined) {
       warn(`the snapshot of collection ${key} cannot be read and is made anew`, "it is not what was written")
       await this.dropIndex(key)
@@ -486,7 +486,7 @@ export class LmdbJournal implements Journal {
   }
 
   async close(): Promise<void> {
-    // A failed commit is not waited for: it was never acknowledged.
+    // A failed commit is not waited for, because it was never acknowledged.
     if (!this.isRefused) await this.flushed().catch(() => {})
     await this.databases.env.close()
   }

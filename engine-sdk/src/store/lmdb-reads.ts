@@ -1,4 +1,4 @@
-/** Documents as other threads read them: from the same folder, read-only. */
+/** Reading documents in other threads: from the same folder, read-only. */
 import { collectionKey, type Counters, type Databases, openDatabases, textOf } from "./lmdb-databases.ts"
 
 /** Documents as another thread reads them. */
@@ -21,7 +21,7 @@ export class LmdbReads {
     const found = this.databases.records.getBinaryFast(Buffer.concat([Buffer.from("n"), collectionKey(key)]))
     return found === undefined ? 0 : (JSON.parse(textOf(found)) as Counters).bytes
   }
-  /** Without it, a read transaction may outlive the commit that a publication refers to. */
+  /** Without this, a read transaction may be older than the commit that a publication refers to. */
   refresh(): void {
     this.databases.env.resetReadTxn()
   }

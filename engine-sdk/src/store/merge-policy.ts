@@ -1,18 +1,18 @@
 /**
- * Which segments are worth merging. Pure: sizes in, a choice out. Segments of one size class become one of the next, so
- * a document is merged a number of times logarithmic in the collection's size.
+ * Decides which segments to merge. Pure: sizes in, a choice out. Segments of one size class become one of the next, so
+ * the number of times a document is merged grows only logarithmically with the collection.
  */
 import type { SegmentView } from "../index/reader.ts"
 
-/** Segments of one size class that are merged into one of the next. */
+/** Number of segments of one size class that are merged into one of the next. */
 const FAN_OUT = 8
-/** Large segments are worth merging earlier: every search visits each of them. */
+/** Large segments are merged earlier, because every search visits each of them. */
 const LARGE_DOCS = 3_500
 const LARGE_CLASS = 100
 const FAN_OUT_LARGE = 3
 /**
- * During an import, until it has been quiet for long enough to merge everything into one segment: each level of merging
- * costs a third of indexing, and in the meantime searches visit some ten segments more.
+ * Fan-out during an import, until there have been no writes for long enough to merge everything into one segment. Each
+ * level of merging costs a third of indexing; meanwhile searches visit some ten more segments.
  */
 const FAN_OUT_IMPORTING = 8
 const SEGMENT_DOCS_MAX = 1_000_000
@@ -21,7 +21,7 @@ const COMPACT_DOCS_MAX = 2_000_000
 const liveDocs = ({ deletedCount, segment }: SegmentView): number => segment.docs - deletedCount
 const isMostlyDeleted = ({ deletedCount, segment }: SegmentView): boolean => deletedCount * 2 > segment.docs
 
-/** Segments of the smallest size class that has enough of them, else those that are mostly deleted. */
+/** Segments of the smallest size class that has enough of them; otherwise segments that are mostly deleted. */
 export const mergeableOf = (
   views: ReadonlyArray<SegmentView>,
   isImporting: boolean
@@ -45,7 +45,7 @@ export const mergeableOf = (
   return wasteful.length === 0 ? undefined : wasteful.slice(0, FAN_OUT)
 }
 
-/** Enough documents are new to merge all segments into one, or one is an interim result that was to be merged again. */
+/** Enough documents are new to merge all segments into one, or one is an interim result to be merged again. */
 export const isWorthCompacting = (
   views: ReadonlyArray<SegmentView>,
   isPassing: (view: SegmentView) => boolean = () => false

@@ -1,5 +1,5 @@
 /**
- * Segments that an older version stored with their vectors inside: the vectors move to a file when the segment is read.
+ * Segments that an older version stored with their vectors inside. The vectors move to a file when a segment is read.
  */
 import {
   SectionReader,
@@ -18,14 +18,14 @@ const isVectors = (name: string): boolean => /^e\d+\.values$/.test(name)
 export const hasVectorsInside = ({ sections }: SegmentMeta): boolean =>
   sections.some(({ count, name, outside }) => outside !== true && isVectors(name) && count * 4 >= FILE_MIN_BYTES)
 
-/** The same segment laid out again. `bytes` are not changed. */
+/** The same segment laid out again; `bytes` are not modified. */
 export const withVectorsOutside = (
   meta: SegmentMeta,
   bytes: Uint8Array,
   allocate: Allocate,
   outside: Outside
 ): Promise<{ readonly meta: SegmentMeta; readonly region: Region }> => {
-  // A copy is aligned for eight-byte numbers.
+  // Copied, because the copy is aligned for eight-byte numbers.
   const { buffer } = bytes.slice()
   const sections = new SectionReader(meta, { buffer, offset: 0, length: bytes.length })
   const out = new SectionWriter()

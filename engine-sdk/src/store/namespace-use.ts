@@ -1,10 +1,8 @@
-/**
- * What one namespace stores, as counted by its writer: the caps of writes are checked here, in the only writing thread.
- */
+/** What one namespace stores, as counted by its writer. Caps on writes are checked here, in the only writing thread. */
 
 /**
- * Documents and their bytes, including chunks that are not committed yet: of two writes for the last free place, the
- * second is refused.
+ * Documents and their bytes, including chunks that are not committed yet. If two writes compete for the last document
+ * of a cap, the second is refused.
  */
 export class NamespaceUse {
   documents = 0

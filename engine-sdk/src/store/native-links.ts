@@ -1,12 +1,12 @@
-/** The links of a graph as the library writes them: through a file, because it offers no other way. */
+/** Reads the links of a graph as the library writes them: through a file, because it offers no other way. */
 import { MATRIX_HEAD_BYTES } from "../index/graph-layout.ts"
 import type { NativeGraph } from "../index/vector-graph.ts"
 
 /** Prefix of folders that a killed process may leave in the folder of graphs. */
 export const LINKS_FOLDER = "links-"
-/** Frees the library's memory. `folder`: used if given; else the system's temporary folder. */
+/** Reads the links and frees the library's memory. `folder`: used if given; else the system's temporary folder. */
 export const linksOf = async ({ empty, index }: NativeGraph, folder: string | undefined): Promise<Uint8Array> => {
-  // Loaded here: an engine in memory may run without a file system, and has no graphs there.
+  // Imported here, because an in-memory engine may run without a file system and then has no graphs.
   const { mkdtemp, open, rm } = await import("node:fs/promises"),
     { tmpdir } = await import("node:os"),
     { join } = await import("node:path")
@@ -15,7 +15,7 @@ export const linksOf = async ({ empty, index }: NativeGraph, folder: string | un
   try {
     index.save(path)
     empty.save(`${path}.empty`)
-    // Otherwise the memory would stay until the garbage collector finds an object of a few bytes.
+    // Otherwise the memory would stay until the garbage collector collects an object of a few bytes.
     index.load(`${path}.empty`)
     const file = await open(path, "r")
     try {

@@ -1,10 +1,10 @@
 /**
- * In what order publications reach a collection's readers: batches in the order of their commits, none after a failed
- * commit. A small batch is published before it is on disk, and announced again when it is readable.
+ * The order in which publications reach a collection's readers: batches in commit order, none after a failed commit. A
+ * small batch is published before it is on disk, and announced again when it is readable.
  */
 import type { Publication, SegmentView } from "../index/reader.ts"
 
-/** What was written is not stored, or it is unknown whether it is. */
+/** What was written is not stored, or may not be. */
 export class CommitFailed extends Error {
   constructor(cause: unknown) {
     super(`The disk did not take a write: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
@@ -13,28 +13,28 @@ export class CommitFailed extends Error {
 
 export interface PublisherOptions {
   readonly publish: (publication: Publication) => void
-  /** A commit failed: this writer and its readers hold documents that are not on disk. */
+  /** Called when a commit failed: this writer and its readers hold documents that are not on disk. */
   readonly broken: (error: Error) => void
-  /** Background work failed for another reason than the disk. */
+  /** Called when background work failed for a reason other than the disk. */
   readonly defective: (error: Error) => void
 }
 
 export class Publisher {
-  /** Why nothing is written or published any more. */ failure: CommitFailed | undefined
-  /** Segments that are not published to readers yet. */ readonly unpublished = new Set<SegmentView>()
+  /** Why nothing is written or published any more; undefined while all is well. */ failure: CommitFailed | undefined
+  /** Segments that have not been published to readers yet. */ readonly unpublished = new Set<SegmentView>()
   private readonly options: PublisherOptions
-  /** Never rejects: a failed commit aborts the whole writer. */ private published: Promise<void> = Promise.resolve()
+  /** Never rejects: a failed commit aborts the entire writer. */ private published: Promise<void> = Promise.resolve()
   private pending = 0
   private earlyBatches = 0
 
   constructor(options: PublisherOptions) {
     this.options = options
   }
-  /** At once. */
+  /** Publishes immediately. */
   send(publication: Publication): void {
     this.options.publish(publication)
   }
-  /** True as long as publications wait for commits. */
+  /** True while publications wait for commits. */
   get isPending(): boolean {
     return this.pending > 0
   }
@@ -49,7 +49,7 @@ export class Publisher {
       if (this.failure === undefined) publish()
       return
     }
-    // It may fail before it is awaited in its turn.
+    // It may reject before it is awaited.
     committed?.catch(() => {})
     this.pending++
     this.published = this.published.then(async () => {
@@ -62,7 +62,7 @@ export class Publisher {
       if (this.failure === undefined) publish()
     })
   }
-  /** With a segment that readers do not have: it is `unpublished` until they receive it. */
+  /** Like `enqueue`, with a segment that readers do not have; it is `unpublished` until they receive it. */
   enqueueSegment(view: SegmentView | undefined, committed: Promise<void> | undefined, publish: () => void): void {
     if (view !== undefined) this.unpublished.add(view)
     this.enqueue(committed, () => {
@@ -70,7 +70,7 @@ export class Publisher {
       publish()
     })
   }
-  /** Published before it is on disk. `texts`: of the documents, which readers keep until they can read them. */
+  /** Publishes before the batch is on disk. `texts`: the documents, which readers keep until they can read them. */
   sendEarly(publication: Publication, texts: ReadonlyArray<readonly [number, string]>, committed: Promise<void>): void {
     const batch = ++this.earlyBatches
     this.send({ ...publication, early: { batch, texts } })
@@ -84,7 +84,7 @@ export class Publisher {
     this.failure = new CommitFailed(error)
     this.options.broken(this.failure)
   }
-  /** Runs in the background: a failure ends this collection's writer, not the thread that writes for all. */
+  /** Runs work in the background. A failure ends only this collection's writer, not the thread that writes for all. */
   behind(work: Promise<void>): Promise<void> {
     return work.catch((error: unknown) => {
       this.failure ??= new CommitFailed(error)

@@ -1,11 +1,11 @@
 /**
- * Snapshots of collections that came to rest or changed a lot, so that a restart has little to replay. One at a time; a
- * failed one (a full disk) is retried after the next rest.
+ * Takes snapshots of collections that have come to rest or changed a lot, so that a restart has little to replay. One
+ * at a time; a failed snapshot (a full disk) is retried after the next quiet period.
  */
 import { warn } from "../warning.ts"
 import type { CollectionWriter } from "./collection-writer.ts"
 
-/** How often, and after how much rest or change, the index is written to the journal. */
+/** How often collections are checked, and how long one must be quiet before its index is written to the journal. */
 const CHECK_MS = 2_000
 const REST_MS = 1_500
 const CHANGES = 50_000
@@ -13,13 +13,13 @@ const CHANGES = 50_000
 interface Open {
   /** undefined if the collection is not open. */
   readonly writerOf: (key: number) => CollectionWriter | undefined
-  /** Whether a change is in progress that a snapshot has to wait for. */
+  /** Whether a schema change is in progress that a snapshot must wait for. */
   readonly isAltering: (key: number) => boolean
   readonly snapshot: (writer: CollectionWriter) => Promise<void>
 }
 export class QuietSnapshots {
   readonly #open: Open
-  /** Documents written since the last snapshot, and when the last write ended. */
+  /** Documents written since the last snapshot, and the time of the last write. */
   readonly #dirty = new Map<number, { changed: number; at: number }>()
   #timer: ReturnType<typeof setInterval> | undefined
   #running: Promise<void> = Promise.resolve()
@@ -29,7 +29,7 @@ export class QuietSnapshots {
   }
   start(): void {
     this.#timer = setInterval(() => this.#check(), CHECK_MS)
-    // A waiting snapshot must not keep the process alive.
+    // The timer must not keep the process alive.
     ;(this.#timer as { unref?: () => void }).unref?.()
   }
   /** Starts no more snapshots; resolves when none is being written. */

@@ -1,6 +1,6 @@
 /**
- * References between collections in writes (`docs/contract/documents.md#references`): a document may only refer to an
- * existing document, and to only one.
+ * References between collections in writes (`docs/contract/documents.md#references`): a reference must match exactly
+ * one existing document.
  */
 import { analyzerOf } from "../analysis/analyzer.ts"
 import { documentPlanOf, type Prepared } from "../documents/mod.ts"
@@ -12,18 +12,18 @@ import type { SegmentView } from "../index/reader.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import type { Place } from "./live-segments.ts"
 
-/** What a write needs of a collection that others refer to. */
+/** What a write needs from a collection that others refer to. */
 interface ReferencedCollection {
   readonly schema: CollectionSchema
   readonly views: ReadonlyArray<SegmentView>
   locate(id: string): Place | undefined
 }
-/** What a writer needs of other collections: references cross collections. */
+/** What a writer needs from other collections, because references cross collections. */
 export interface WriterNeighbours {
   collection(name: string): ReferencedCollection | undefined
 }
 
-/** Live documents whose field equals a value, counted up to two. */
+/** Number of live documents whose field equals a value, counted up to two. */
 export const countEqual = (collection: ReferencedCollection, name: string, value: unknown): number => {
   if (name === "id") return collection.locate(String(value)) === undefined ? 0 : 1
   const field = collection.schema.fields.find((candidate) => candidate.name === name)
@@ -78,7 +78,7 @@ const equalDocs = (schema: CollectionSchema, { segment }: SegmentView, field: Fi
   for (let doc = 0; doc < segment.docs; doc++) if (hasBit(bits, doc)) docs.push(doc)
   return docs
 }
-/** Why a document is refused: it refers to none, or to several. */
+/** Why a document is refused: a reference matches no document, or several. */
 export const missingReference = (
   schema: CollectionSchema,
   neighbours: WriterNeighbours,

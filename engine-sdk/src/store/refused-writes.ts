@@ -1,9 +1,9 @@
-/** Collections whose last commit failed on the disk: writes to them are refused until the disk accepts writes again. */
+/** Collections whose last commit failed on the disk. Writes to them are refused until the disk accepts writes again. */
 interface Refused {
   /** When the disk was last probed. */ asked_ms: number
   asking: Promise<boolean> | undefined
 }
-/** Time between two probes of a disk that refused a write. */
+/** Minimum time between two probes of a disk that refused a write. */
 const PROBE_EVERY_MS = 100
 
 export class RefusedWrites {

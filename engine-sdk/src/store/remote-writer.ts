@@ -1,4 +1,4 @@
-/** A writer in a worker thread, as seen from the searching thread: calls become messages, events arrive in order. */
+/** A writer in a worker thread as the searching thread sees it: calls become messages, and events arrive in order. */
 import { Worker } from "node:worker_threads"
 import { parseJson, stringifyJson } from "../documents/mod.ts"
 import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
@@ -20,8 +20,8 @@ import {
 /** Time for the worker to end by itself before it is terminated. */
 const STOP_MS = 10_000
 /**
- * Operations that the writer accepts at once, and those of one message: making a message blocks the searching thread
- * for half a millisecond.
+ * Operations that the writer accepts together, and operations per message; creating a message of this size blocks the
+ * searching thread for half a millisecond.
  */
 const PART_OPERATIONS = 4_096
 const MESSAGE_OPERATIONS = 128
@@ -31,13 +31,13 @@ interface SearchingSide {
   readonly emit: (event: WriterEvent) => void
   readonly lost: (message: string) => void
   readonly prepare: NonNullable<WriterMemory["prepare"]>
-  /** Called when no other thread still reads what was published so far; undefined = no other thread does. */
+  /** Resolves when no other thread still reads what was published so far; undefined = no other thread does. */
   readonly unread?: () => Promise<void> | undefined
 }
 
 export class RemoteWriter implements WriterPort {
   private readonly worker: Worker
-  /** Number of calls posted: the worker checks it between two slices of its work. */ private readonly posted =
+  /** Number of calls posted; the worker checks it between two slices of its work. */ private readonly posted =
     new Int32Array(new SharedArrayBuffer(4))
   private readonly emit: (event: WriterEvent) => void
   private readonly lost: (message: string) => void
@@ -103,7 +103,7 @@ export class RemoteWriter implements WriterPort {
           this.seen(message.number)
         return
       case "prepare":
-        // Answered even on failure: the merge must not wait for ever. The failure is a defect and is thrown.
+        // Answered even on failure, so that the merge does not wait forever. A failure is a defect and is thrown.
         void this.prepare(message.key, decodeSegment(message.segment), message.replaced).finally(() =>
           this.post({ kind: "prepared", id: message.id })
         )
@@ -114,8 +114,8 @@ export class RemoteWriter implements WriterPort {
       case "answer": {
         const call = this.waiting.get(message.id)
         this.waiting.delete(message.id)
-        // Only documents contain integers beyond a double's precision; a schema's metadata is whatever JSON parsing
-        // makes of it.
+        // Only documents contain integers beyond a double's precision; schema metadata keeps what plain JSON parsing
+        // yields.
         const value: unknown = call?.hasDocuments === true ? parseJson(message.text) : JSON.parse(message.text)
         call?.resolve(value === null ? undefined : value)
         return
@@ -142,7 +142,7 @@ export class RemoteWriter implements WriterPort {
     for (const { reject } of this.waiting.values()) reject(error)
     this.waiting.clear()
   }
-  /** Memory of removed segments may be reused. */
+  /** Readers have seen the publication, so memory of removed segments may be reused. */
   private seen(publication: number): void {
     const unread = this.unread?.()
     if (unread === undefined) this.post({ kind: "seen", publication })
@@ -191,8 +191,8 @@ export class RemoteWriter implements WriterPort {
     return this.call("drop", [namespace, name])
   }
   /**
-   * Long imports are sent in parts, one after another: other work gets its turn in between, and no message is large.
-   * The first message is sent at once.
+   * Long imports are sent in parts, one after another, so that other work gets its turn in between and no message is
+   * large. The first message is sent immediately.
    */
   async write(
     namespace: Namespace,
@@ -233,7 +233,7 @@ export class RemoteWriter implements WriterPort {
       { body, parts, taken }
     )
     const sent = this.sendRest(answer.id, operations)
-    // The answer reports that the writer is gone; messages to it are dropped.
+    // The answer reports that the writer is gone; messages sent to it are dropped.
     const [settled] = await Promise.all([answer, sent])
     return settled
   }
@@ -256,11 +256,11 @@ export class RemoteWriter implements WriterPort {
   setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void> {
     return this.call("setDictionary", [namespace, name, words === undefined ? null : [...words]])
   }
-  /** Whatever the state of the worker: when this resolves, its thread has ended. */
+  /** When this resolves, the worker's thread has ended, whatever state it was in. */
   async stop(): Promise<void> {
     if (!this.isGone) {
       let timer: ReturnType<typeof setTimeout> | undefined
-      // A worker that no longer answers is terminated without a request.
+      // A worker that no longer responds is terminated without waiting for it.
       await Promise.race([
         this.call<void>("stop", []).catch(() => {}),
         new Promise<void>((resolve) => {

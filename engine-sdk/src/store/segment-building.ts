@@ -1,5 +1,5 @@
 /**
- * Stored documents as segments: used when a collection is opened without a usable snapshot, and when its schema
+ * Builds segments from stored documents when a collection is opened without a usable snapshot, and when its schema
  * changes. In slices, so that other work gets its turn.
  */
 import type { Dictionaries } from "../analysis/tokens.ts"
@@ -12,7 +12,7 @@ import { inSlices, nextTurn } from "../turns.ts"
 import type { StoredDocument } from "./journal.ts"
 
 const SLICE_MS = 0.5
-/** Documents of one segment. */
+/** Documents per segment. */
 const REBUILD_DOCS = 4_096
 
 export interface BuiltSegment {
@@ -26,7 +26,7 @@ export const wholeDocument = ({ text, unstored }: StoredDocument): Document => {
   return unstored === undefined ? document : { ...document, ...(parseJson(unstored) as Document) }
 }
 
-/** Yields one turn of the event loop whenever a slice is over. */
+/** Returns a function that yields one turn of the event loop whenever a slice is over. */
 const slices = (): (() => Promise<void> | undefined) => {
   let until = performance.now() + SLICE_MS
   return () =>
@@ -37,7 +37,7 @@ const slices = (): (() => Promise<void> | undefined) => {
         })
 }
 
-/** Segments of the documents, which are valid under the schema. Cost: about that of writing them again. */
+/** Builds segments from documents that are valid under the schema. Costs about as much as writing them again. */
 export async function* buildSegments(
   schema: CollectionSchema,
   documents: Iterable<StoredDocument>,
@@ -61,7 +61,7 @@ export async function* buildSegments(
 }
 
 /**
- * The schema with the fields that its dynamic ones detect in the documents; a failure if one of them is not valid under
+ * The schema with the fields that its dynamic ones detect in the documents; a failure if a document is not valid under
  * it. `check` is called with every intermediate schema.
  */
 export const revalidateAll = async (

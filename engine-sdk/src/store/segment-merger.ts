@@ -1,6 +1,6 @@
 /**
  * Keeps the number of a collection's segments small: merges run in the background, one at a time and in slices, and
- * after a period of quiet everything becomes one segment. What is worth merging is decided in `merge-policy.ts`.
+ * after a quiet period everything becomes one segment. `merge-policy.ts` decides what is merged.
  */
 import { hasBit } from "../index/bits.ts"
 import { regionsOf, type DerivedSection } from "../index/derived-sections.ts"
@@ -14,17 +14,17 @@ import { isWorthCompacting, mergeableOf } from "./merge-policy.ts"
 import type { Publisher } from "./publisher.ts"
 import type { SegmentSections } from "./segment-sections.ts"
 
-/** Work between two turns of the event loop: other work (a single upsert, a search) waits for one slice. */
+/** Work between two turns of the event loop. Other work (a single upsert, a search) waits for at most one slice. */
 const SLICE_MS = 0.5
-/** During writes: merging must keep up with them, but leave them most of the time. */
+/** Slice during writes: merging must keep up with writes, but leave them most of the time. */
 const WRITING_SLICE_MS = 0.25
-/** For this long after a full chunk, an import counts as running. */
+/** An import counts as running for this long after a full chunk. */
 const IMPORTING_MS = 1_500
 const QUIET_MS = 1_000
 /** A merge of fewer documents does not wait for a turn of its own. */
 const SMALL_MERGE_DOCS = 256
 
-/** Lets readers prepare a segment before it replaces others; resolves when they have, or when they do not search it. */
+/** Lets readers prepare a segment before it replaces others; resolves when they have, or if they do not search it. */
 export type PrepareSegment = (segment: PublishedSegment, replaced: ReadonlyArray<number>) => Promise<void>
 
 interface MergerOptions {
@@ -33,19 +33,19 @@ interface MergerOptions {
   readonly publisher: Publisher
   readonly schema: () => CollectionSchema
   readonly isWriting: () => boolean
-  /** Nothing is left to merge for now. */ readonly rested: () => void
+  /** Called when there is nothing left to merge for now. */ readonly rested: () => void
   readonly prepare: PrepareSegment | undefined
   readonly allocate: Allocate
-  /** Where vectors go. */ readonly outside: Outside | undefined
+  /** Where vectors are stored. */ readonly outside: Outside | undefined
   readonly release: (region: Region) => void
 }
 
 export class SegmentMerger {
   private readonly options: MergerOptions
-  /** Merged segments that readers may still read. */ private readonly leaving = new Set<SegmentView>()
-  /** Interim results that will be merged again: their documents are not reordered yet. */
+  /** Merged segments that readers may still be reading. */ private readonly leaving = new Set<SegmentView>()
+  /** Interim results that will be merged again, so their documents are not reordered yet. */
   private readonly passing = new WeakSet<SegmentView>()
-  /** When a full chunk was written last. */ private importedAt = Number.NEGATIVE_INFINITY
+  /** Time of the last full chunk. */ private importedAt = Number.NEGATIVE_INFINITY
   private merging: Promise<void> | undefined
   private quiet: ReturnType<typeof setTimeout> | undefined
   private isClosed = false
@@ -57,11 +57,11 @@ export class SegmentMerger {
   get running(): Promise<void> | undefined {
     return this.merging
   }
-  /** Merged segments whose memory is not released yet. */
+  /** Merged segments whose memory has not been released yet. */
   get held(): ReadonlyArray<SegmentView> {
     return [...this.leaving]
   }
-  /** A write filled a whole chunk: an import is running. */
+  /** Called when a write filled an entire chunk: an import is running. */
   noteImport(): void {
     this.importedAt = performance.now()
   }
@@ -72,7 +72,7 @@ export class SegmentMerger {
     await this.merging
   }
 
-  /** Merges what is worth it, then what became worth it in the meantime. */
+  /** Merges what qualifies, then what qualifies by then. */
   schedule(): void {
     const { publisher, rested, segments } = this.options
     if (this.merging !== undefined || this.isClosed || publisher.failure !== undefined) return
@@ -90,7 +90,7 @@ export class SegmentMerger {
       this.schedule()
     })
   }
-  /** After a period without writes everything becomes one segment, if enough is new to be worth it. */
+  /** After a period without writes, merges everything into one segment if enough of it is new. */
   private compactWhenQuiet(): void {
     const { isWriting, segments } = this.options
     const isWorth = (): boolean => isWorthCompacting(segments.views, (view) => this.passing.has(view))
@@ -98,8 +98,8 @@ export class SegmentMerger {
     if (!isWorth() && !this.isImporting) return
     this.quiet = setTimeout(() => {
       if (this.isClosed || this.merging !== undefined || isWriting()) return
-      // Too little is new for one segment of everything: the import is over, and its segments merge by the smaller size
-      // classes of single writes.
+      // Too little is new to merge everything: the import is over, and its segments merge by the smaller size classes
+      // of single writes.
       if (!isWorth()) {
         this.importedAt = Number.NEGATIVE_INFINITY
         this.schedule()
@@ -166,7 +166,7 @@ export class SegmentMerger {
   }
 }
 
-/** Documents deleted during a merge are deleted in its result: their numbers there. */
+/** Documents deleted during a merge must be deleted in its result; returns their numbers there. */
 const deletedMeanwhile = (
   views: ReadonlyArray<SegmentView>,
   moved: ReadonlyArray<ArrayLike<number>>

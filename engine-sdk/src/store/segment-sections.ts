@@ -1,7 +1,7 @@
 /**
  * What the writing thread derives from segments for all searching threads (`index/derived-sections.ts`): counts of
  * facet values, and indexes of the units that relevance searches requested. A merged segment has them before it
- * replaces others; new ones get them once writes have been quiet for a while, or at once if a search waits.
+ * replaces others; new segments get them after a period without writes, or immediately if a search waits.
  *
  * requested (by searches, or found in the snapshot) -> made in slices -> attached and published. If a merge removes the
  * segment in the meantime, or the collection closes, the work ends.
@@ -29,9 +29,9 @@ import { inSlices } from "../turns.ts"
 
 const SLICE_MS = 0.5,
   WRITING_SLICE_MS = 0.25
-/** Time without writes before sections are made for new segments. */
+/** Time without writes before sections are built for new segments. */
 const QUIET_MS = 300
-/** A collection that changes faster than it can be read is searched with the existing sections. */
+/** A collection that changes faster than it can be read is searched with the sections it has. */
 const ROUNDS_MAX = 4
 /** Documents between two chances to yield, less one. */
 const STEP_MASK = 16_383
@@ -46,7 +46,7 @@ interface Owner {
   readonly release: (region: Region) => void
   /** `dropped`: memory that readers use until they receive the publication. */
   readonly publish: (sections: PublishedSections, dropped: ReadonlyArray<Region>) => void
-  /** Resolves when everything published so far was sent to readers. */ readonly told: () => Promise<void>
+  /** Resolves when everything published so far has been sent to readers. */ readonly told: () => Promise<void>
   /** Runs work in the background. */ readonly behind: (work: Promise<void>) => Promise<void>
 }
 /** Segments that were merged, and the new numbers of their documents. */
@@ -64,7 +64,7 @@ export class SegmentSections {
   constructor(owner: Owner) {
     this.owner = owner
   }
-  /** For the snapshot. */
+  /** Units to store in the snapshot. */
   get askedUnits(): ReadonlyArray<ReadonlyArray<RelevanceUnit>> {
     return this.asked.all
   }
@@ -81,7 +81,7 @@ export class SegmentSections {
     }
     await this.owner.told()
   }
-  /** Something changed; makes what is missing after a while. */
+  /** Called after a change; builds what is missing after a delay. */
   schedule(): void {
     clearTimeout(this.timer)
     if (this.isClosed || !this.isAnyMissing()) return
@@ -91,7 +91,7 @@ export class SegmentSections {
     }, QUIET_MS)
     ;(this.timer as { unref?: () => void }).unref?.()
   }
-  /** Even if a search could read it quickly itself: all threads are to count the same documents. */
+  /** Includes small segments that a search could read itself, because all threads must count the same documents. */
   private isAnyMissing(): boolean {
     const views = this.owner.views(),
       schema = this.owner.schema()
@@ -105,7 +105,7 @@ export class SegmentSections {
     await this.running?.catch(() => {})
   }
 
-  /** Each unit once; none of fields that do not exist (any more). */
+  /** The requested units, each once; without units of fields that do not exist (any more). */
   private wanted(): ReadonlyArray<RelevanceUnit> {
     const { fields } = this.owner.schema(),
       units = new Map<string, RelevanceUnit>()
@@ -168,8 +168,8 @@ export class SegmentSections {
   }
 
   /**
-   * For a segment that is to replace those it was merged from; `isPassing`: it will soon be merged again, and then
-   * sections that none of them has are not made.
+   * Builds sections for a segment that replaces those it was merged from. `isPassing`: it will soon be merged again;
+   * sections that none of its sources has are then not built.
    */
   *ofMerged(
     id: number,
@@ -222,7 +222,7 @@ function* making(
   ]
 }
 const isDeleted = ({ deleted }: SegmentView, doc: number): boolean => deleted !== undefined && hasBit(deleted, doc)
-/** The same work, abandoned (undefined) as soon as it is no longer needed. */
+/** Runs the work, but abandons it (undefined) as soon as it is no longer needed. */
 function* unless<A>(isStale: () => boolean, work: Generator<void, A>): Generator<void, A | undefined> {
   for (;;) {
     if (isStale()) return undefined

@@ -1,14 +1,14 @@
 /**
- * Shared memory in reusable slabs. The garbage collector does not account for shared buffers, so a new one per segment
- * would grow without bound. Here, buffers of a few size classes circulate: lent to a segment, retired with it, and
- * reused once no reader can still hold it.
+ * Shared memory in reusable slabs. The garbage collector does not account for shared buffers, so allocating one per
+ * segment would grow without bound. Here, buffers of a few size classes circulate: each is lent to a segment, retired
+ * with it, and reused once no reader can still hold it.
  */
 import type { LinearMemory } from "../index/compiled.ts"
 import { allocateLinear } from "../index/graph-kernel.ts"
 import type { Allocate, Region } from "../index/sections.ts"
 
 const SMALLEST = 65_536
-/** Four classes per doubling: at most a quarter of a slab is slack. */
+/** Four size classes per doubling, so at most a quarter of a slab is unused. */
 const classOf = (bytes: number): number => {
   let size = SMALLEST
   while (size < bytes) size *= 2
@@ -22,8 +22,8 @@ const SLACK = 1.25
 export class SlabPool {
   private readonly free = new Map<number, SharedArrayBuffer[]>()
   /**
-   * The last released memory of a graph: the next one may have the same size. One that does not fit is left to the
-   * garbage collector, which is slow, but graphs are built rarely and take long.
+   * The memory of a graph released last, because the next graph may have the same size. Memory that does not fit is
+   * left to the garbage collector, which is slow, but graphs are built rarely and take long.
    */
   private freeLinear: LinearMemory | undefined
   private readonly lent = new Map<SharedArrayBuffer, number>()
@@ -65,19 +65,19 @@ export class SlabPool {
     this.lentBytes_ += size
     return region
   }
-  /** The segment is removed for the writer; readers may read it until they have applied the latest publication. */
+  /** Removes the segment for the writer; readers may read it until they have applied the latest publication. */
   readonly retire = (region: Region): void => {
     if (this.lent.has(region.buffer as SharedArrayBuffer)) {
       this.retired.push({ region, at: this.publications })
       this.reclaim()
     }
   }
-  /** Every reader has applied publications up to this one. */
+  /** Called when every reader has applied publications up to this one. */
   seen(publication: number): void {
     this.released = Math.max(this.released, publication)
     this.reclaim()
   }
-  /** Nothing is reused while `work` runs: a snapshot reads regions that a merge may retire. */
+  /** Nothing is reused while `work` runs, because a snapshot reads regions that a merge may retire. */
   async holding<A>(work: () => Promise<A>): Promise<A> {
     this.holds++
     try {

@@ -1,7 +1,7 @@
 /**
  * Files of vectors: the part of a stored segment that is not kept in memory. A file is written when its segment is laid
  * out, and is synced when a snapshot names it. It is removed when no segment in memory reads it and no snapshot names
- * it: until the next snapshot is written, a start may still need the files of the last one.
+ * it; until the next snapshot is written, a restart may still need the files of the last one.
  */
 import { createHash } from "node:crypto"
 import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from "node:fs"
@@ -10,7 +10,7 @@ import { join } from "node:path"
 import type { Outside, OutsideFile } from "../index/sections.ts"
 import { nextTurn } from "../turns.ts"
 
-/** Fewer bytes stay in memory: a file for every write of one document would be too many. */
+/** Smaller vectors stay in memory, because a file for every single-document write would be too many files. */
 export const FILE_MIN_BYTES = 262_144
 const READ_AT_ONCE = 1_048_576
 
@@ -32,14 +32,14 @@ export class VectorFiles {
       this.next = Math.max(this.next, numberOf(name) + 1)
     }
   }
-  /** Collections of which a previous process left files. */
+  /** Collections for which a previous process left files. */
   get owners(): ReadonlyArray<number> {
     return [...this.left].map(ownerOf)
   }
   pathOf(name: string): string {
     return join(this.folder, name)
   }
-  /** Where vectors of a collection's new segments are written. */
+  /** Where vectors of the collection's new segments are written. */
   of(key: number): Outside {
     return { create: (bytes) => (bytes < FILE_MIN_BYTES ? undefined : this.create(key)) }
   }
@@ -61,7 +61,7 @@ export class VectorFiles {
       }
     }
   }
-  /** One segment less reads it. */
+  /** Called when a segment stops reading the file. */
   drop(path: string): void {
     const name = path.slice(this.folder.length + 1),
       users = (this.users.get(name) ?? 0) - 1
@@ -72,7 +72,7 @@ export class VectorFiles {
     this.users.delete(name)
     this.removeUnneeded(name)
   }
-  /** The files that a snapshot names from now on, with hashes; undefined: there is no snapshot. */
+  /** Sets the files that the snapshot names from now on, with their hashes; undefined: there is no snapshot. */
   name(key: number, files: ReadonlyMap<string, string> = new Map()): void {
     const before = this.named.get(key)
     if (files.size === 0) this.named.delete(key)
@@ -92,7 +92,7 @@ export class VectorFiles {
     if (this.users.has(name) || this.named.get(ownerOf(name))?.has(name) === true) return
     rmSync(this.pathOf(name), { force: true })
   }
-  /** No file is removed while `work` runs: a snapshot names files that a merge may release. */
+  /** No file is removed while `work` runs, because a snapshot names files that a merge may release. */
   async holding<A>(work: () => Promise<A>): Promise<A> {
     this.holds++
     try {
@@ -105,7 +105,7 @@ export class VectorFiles {
     }
   }
 
-  /** Syncs it to disk; returns its hash. O(bytes) for one that no snapshot names yet. */
+  /** Syncs a file to disk; returns its hash. O(bytes) for a file that no snapshot names yet. */
   async sealed(name: string): Promise<string> {
     const known = this.named.get(ownerOf(name))?.get(name)
     if (known !== undefined) return known
@@ -117,13 +117,13 @@ export class VectorFiles {
       await file.close()
     }
   }
-  /** Syncs its name, so that it survives a crash. */
+  /** Syncs the folder, so that file names survive a crash. */
   async sealFolder(): Promise<void> {
     const folder = await open(this.folder, "r")
     await folder.sync()
     await folder.close()
   }
-  /** A segment of a snapshot is about to read it: false if it was altered. */
+  /** Called before a segment of a snapshot reads the file; false if the file was altered. */
   async take(name: string, bytes: number, hash: string): Promise<boolean> {
     if (!(await this.isWhole(name, bytes, hash))) return false
     this.users.set(name, (this.users.get(name) ?? 0) + 1)
@@ -159,5 +159,5 @@ const read = async (file: FileHandle): Promise<{ readonly hash: string; readonly
 const numbersIn = (name: string): ReadonlyArray<number> => name.split(/[-.]/).map(Number)
 const ownerOf = (name: string): number => numbersIn(name)[0]
 const numberOf = (name: string): number => numbersIn(name)[1] || 0
-/** A name that this folder gives to a file of the collection. */
+/** Whether this folder could have given the name to a file of the collection. */
 export const isVectorFile = (key: number, name: string): boolean => /^\d+-\d+\.vec$/.test(name) && ownerOf(name) === key

@@ -1,7 +1,7 @@
 /**
- * When a collection's segments get graphs of their vectors: after they are published, once merging has come to rest,
- * one at a time and in short slices on the writer's thread. Until then, and without the optional library, searches are
- * exact.
+ * Decides when a collection's segments get graphs of their vectors: after they are published, once merging has come to
+ * rest, one at a time and in short slices on the writer's thread. Until then, and without the optional library,
+ * searches are exact.
  *
  * waiting (a timer runs) -> building (slices) -> laid out -> saved (if there is a disk) -> published. If a merge
  * removes the segment in the meantime, or the collection closes, the build ends and its result is dropped.
@@ -24,17 +24,17 @@ import type { Journal, StoredSegment } from "./journal.ts"
 import { linksOf } from "./native-links.ts"
 import { inSlices } from "../turns.ts"
 
-/** Below it, a full scan is as fast, and exact. */
+/** With fewer vectors, a full scan is as fast, and exact. */
 export const APPROXIMATE_FROM = 10_000
 const SLICE_MS = 0.5
 const REST_MS = 1_000
-/** Under steady writes a collection never rests; after this many waits it builds anyway. */
+/** Under steady writes a collection never rests, so after this many waits it builds anyway. */
 const WAITS_MAX = 10
 
 export interface GraphOptions {
   readonly from: number
   /**
-   * Runs one build of all collections at a time: a build holds memory for a second copy of its vectors, and
+   * Runs one build at a time over all collections, because a build holds memory for a second copy of its vectors, and
    * the library's own.
    */
   readonly alone: (work: () => Promise<void>) => Promise<void>
@@ -58,7 +58,7 @@ interface Owner {
   readonly views: () => ReadonlyArray<SegmentView>
   readonly schema: () => CollectionSchema
   readonly isMerging: () => boolean
-  /** Writes are in progress, or segments are about to be compacted. */ readonly isWriting: () => boolean
+  /** Whether writes are in progress, or segments are about to be compacted. */ readonly isWriting: () => boolean
   readonly publish: (graph: PublishedGraph) => void
 }
 interface Candidate {
@@ -82,11 +82,11 @@ export class VectorGraphs {
     this.owner = owner
   }
 
-  /** Memory for graphs of a snapshot; undefined if none is to be used. */
+  /** Memory for graphs of a snapshot; undefined if graphs are not used. */
   get allocate(): Allocate | undefined {
     return this.options.from === Infinity ? undefined : this.owner.allocate
   }
-  /** Graphs from a snapshot, as they must be published to readers. */
+  /** Adopts graphs of a snapshot; returns them in the form in which they are published to readers. */
   adopt(segments: ReadonlyArray<StoredSegment>): PublishedGraph[] {
     return segments.flatMap(({ id, graphs }) =>
       graphs.map(({ record, region }): PublishedGraph => {
@@ -97,7 +97,7 @@ export class VectorGraphs {
     )
   }
 
-  /** Something changed; builds what is missing after a while. */
+  /** Called after a change; builds what is missing after a delay. */
   schedule(): void {
     if (this.isClosed || this.timer !== undefined || this.isWaitingTurn || this.candidate() === undefined) return
     this.timer = setTimeout(() => {
@@ -134,7 +134,7 @@ export class VectorGraphs {
         const column = view.segment.vectors(field.name)
         if (column === undefined || graphOf(view.segment, field.name) !== undefined) continue
         const live = view.deleted === undefined ? column.has : andNotInto(column.has.slice(), view.deleted)
-        // The library is loaded for the first collection that needs it, and not tried again if it is missing.
+        // The library is loaded for the first collection that needs it; if it is missing, loading is not tried again.
         if (countBits(live) >= this.options.from && vectorLibrary().library !== undefined)
           return { view, field, at: view.segment.meta.fields.indexOf(field.name) }
       }
@@ -150,7 +150,7 @@ export class VectorGraphs {
     try {
       graph = await this.built(candidate, isStale)
     } catch (error) {
-      // A graph only makes searches faster: without it (no space left, say) the segment stays exact, and `usage`
+      // A graph only makes searches faster: without it (for lack of space, say) the segment stays exact, and `usage`
       // reports why.
       graph = failedGraph(
         field,
@@ -171,7 +171,7 @@ export class VectorGraphs {
       ...(failure === undefined ? {} : { failure })
     })
   }
-  /** undefined: it is no longer needed. */
+  /** The built graph; undefined if it is no longer needed. */
   private async built({ at, field, view }: Candidate, isStale: () => boolean): Promise<VectorGraph | undefined> {
     const { segment } = view,
       { journal, release } = this.owner,
@@ -189,7 +189,7 @@ export class VectorGraphs {
         release(region)
         return undefined
       }
-      // Even a graph whose links are of no use shows by its bytes which vectors need not be read.
+      // Even if its links are of no use, the graph's bytes show which vectors need not be read.
       const name = journal.graphFolder === undefined ? "" : `${this.key}-${segment.id}-${at}.graph`
       const hash = await journal.saveGraph(name, graph.record.meta!, region)
       return new VectorGraph({ ...graph.record, name, hash }, region)
@@ -198,7 +198,7 @@ export class VectorGraphs {
       throw error
     }
   }
-  /** Stops the current build and waits for its end, but not for its turn behind other collections. */
+  /** Stops the current build and waits for it to end; a build queued behind other collections is not waited for. */
   async close(): Promise<void> {
     this.isClosed = true
     clearTimeout(this.timer)
@@ -206,7 +206,7 @@ export class VectorGraphs {
   }
 }
 
-/** The same work, abandoned (undefined) as soon as it is no longer needed. */
+/** Runs the work, but abandons it (undefined) as soon as it is no longer needed. */
 function* unless<A>(isStale: () => boolean, work: Generator<void, A>): Generator<void, A | undefined> {
   for (;;) {
     if (isStale()) return undefined

@@ -1,6 +1,6 @@
 /**
- * Who may change a collection: many writes at a time, or one exclusive task. Passing an open gate takes no turn of the
- * event loop.
+ * Controls who may change a collection: many concurrent writes, or one exclusive task. Passing an open gate takes no
+ * turn of the event loop.
  */
 export class WriteGate {
   private writes = 0
@@ -28,7 +28,7 @@ export class WriteGate {
         this.waiters.push(resolve)
       })
   }
-  /** No write begins while `work` runs, and `work` begins when current writes have ended. */
+  /** Runs `work` exclusively: it starts when current writes have ended, and no write starts while it runs. */
   async alone<A>(work: () => Promise<A>): Promise<A> {
     while (this.shut !== undefined) await this.shut
     let open: () => void = () => {}

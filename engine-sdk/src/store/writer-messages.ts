@@ -1,6 +1,6 @@
 /**
- * Messages between an engine and its writer in a worker. Bulk data is sent as text (cheaper than object graphs, and
- * typed arrays are slow on one runtime's ports); segments are sent as shared buffers with offset and length.
+ * Messages between an engine and its writer in a worker. Bulk data is sent as text, because object graphs cost more and
+ * typed arrays are slow on one runtime's ports; segments are sent as shared buffers with offset and length.
  */
 import { stringifyJson } from "../documents/mod.ts"
 import type { DerivedSection } from "../index/derived-sections.ts"
@@ -27,22 +27,22 @@ export interface WriterCall {
     | "close"
   readonly head: string
   readonly body: string
-  /** Number of messages with the rest of a write that follow. */ readonly parts: number
+  /** Number of messages that follow with the rest of a write. */ readonly parts: number
 }
 interface SeenMessage {
   readonly kind: "seen"
   readonly publication: number
 }
-/** The searching thread is ready for a segment, or does not search it. */
+/** Sent when the searching thread is ready for a segment, or does not search it. */
 interface PreparedMessage {
   readonly kind: "prepared"
   readonly id: number
 }
-/** The next operations of a write whose call had fewer. */
+/** Further operations of a write whose call did not include all of them. */
 interface PartMessage {
   readonly kind: "part"
   readonly id: number
-  /** JSON: one runtime scans every object that arrives for ports. */ readonly heads: string
+  /** JSON, because one runtime scans every object that arrives at a port. */ readonly heads: string
   readonly body: string
 }
 export type ToWriter = WriterCall | SeenMessage | PreparedMessage | PartMessage
@@ -67,7 +67,7 @@ interface SharedSegment {
 export type FromWriter =
   | { readonly kind: "ready" }
   | { readonly kind: "answer"; readonly id: number; readonly text: string }
-  /** Sent for a write before its answer: later writes come after it. */
+  /** Sent for a write before its answer; writes sent later are ordered after it. */
   | { readonly kind: "taken"; readonly id: number }
   | {
       readonly kind: "failed"
@@ -76,10 +76,10 @@ export type FromWriter =
       readonly message: string
       readonly stack?: string
     }
-  /** `number`: of a publication that frees memory of the collection once readers have applied it; else 0. */
+  /** `number`: that of a publication that frees memory of the collection once readers have applied it; else 0. */
   | { readonly kind: "event"; readonly number: number; readonly text: string }
   /**
-   * A segment that is about to be published in place of others; its memory does not change until `prepared` answers.
+   * A segment that is about to be published in place of others; its memory does not change until a `prepared` message.
    */
   | {
       readonly kind: "prepare"
@@ -102,7 +102,7 @@ export type FromWriter =
         readonly segment: number
         readonly sections: ReadonlyArray<SharedSection>
       }>
-      /** JSON of texts that are not on disk yet. */ readonly early?: string
+      /** JSON of the document texts that are not on disk yet. */ readonly early?: string
       readonly readable?: number
     }
 
@@ -112,10 +112,10 @@ interface OperationHead {
   readonly a?: WriteAction
   readonly v?: DirtyValues
   readonly n?: number
-  /** `rewrite`. */ readonly r?: 1
+  /** Set if the operation is a `rewrite`. */ readonly r?: 1
 }
 
-/** Cost: one JSON text per document that arrived as an object; texts are sent unchanged. */
+/** Cost: one JSON text per document that was given as an object; texts are sent unchanged. */
 export const encodeOperations = (
   operations: ReadonlyArray<WriteOperation>
 ): { readonly heads: string; readonly body: string } => {

@@ -14,16 +14,16 @@ export type WriterEvent =
   | { readonly kind: "unreadable"; readonly record: UnreadableRecord }
   | { readonly kind: "dropped"; readonly key: number }
   | { readonly kind: "published"; readonly key: number; readonly publication: Publication }
-  /** What was published so far is a whole index; until then, readers wait. */
+  /** What was published so far is a complete index; until this event, readers wait. */
   | { readonly kind: "opened"; readonly key: number }
   | { readonly kind: "closed"; readonly key: number }
 
-/** The writer ended, or was terminated, before it answered: the request is not acknowledged. */
+/** The writer ended, or was terminated, before it answered, so the request is not acknowledged. */
 export class WriterGone extends Error {
   override readonly name = "WriterGone"
 }
 
-/** What an engine requests from its writer, wherever that runs. */
+/** What an engine requests from its writer, wherever the writer runs. */
 export interface WriterPort {
   create(
     namespace: Namespace,
@@ -44,15 +44,14 @@ export interface WriterPort {
   /** Loads the index of a collection and publishes it. */
   open(key: number): Promise<void>
   /**
-   * Makes what relevance searches over these units read; resolves when it is available to searches, or will not be
-   * made.
+   * Builds what relevance searches over these units read; resolves when searches can use it, or it will not be built.
    */
   makeUnits(key: number, units: ReadonlyArray<RelevanceUnit>): Promise<void>
-  /** Takes a snapshot and releases a collection's index; its documents stay. */
+  /** Takes a snapshot and releases a collection's index; its documents stay stored. */
   release(key: number): Promise<void>
   setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void>
   /**
-   * Accepts no more calls, finishes pending ones, and no longer uses the journal; resolves then. Readers keep what they
+   * Accepts no more calls, finishes pending ones, and stops using the journal; then resolves. Readers keep what they
    * have.
    */
   stop(): Promise<void>
@@ -65,7 +64,7 @@ export interface WriterMemory {
   /** Allocates memory that compiled code reads, for graphs. */ readonly allocateLinear?: Allocate
   readonly release?: (region: Region) => void
   readonly holding?: <A>(work: () => Promise<A>) => Promise<A>
-  /** For a collection by its number; without it, merged segments are published without preparation. */
+  /** Called with a collection's number; if absent, merged segments are published without preparation. */
   readonly prepare?: (key: number, ...given: Parameters<PrepareSegment>) => Promise<void>
 }
 
@@ -76,9 +75,9 @@ export const NOT_STORED = {
 
 export const CLOSED = { kind: "Unavailable", message: "The engine is closed." } as const
 
-/** A collection was not opened: its stored data cannot be read, or everything is closing. */
+/** A collection was not opened, because its stored data cannot be read or everything is closing. */
 export class CollectionNotOpened extends Error {
-  /** The searching thread distinguishes errors by it: only name and message of an error pass from a worker. */
+  /** By this, the searching thread tells errors apart: only an error's name and message pass from a worker. */
   override readonly name: "CollectionDamaged" | "EngineClosed"
   readonly failure: Damaged | typeof CLOSED
   constructor(failure: Damaged | typeof CLOSED) {

@@ -1,6 +1,6 @@
 /**
- * Entry of the writer's worker thread: the writer over the journal on disk, driven by messages. Segments are built in
- * shared slabs, so publishing one to the searching thread copies nothing.
+ * Entry point of the writer's worker thread: the writer over the journal on disk, driven by messages. Segments are
+ * built in shared slabs, so publishing one to the searching thread copies nothing.
  */
 import { parentPort, workerData } from "node:worker_threads"
 import { stringifyJson } from "../documents/mod.ts"
@@ -37,7 +37,7 @@ const failed = (error: unknown, id?: number): void => {
     ...(id === undefined ? {} : { id })
   })
 }
-// One runtime loses names and stacks of uncaught errors on the way to the parent: send them first.
+// One runtime loses names and stacks of uncaught errors on the way to the parent, so they are sent first.
 process.on("uncaughtException", (error) => {
   failed(error)
   process.exit(1)
@@ -59,7 +59,7 @@ const preparing = new Map<number, () => void>()
 let nextPreparation = 1
 const journal = await LmdbJournal.open(path)
 const pool = new SlabPool((file) => journal.vectorFiles.drop(file))
-/** These may free memory, once every reader has applied them: other threads may search what is dropped or closed. */
+/** These may free memory once every reader has applied them: other threads may be searching what is dropped. */
 const FREEING: ReadonlySet<string> = new Set(["published", "dropped", "closed"])
 const writer = new Writer(
   journal,
@@ -80,8 +80,8 @@ const writer = new Writer(
 )
 
 /**
- * For writes in progress: operations that have arrived, and callers that wait for more. Bounded by what one write
- * accepts at once, per caller.
+ * For writes in progress: operations that have arrived, and callers that wait for more. Per caller, bounded by what a
+ * write accepts together.
  */
 const arriving = new Map<
   number,
@@ -162,7 +162,7 @@ port.on("message", (message: ToWriter) => {
     rest?.wake?.()
     return
   }
-  // A refused write accepts none of its operations that are still arriving.
+  // A refused write discards its operations that are still arriving.
   run(message)
     .finally(() => {
       arriving.delete(message.id)
@@ -170,7 +170,7 @@ port.on("message", (message: ToWriter) => {
     .then(
       (value) => {
         post({ kind: "answer", id: message.id, text: stringifyJson(value === undefined ? null : value) })
-        // Let the answer be sent before the thread ends itself.
+        // Lets the answer be sent before the thread exits.
         if (message.method === "close") setTimeout(() => process.exit(0), 10)
       },
       (error: unknown) => failed(error, message.id)

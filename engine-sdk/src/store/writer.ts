@@ -1,6 +1,6 @@
 /**
  * The writing side of an engine: collections of all namespaces over one journal, opened on first use. It runs on the
- * caller's thread or in a worker; it reports to readers through events, so both look the same from outside.
+ * caller's thread or in a worker; it reports to readers through events, so both cases look the same from outside.
  */
 import type { Dictionaries } from "../analysis/tokens.ts"
 import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
@@ -32,13 +32,11 @@ import {
   type WriterPort
 } from "./writer-port.ts"
 
-/**
- * A collection that could not be opened is not tried again for this long: an attempt reads everything stored for it.
- */
+/** A collection that could not be opened is not retried for this long: an attempt reads everything stored for it. */
 const DAMAGED_MS = 5_000
 /**
- * Failures of a collection's background work, for other reasons than the disk. Each costs a rebuild; after one more it
- * is not opened again.
+ * Maximum failures of a collection's background work for reasons other than the disk. Each costs a rebuild; after one
+ * more, the collection is not opened again.
  */
 const DEFECTS_MAX = 3
 export class Writer implements WriterPort {
@@ -61,7 +59,7 @@ export class Writer implements WriterPort {
   private readonly altering = new Set<number>()
   private readonly snapshots: QuietSnapshots
   private readonly refused: RefusedWrites
-  /** Collections that could not be opened, and until when they are not retried. */ private readonly damaged = new Map<
+  /** Collections that could not be opened; not retried until `until_ms`. */ private readonly damaged = new Map<
     number,
     { readonly message: string; readonly until_ms: number }
   >()
@@ -75,7 +73,7 @@ export class Writer implements WriterPort {
     this.emit = emit
     this.allocate = memory?.allocate ?? allocatePlain
     this.allocateLinear = memory?.allocateLinear ?? allocateLinear
-    // Readers in this thread have applied the publication by then.
+    // By then, readers in this thread have applied the publication.
     this.releaseRegion =
       memory?.release ??
       (({ outside }) => {
@@ -91,7 +89,7 @@ export class Writer implements WriterPort {
       snapshot: (writer) => this.snapshot(writer)
     })
   }
-  /** Announces the collections of the journal. Nothing is opened. */
+  /** Announces the collections of the journal without opening any. */
   start(): void {
     for (const record of this.journal.collections()) {
       this.records.set(record)
@@ -111,7 +109,7 @@ export class Writer implements WriterPort {
     return use
   }
   /**
-   * Recounts what a failed commit left in doubt: what the journal has, and what open writers are about to store.
+   * Recounts what a failed commit left in doubt: what the journal stores, and what open writers are about to store.
    * O(collections).
    */
   private recount(namespace: Namespace): void {
@@ -132,7 +130,7 @@ export class Writer implements WriterPort {
     if (damage !== undefined && performance.now() < damage.until_ms)
       return Promise.reject(new CollectionNotOpened({ kind: "Damaged", message: damage.message }))
     const opening = (async () => {
-      // A failure is reported to the caller of `release`; the documents are all stored.
+      // A failure is reported to the caller of `release`; all documents are stored.
       await this.closing.get(key)?.catch(() => {})
       const writer = this.makeWriter(record)
       await writer.open().catch((error: unknown) => {
@@ -148,14 +146,14 @@ export class Writer implements WriterPort {
     this.opening.set(key, opening)
     return opening
   }
-  /** Its stored data does not make an index: this concerns only this collection. */
+  /** No index can be built from the collection's stored data; other collections are not affected. */
   private cannotOpen({ key, schema }: CollectionRecord, error: unknown): CollectionNotOpened {
-    // A write at that moment found the journal closed: that says nothing about its content.
+    // A write at that moment found the journal closed, which says nothing about its content.
     if (this.isClosing) return new CollectionNotOpened(CLOSED)
     warn(`collection ${key} cannot be opened`, error)
     const message = `The collection \`${schema.name}\` cannot be read from the disk.`
     this.damaged.set(key, { message, until_ms: performance.now() + DAMAGED_MS })
-    // What was published to readers is not an index.
+    // What was published to readers so far is not a complete index.
     this.emit({ kind: "closed", key })
     return new CollectionNotOpened({ kind: "Damaged", message })
   }
@@ -186,14 +184,14 @@ export class Writer implements WriterPort {
       prepare: prepare === undefined ? undefined : (...given) => prepare(record.key, ...given),
       publish: (publication) => {
         if (publication.schema !== undefined) this.records.set({ ...record, schema: publication.schema })
-        // Derived sections are worth a snapshot: they took long to make.
+        // Derived sections justify a snapshot, because they took long to build.
         if ((publication.graphs ?? publication.sections) !== undefined && publication.added.length === 0)
           this.snapshots.noteWrites(record.key, 0)
         this.emit({ kind: "published", key: record.key, publication })
       }
     })
   }
-  /** As `writerOf`, with damage as a value. */
+  /** Like `writerOf`, but returns damage as a value. */
   private async opened(key: number): Promise<CollectionWriter | CollectionNotOpened> {
     try {
       return await this.writerOf(key)
@@ -255,7 +253,7 @@ export class Writer implements WriterPort {
     if (key === undefined) return fail(notFound("Collection not found"))
     const writer = await (this.open_.get(key) ?? this.opened(key))
     if (writer instanceof CollectionNotOpened) return fail(writer.failure)
-    // No snapshot may run concurrently: it would describe segments that are about to be removed.
+    // No snapshot may run concurrently, because it would name segments that are about to be removed.
     this.altering.add(key)
     await this.snapshots.settled()
     if (this.open_.get(key) !== writer) {
@@ -286,7 +284,7 @@ export class Writer implements WriterPort {
     this.open_.delete(key)
     this.emit({ kind: "dropped", key })
     await writer?.close()
-    // None of its snapshots may end after it is removed.
+    // None of the collection's snapshots may end after it is removed.
     await this.snapshots.settled()
     await this.closing.get(key)?.catch(() => {})
     this.useOf(namespace).add(-this.journal.documentCount(key), -this.journal.documentBytes(key))
@@ -339,11 +337,11 @@ export class Writer implements WriterPort {
       verdicts = await writer.write(operations, returnDocuments || cascades.length > 0, keeps, rest, taken)
     } catch (error) {
       if (!(error instanceof CommitFailed)) throw error
-      // Answered when early documents are no longer searchable.
+      // Answered once early documents are no longer searchable.
       await this.closing.get(key)
       return fail(NOT_STORED)
     }
-    // It was closed in the meantime: retry on the one that is open now, unless the collection was dropped.
+    // The writer was closed in the meantime: retry on the one that is open now, unless the collection was dropped.
     if (verdicts === undefined && this.open_.get(key) === writer) return fail(CLOSED)
     if (verdicts === undefined)
       return this.write(namespace, name, operations, returnDocuments, keeps, taken, more, deletes)
@@ -373,7 +371,7 @@ export class Writer implements WriterPort {
   ): Promise<void> {
     for (const reference of references) {
       const writer = await this.opened(reference.key)
-      // Its documents stay: dangling references are reported when it can be read again.
+      // The documents of that collection stay; dangling references are reported when it can be read again.
       if (writer instanceof CollectionNotOpened) continue
       const ids = orphanedBy(reference, deleted, writer, target)
       const operations = ids.map((id) => ({ kind: "delete", id }) as const)
@@ -381,12 +379,12 @@ export class Writer implements WriterPort {
     }
   }
 
-  // ---- a disk that refuses
+  // ---- a disk that refuses writes
   // -------------------------------------------------------------------------------------------
 
   /**
    * Releases a collection whose commit failed, without a snapshot: the next read or write opens what is on disk.
-   * Documents that were searchable early and never acknowledged are gone then.
+   * Documents that were searchable early but never acknowledged are lost.
    */
   private recover(key: number, error: Error, isDefect = false): void {
     const writer = this.open_.get(key)
@@ -406,12 +404,12 @@ export class Writer implements WriterPort {
     const closing = (async () => {
       await writer.close()
       await this.snapshots.settled()
-      // The failure came from the index, so it is rebuilt from the documents.
+      // The failure came from the index, so the index is rebuilt from the documents.
       if (isDefect) await this.journal.dropIndex(key)
       this.journal.rollback(key)
       this.recount(this.records.get(key)?.namespace ?? writer.record.namespace)
       this.emit({ kind: "closed", key })
-      // Readers answer it; until then the memory does not change.
+      // Memory does not change until readers have confirmed this publication.
       this.emit({
         kind: "published",
         key,
@@ -435,7 +433,7 @@ export class Writer implements WriterPort {
   async release(key: number): Promise<void> {
     const writer = this.open_.get(key)
     if (writer === undefined) return
-    // Callers in the meantime wait, and open it from the snapshot that is being written.
+    // Callers wait in the meantime, then open the collection from the snapshot that is being written.
     const closing = (async () => {
       this.open_.delete(key)
       await writer.close()
@@ -456,7 +454,7 @@ export class Writer implements WriterPort {
     const files = this.journal.vectorFiles
     const write = async (): Promise<void> => {
       const { position, ...index } = writer.segmentsNow()
-      // A snapshot must not contain what is not on disk.
+      // A snapshot must not contain anything that is not on disk.
       if (!(await writer.committedSoFar())) return
       await this.journal.saveIndex(writer.key, index, position)
     }

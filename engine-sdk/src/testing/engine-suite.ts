@@ -1,6 +1,6 @@
 /**
- * The tests that every engine behind the port must pass. The suite knows no test framework: it takes `describe`, `it`
- * and `expect` and a factory. Assertions come in two grades: `exact` engines must answer as the contract says,
+ * The tests that every engine behind the port must pass. The suite depends on no test framework: it takes `describe`,
+ * `it` and `expect` and a factory. Assertions have two grades: `exact` engines must answer as the contract says,
  * `approximate` ones only with the right set of documents.
  */
 import type { SearchEngine } from "../engine.ts"
@@ -49,7 +49,7 @@ const made = async (engine: SearchEngine, name: string, created_at: number): Pro
 }
 
 /**
- * Declares the tests. Each gets an engine of its own from `make`.
+ * Declares the tests. Each gets its own engine from `make`.
  *
  * @example
  * ```ts
@@ -378,7 +378,7 @@ export const engineSuite = (
           engine,
           suitePlan("products", { filter: { kind: "not", filter: { kind: "ids", ids: ["1"] } }, cutoff_ms: 0 })
         )
-        // Either it was done in no time, or nothing came through half a filter.
+        // Either it was done in time, or a filter that was cut off let nothing through.
         expect(late.search_cutoff || late.found === 4).toBe(true)
         expect((late.hits ?? []).some(({ document }) => document.id === "1")).toBe(false)
       })

@@ -1,9 +1,9 @@
-/** Values that engines take, with their defaults: for tests of engines. */
+/** Values that engines accept, filled with defaults, for tests of engines. */
 import type { SearchPlan, TextQuery, WriteOperation } from "../plan.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"
 
 /**
- * A field with its defaults, as engines take it.
+ * A field with its defaults, in the form that engines accept.
  *
  * @example
  * ```ts
@@ -36,7 +36,7 @@ export const suiteField = (name: string, type: Field["type"], more: Partial<Fiel
   ...more
 })
 /**
- * A collection's schema with its defaults, as engines take it.
+ * A collection's schema with its defaults, in the form that engines accept.
  *
  * @example
  * ```ts
@@ -61,7 +61,7 @@ export const suiteSchema = (
   ...more
 })
 /**
- * The words of a plan, searched for in fields of which the first counts most.
+ * The words of a plan, searched in fields of which the first counts most.
  *
  * @example
  * ```ts
@@ -102,7 +102,7 @@ export const suiteText = (
   ...more
 })
 /**
- * A plan of a search with its defaults, as engines take it.
+ * A plan of a search with its defaults, in the form that engines accept.
  *
  * @example
  * ```ts
@@ -147,7 +147,7 @@ export const suitePlan = (collection: string, more: Partial<SearchPlan> = {}): S
   ...more
 })
 /**
- * A write of one document, as engines take it.
+ * A write of one document, in the form that engines accept.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
  * What every engine with vectors must do with them (`docs/contract/vectors.md`). Few documents, far enough apart that
- * an approximate index finds the same. An engine without vectors must refuse them by name.
+ * an approximate index finds the same ones. An engine without vectors must refuse them by name.
  */
 import type { SearchEngine } from "../engine.ts"
 import type { SearchAnswer, SearchPlan, VectorQuery } from "../plan.ts"
@@ -9,7 +9,7 @@ import type { EngineUnderTest, SuiteFramework } from "./engine-suite.ts"
 import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "./suite-values.ts"
 
 /**
- * The vector of a plan.
+ * The vector query of a plan.
  *
  * @example
  * ```ts
@@ -87,7 +87,7 @@ const filtersFirst =
   async (engine: SearchEngine): Promise<void> => {
     const filtered = await answer(engine, suiteVector("direction", EAST, { k: 2 }), { filter: odd })
     expect([filtered.found, idsOf(filtered)]).toEqual([2, ["east", "aside"]])
-    // A small filtered set is answered whole.
+    // All of a small filtered set is returned.
     const whole = await answer(engine, suiteVector("direction", EAST, { k: 1, flatSearchCutoff: 20 }), {
       filter: odd
     })
@@ -129,7 +129,7 @@ const fusesWords =
     const text = suiteText(["kettle"], ["name"])
     const sort: SearchPlan["sort"] = [{ kind: "text_match", order: "desc" }]
     const fused = await answer(engine, suiteVector("direction", EAST, { k: 2, alpha: 0.6 }), { text, sort })
-    // By words all three are alike; of the two that are near one is a kettle.
+    // By words all three match equally; of the two that are near, one is a kettle.
     expect([fused.found, idsOf(fused)]).toEqual([4, ["east", "west", "north", "near"]])
     expect((fused.hits ?? []).map(({ hybrid_search_info }) => rounded(hybrid_search_info?.rank_fusion_score))).toEqual([
       1, 0.4, 0.4, 0.3
@@ -156,7 +156,7 @@ const findsLastWritten =
   }
 
 /**
- * Declares the tests. Each gets an engine of its own from `make`.
+ * Declares the tests. Each gets its own engine from `make`.
  *
  * @example
  * ```ts

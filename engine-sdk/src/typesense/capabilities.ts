@@ -1,4 +1,4 @@
-/** Features that a server of the Typesense API has as the contract says, and those that are refused (`refusals.ts`). */
+/** Features that a Typesense API server has as the contract says, and those that are refused (`refusals.ts`). */
 import type { Capabilities } from "../capabilities.ts"
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Requests to the nodes of a server: a time limit, a bound on the answer's size, failures by kind. A request that is
- * safe to repeat goes to the next node where one does not answer; any other is reported as lost on its way.
+ * Requests to the nodes of a server, with a time limit, a bound on the size of a response, and failures by kind. A
+ * request that is safe to repeat goes to the next node if one does not answer; any other is reported as lost.
  */
 import { parseBounded, parseJson } from "../documents/json.ts"
 import { boundedText } from "../error-text.ts"
@@ -12,22 +12,22 @@ const TIMEOUT_MS = 30_000
 const ANSWER_BYTES = 64 * 1_048_576
 const ATTEMPTS_MAX = 3
 const DEPTH_MAX = 100
-/** Objects and lists of one answer: 50 searches of 250 hits with some dozens each. */
+/** Maximum objects and lists in one response: 50 searches of 250 hits with a few dozen each. */
 const CONTAINERS_MAX = 2_000_000
 
 interface ServerRequest {
   readonly method: "GET" | "PUT" | "POST" | "PATCH" | "DELETE"
   readonly path: string
   readonly body?: object | string
-  /** Over all nodes that are tried; the client has a default. */ readonly timeout_ms?: number
-  /** Of one node, while there is another to try. */ readonly attempt_ms?: number
-  /** Sending it twice does no more than sending it once. */ readonly isRepeatable: boolean
-  /** Called with the size of the answer in bytes. */ readonly heard?: (bytes: number) => void
+  /** Limit over all nodes tried; the client has a default. */ readonly timeout_ms?: number
+  /** Limit for one node, as long as there is another to try. */ readonly attempt_ms?: number
+  /** Whether sending it twice has the same effect as sending it once. */ readonly isRepeatable: boolean
+  /** Called with the size of the response in bytes. */ readonly heard?: (bytes: number) => void
 }
 interface Failure {
   readonly error: EngineError
   /** Whether another node might answer. */ readonly isOfNode: boolean
-  /** Nothing of it was done: no node took it, or the node said so. */ readonly isUndone?: boolean
+  /** No part of it was executed: no node accepted it, or the node said so. */ readonly isUndone?: boolean
 }
 const UNKNOWN = "whether it did what was asked is not known"
 const unavailable = (message: string): EngineError => ({ kind: "Unavailable", message })
@@ -46,21 +46,21 @@ export class ServerClient {
     this.#bytes_max = answerBytes_max
   }
 
-  /** An answer in JSON. */
+  /** Sends a request; returns the JSON response. */
   async ask(request: ServerRequest): Promise<Result<unknown>> {
     return this.#tried(request, async (response) => {
       const text = await this.#textOf(response, this.#bytes_max, request.heard)
       return typeof text === "string" ? parsed(text) : text
     })
   }
-  /** An answer as text. */
+  /** Sends a request; returns the response as text. */
   async text(request: ServerRequest): Promise<Result<string>> {
     return this.#tried(request, async (response) => {
       const text = await this.#textOf(response, this.#bytes_max, request.heard)
       return typeof text === "string" ? ok(text) : text
     })
   }
-  /** The body as it comes, read for as long as its reader likes. */
+  /** Returns the response body as a stream, which may be read without a time limit. */
   async stream(path: string): Promise<Result<ReadableStream<Uint8Array>>> {
     return this.#tried({ method: "GET", path, isRepeatable: true }, async (response) =>
       response.body === null
@@ -130,7 +130,7 @@ export class ServerClient {
     const isText = typeof body === "string"
     const headers = { ...this.#headers, "content-type": isText ? "text/plain" : "application/json" }
     const text = isText ? body : JSON.stringify(body)
-    // Deno sends a body that it has whole once more where the connection ends before an answer, a stream never.
+    // If the connection ends before a response, Deno resends a body that it holds entirely, but never a stream.
     return isRepeatable ? { headers, body: text } : ({ headers, body: streamed(text), duplex: "half" } as RequestInit)
   }
   async #textOf(
@@ -176,14 +176,14 @@ const streamed = (text: string): ReadableStream<Uint8Array> =>
       controller.close()
     }
   })
-/** The connection was not made: Deno and Node say it in their own ways. */
+/** Whether no connection was made; Deno and Node report this differently. */
 const isUnsent = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false
   const { code } = error as { readonly code?: string }
   return code === "ECONNREFUSED" || error.message.includes("client error (Connect)") || isUnsent(error.cause)
 }
 
-/** JSON of a stranger: bounded in depth and parts, long integers whole. */
+/** Parses untrusted JSON: bounded in depth and size, with long integers kept exact. */
 const parsed = (text: string): Result<unknown, Failure> => {
   const body = parseBounded(text, DEPTH_MAX, parseJson, CONTAINERS_MAX)
   return typeof body === "object"
@@ -201,10 +201,10 @@ const messageOf = (text: string): string => {
 const failureOf = (status: number, message: string): Failure => ({
   error: errorOf(status, message),
   isOfNode: status === 429 || status >= 500,
-  // Such a node has not started on the request.
+  // A node with this status has not started on the request.
   isUndone: status === 429 || status === 503
 })
-/** The server's error for a request, or for one entry of it, by kind. */
+/** The error for a status of the server, for a request or one entry of it. */
 export const errorOf = (status: number, said: string): EngineError => {
   const message = boundedText(said)
   switch (status) {

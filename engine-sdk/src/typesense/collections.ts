@@ -1,4 +1,4 @@
-/** Collections are made, changed and dropped on the server; what it then has of them is read back. */
+/** Creates, changes and drops collections on the server; afterwards the server's state is read back. */
 import type { Namespace, SchemaChange } from "../engine.ts"
 import { capReached, conflict, type EngineError, fail, notFound, ok, type Result } from "../errors.ts"
 import type { KeepLimits } from "../keep-limits.ts"
@@ -7,7 +7,7 @@ import { exceeds } from "../store/namespace-use.ts"
 import { serverField, serverMetadata, serverSchema, type Placing } from "./schema-form.ts"
 import type { Parts } from "./search.ts"
 
-/** A change of a schema indexes every document again. */
+/** Time limit of a schema change, which indexes every document again. */
 const CHANGE_MS = 880_000
 
 const toldOf = ({ names }: Parts, namespace: Namespace, error: EngineError): Result<never> =>
@@ -17,7 +17,7 @@ const placingOf = ({ directory, names }: Parts, namespace: Namespace): Placing =
   namespace,
   isCollection: (name) => directory.find(namespace, name) !== undefined
 })
-/** As the server has it now. */
+/** The collection as the server has it now. */
 const read = async ({ directory }: Parts, namespace: Namespace, name: string): Promise<Result<CollectionInfo>> => {
   const reloaded = await directory.reload(namespace, name)
   if (!reloaded.ok) return reloaded
@@ -86,14 +86,14 @@ export const alterCollection = async (
     isRepeatable: false
   })
   if (!altered.ok) {
-    // Part of it may have been done.
+    // The change may have been applied in part.
     await directory.reload(namespace, name)
     return toldOf(parts, namespace, altered.error)
   }
   return read(parts, namespace, name)
 }
 
-/** Answers the collection as it was. */
+/** Returns the collection as it was. */
 export const dropCollection = async (
   parts: Parts,
   namespace: Namespace,

@@ -1,7 +1,7 @@
 /**
- * What a plan holds that one search of the API cannot say, as several of them: documents that rules place or that a
- * restricted caller pins, the count without them, and the window that stages put into another order. First it is asked
- * which of the named documents there are and pass (`ask`); the rest travels in one request.
+ * Composes a plan that a single search of the API cannot express from several: documents that rules place or that a
+ * restricted caller pins, the count without them, and the window that stages reorder. A first request (`ask`)
+ * determines which of the named documents exist and pass their filters; the rest is sent in one request.
  */
 import { isSelected, select } from "../documents/select.ts"
 import { fail, ok, type Result } from "../errors.ts"
@@ -13,7 +13,7 @@ import { settlePositions } from "../search/rank/placement.ts"
 import { missing } from "./refusals.ts"
 import { windowOf } from "./window.ts"
 
-/** Hits of one search of a stock server. */
+/** Maximum hits per search of a stock server. */
 const PAGE_MAX = 250
 
 /** A document and its position, from 1. */
@@ -23,10 +23,10 @@ interface Fixed {
   readonly injection?: Injection
 }
 export interface Composed {
-  /** Each can be printed; the answer is based on the first. */ readonly plans: ReadonlyArray<SearchPlan>
+  /** Plans that can each be printed; the answer is based on the first. */ readonly plans: ReadonlyArray<SearchPlan>
   readonly combine: (answers: ReadonlyArray<SearchAnswer>) => SearchAnswer
 }
-/** The ids that pass the filter; all that exist where there is none. */
+/** Returns the ids that pass each filter; all that exist for a filter that is undefined. */
 type AskPassing = (
   filters: ReadonlyArray<Filter | undefined>,
   ids: ReadonlyArray<string>
@@ -37,7 +37,7 @@ const isPlain = ({ filterCuratedHits, injected, pinned, pinnedFilter, window }: 
   return pinned.length === 0 || (injected === undefined && (pinnedFilter === undefined || filterCuratedHits))
 }
 
-/** One search for most plans. O(what is placed + the window). */
+/** One search for most plans. O(number of placed documents + window). */
 export const compose = async (
   plan: SearchPlan,
   schema: CollectionSchema,
@@ -76,7 +76,7 @@ export const compose = async (
   return ok({ plans, combine })
 }
 
-/** Matches, those that are placed counted only where they match. */
+/** Sets the number of matches; placed documents count only if they match. */
 const withOrganic = ({ group, injected }: SearchPlan, answer: SearchAnswer, counted: number | undefined) => {
   if (injected !== undefined)
     answer.organic = counted ?? (group === undefined ? answer.found : (answer.found_docs ?? answer.found))
@@ -87,17 +87,17 @@ const countOnly = (base: SearchPlan): SearchPlan => ({
   facets: [],
   facetQuery: undefined,
   group: undefined,
-  // An order says nothing about a count, and one by groups needs groups.
+  // Sorting does not affect a count, and sorting by group size needs groups.
   sort: base.sort.filter(({ kind }) => kind !== "group_found"),
   offset: 0,
   limit: 0
 })
-/** The placed documents, and then the other hits, page by page. */
+/** The placed documents, followed by the other hits page by page. */
 const windowPlans = (base: SearchPlan, size: number, ids: ReadonlyArray<string>): ReadonlyArray<SearchPlan> => {
   const bare: SearchPlan = { ...base, facets: [], facetQuery: undefined }
   const placed: SearchPlan = {
     ...bare,
-    // From the same search, so that the words it found are highlighted.
+    // Pinned in the same search, so that the words it found are highlighted.
     pinned: ids.map((id, i) => ({ id, position: i + 1 })),
     hidden: base.hidden.filter((id) => !ids.includes(id)),
     offset: 0,
@@ -113,7 +113,7 @@ const windowPlans = (base: SearchPlan, size: number, ids: ReadonlyArray<string>)
   return [placed, ...pages]
 }
 
-/** Documents that are placed: those of rules first, as every engine places them. */
+/** Documents that are placed; those of rules come first, as in every engine. */
 const fixedOf = async (plan: SearchPlan, ask: AskPassing): Promise<Result<ReadonlyArray<Fixed>>> => {
   const { filter, filterCuratedHits, injected = [], injectedFilter, pinned, pinnedFilter } = plan
   const hidden = new Set(plan.hidden)
@@ -144,7 +144,7 @@ const fixedOf = async (plan: SearchPlan, ask: AskPassing): Promise<Result<Readon
     seen.add(id)
     return isFirst
   })
-  // Filtered documents leave their positions to those behind them.
+  // Documents that are filtered out leave their positions to those after them.
   const permitted = curated
     .filter(({ id }) => pinnable!.has(id))
     .map((pin, i): Fixed => ({ ...pin, position: curated[i]!.position }))
@@ -159,7 +159,7 @@ const markPlaced = (hit: Hit, fixed: ReadonlyArray<Fixed>): void => {
   if (injection?.sponsored !== undefined) hit.sponsored = { ...injection.sponsored }
 }
 
-/** Fields that are needed here though the answer does not show them: requested, and removed again. */
+/** Fields that are needed here although the answer does not show them: they are requested, then removed again. */
 class Shown {
   readonly #selection: Selection
   readonly #isWider: boolean
@@ -169,7 +169,7 @@ class Shown {
     const { exclude: _exclude, include, joins } = selection
     this.#isWider = more.length > 0
     this.#selection = { ...selection, include: include.length === 0 ? [] : [...include, ...joins.map(joinedName)] }
-    // Highlights were chosen by the fields that are shown.
+    // Highlights are chosen by the fields that are shown.
     const marked = highlight.explicit
       ? highlight.fields
       : highlight.fields.filter((name) => isSelected(selection, name))
@@ -186,6 +186,6 @@ class Shown {
 }
 const joinedName = ({ alias, collection }: Selection["joins"][number]): string => alias ?? collection
 
-/** Filters of one list of ids each; undefined where nothing is asked beyond them. */
+/** A filter for one list of ids, combined with `filter` if there is one. */
 export const passingFilter = (ids: ReadonlyArray<string>, filter: Filter | undefined): Filter =>
   allOf({ kind: "ids", ids }, filter)!

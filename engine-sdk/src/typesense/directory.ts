@@ -1,6 +1,6 @@
 /**
- * The list of collections, cached here because the port asks for it without waiting. This process's own changes are
- * known at once, those of others with the next read. A read that began before a change of ours is ignored for the
+ * The list of collections, cached here because the port reads it synchronously. This process's own changes are visible
+ * immediately, those of others after the next read. A read that began before one of our changes is ignored for the
  * changed collection.
  */
 import { isObject } from "../documents/json.ts"
@@ -13,12 +13,12 @@ import type { ServerClient } from "./client.ts"
 import type { ServerNames } from "./names.ts"
 import { readCollection, type ReadCollection } from "./schema-form.ts"
 
-/** Collections that one request lists. */
+/** Collections listed per request. */
 const PAGE = 250
 
 export interface Entry {
   readonly namespace: Namespace
-  /** On the server. */ readonly serverName: string
+  /** Name on the server. */ readonly serverName: string
   info: CollectionInfo
 }
 
@@ -26,9 +26,9 @@ export class Directory {
   readonly #client: ServerClient
   readonly #names: ServerNames
   /** By namespace, newest first. */ readonly #entries = new Map<Namespace, Map<string, Entry>>()
-  /** Server names of collections changed here since the read in progress began. */
+  /** Server names of collections that were changed here since the read in progress began. */
   #touched = new Set<string>()
-  /** One at a time per collection: a caller that asks during one waits for the next. */
+  /** One at a time per collection; a caller that arrives during one waits for the next. */
   readonly #reloads = new Joined<Result<unknown>>()
   #following: Promise<Result<void>> | undefined
   #isLost = false
@@ -46,7 +46,7 @@ export class Directory {
   get namespaces(): ReadonlyArray<Namespace> {
     return [...this.#entries.keys()]
   }
-  /** A collection that this process may not have heard of yet. */
+  /** Finds a collection, even one that this process has not seen yet. */
   async known(namespace: Namespace, name: string): Promise<Result<Entry>> {
     const entry = this.find(namespace, name)
     if (entry !== undefined) return ok(entry)
@@ -56,7 +56,7 @@ export class Directory {
     return found === undefined ? fail(notFound("Collection not found")) : ok(found)
   }
 
-  /** Its state on the server after everything done before this call; removed where it does not exist there. */
+  /** Reads its state on the server, including everything done before this call; removes it if it is gone there. */
   reload(namespace: Namespace, name: string): Promise<Result<unknown>> {
     const serverName = this.#names.of(namespace, name)
     return this.#reloads.run(serverName, () => this.#reload(namespace, name, serverName))
@@ -93,7 +93,7 @@ export class Directory {
     if (own?.size === 0) this.#entries.delete(namespace)
   }
 
-  /** Reads changes since the last time; concurrent callers share one read. */
+  /** Reads changes since the last call; concurrent callers share one read. */
   follow(): Promise<Result<void>> {
     return (this.#following ??= this.#follow().finally(() => {
       this.#following = undefined
@@ -103,13 +103,13 @@ export class Directory {
     this.#touched = new Set()
     const listed = await this.#listed()
     if (this.#client.isClosed) return ok(undefined)
-    // Once, not with every look.
+    // Warn once, not on every attempt.
     if (!listed.ok && !this.#isLost)
       warn("collections of the search engine's server are not followed until it answers", listed.error.message)
     this.#isLost = !listed.ok
     if (!listed.ok) return listed
     const seen = new Set<string>()
-    // The list has the newest first, and so have we.
+    // The list is sorted newest first, and so are the entries here.
     for (const read of listed.value.toReversed()) {
       const serverName = this.#names.of(read.namespace, read.info.schema.name)
       seen.add(serverName)
@@ -117,7 +117,7 @@ export class Directory {
     }
     for (const own of [...this.#entries.values()])
       for (const { info, namespace, serverName } of [...own.values()])
-        // A list is read in pages, and others may drop collections in between: one that it lacks is asked for by name.
+        // A list is read in pages, and others may drop collections meanwhile, so a missing one is looked up by name.
         if (!seen.has(serverName) && !this.#touched.has(serverName)) await this.reload(namespace, info.schema.name)
     return ok(undefined)
   }

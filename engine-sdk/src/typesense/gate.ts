@@ -1,4 +1,4 @@
-/** Bounds how many requests run at once, in all and of one tenant; the queue is bounded in length and time. */
+/** Bounds how many requests run at the same time, in total and per tenant. The queue is bounded in length and time. */
 import type { Namespace } from "../engine.ts"
 import { type EngineError, fail, ok, type Result } from "../errors.ts"
 
@@ -24,7 +24,7 @@ export class Gate {
     this.#most = most
     this.#mostOfOne = mostOfOne
   }
-  /** Overloaded where there was no room in time; `run` is then not called. */
+  /** Overloaded if there was no free slot in time; `run` is then not called. */
   async through<A>(namespace: Namespace, wait_ms: number, run: () => Promise<Result<A>>): Promise<Result<A>> {
     const entered = await this.#enter(namespace, wait_ms)
     if (!entered.ok) return entered

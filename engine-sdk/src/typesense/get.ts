@@ -1,4 +1,4 @@
-/** Documents by their ids: hundreds in one request, those whose id no list takes one by one. */
+/** Reads documents by their ids: hundreds per request; ids that cannot be part of a list are requested one by one. */
 import type { Dictionaries } from "../analysis/mod.ts"
 import { isObject } from "../documents/json.ts"
 import { fail, ok, type Result } from "../errors.ts"

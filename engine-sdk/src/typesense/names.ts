@@ -1,14 +1,14 @@
 /**
- * Where a collection lies on a server that holds those of all tenants: the one module that knows how namespace and name
- * become one name there, and back. No two pairs share one, whatever they hold, and what is not written by this module
- * is nobody's.
+ * Names of collections on a server that holds those of all tenants: the one module that knows how namespace and name
+ * become one name there, and back. No two pairs share a name, whatever characters they contain, and names that were not
+ * written by this module belong to nobody.
  */
 import type { Namespace } from "../engine.ts"
 
 const ESCAPE = "_"
 const BETWEEN = "-"
 const PLAIN = /^[A-Za-z0-9]$/
-/** Letters and digits stay; any other UTF-16 unit, half of a character too, is `_` and four digits, `_` itself two. */
+/** Letters and digits stay; any other UTF-16 unit (even half a character) becomes `_` and four digits, `_` two. */
 const escaped = (text: string): string => {
   let out = ""
   for (let i = 0; i < text.length; i++) {
@@ -19,7 +19,7 @@ const escaped = (text: string): string => {
   }
   return out
 }
-/** undefined for what `escaped` never makes. */
+/** undefined for a text that `escaped` never produces. */
 const unescaped = (text: string): string | undefined => {
   const out = text.replace(/_(_|[0-9a-f]{4})/g, (_whole, code: string) =>
     code === ESCAPE ? ESCAPE : String.fromCharCode(parseInt(code, 16))
@@ -47,7 +47,7 @@ export class ServerNames {
     const [namespace, name] = parts.map(unescaped)
     return parts.length !== 2 || namespace === undefined || name === undefined ? undefined : { namespace, name }
   }
-  /** A sentence of the server as the tenant may read it: its own names, and nothing of how they are written there. */
+  /** Rewrites a server message for the tenant: with its own names, and without the form they have on the server. */
   told(namespace: Namespace, sentence: string): string {
     const own = `${this.#begin}${escaped(namespace)}${BETWEEN}`
     let out = "",

@@ -1,9 +1,9 @@
 /**
- * Which node is asked next: those with the fewest recent failures, in turn. A failed node is skipped for some seconds,
- * unless there is no other, and is tried by the next request afterwards.
+ * Which node is used next: those with the fewest recent failures, in rotation. A failed node is skipped for some
+ * seconds, unless there is no other; afterwards the next request tries it.
  */
 const ASIDE_MS = 5_000
-/** Failures that count; a node that comes back is as good as any after as many answers. */
+/** Maximum failures that are counted; a recovered node is equal to the others after as many responses. */
 const FAILURES_MAX = 5
 
 interface Node {
@@ -26,7 +26,7 @@ export class Nodes {
   get count(): number {
     return this.#nodes.length
   }
-  /** All of them, the best first. */
+  /** All nodes, best first. */
   order(): ReadonlyArray<string> {
     const first = this.#turn++ % Math.max(1, this.#nodes.length)
     const now = this.#now_ms()

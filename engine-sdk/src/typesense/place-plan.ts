@@ -1,4 +1,4 @@
-/** A plan whose collections have the names of the server; what a join shows keeps the name that its tenant knows. */
+/** Rewrites a plan to use the server's collection names; the result of a join keeps the name that the tenant knows. */
 import type { FacetRequest, JoinInclude, SearchPlan, Selection, SortKey } from "../plan.ts"
 import type { Filter } from "../filter.ts"
 
@@ -34,7 +34,7 @@ const placeKey = (key: SortKey, nameOf: NameOf): SortKey => {
 const placeJoin = (join: JoinInclude, nameOf: NameOf): JoinInclude => ({
   ...join,
   collection: nameOf(join.collection),
-  // A merged join has no name of its own.
+  // A merged join is not shown under a name.
   ...(join.strategy === "merge" ? {} : { alias: join.alias ?? join.collection }),
   ...(join.sort === undefined ? {} : { sort: join.sort.map((key) => placeKey(key, nameOf)) }),
   joins: join.joins.map((inner) => placeJoin(inner, nameOf))

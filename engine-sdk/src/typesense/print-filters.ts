@@ -1,4 +1,4 @@
-/** Filters as `filter_by` text that is read back as the same filter: words unstemmed again, joins kept apart. */
+/** Prints filters as `filter_by` text that parses to the same filter: words are unstemmed, and joins kept apart. */
 import { analyzerOf, type Analyzer, type Dictionaries } from "../analysis/mod.ts"
 import type { Filter, StringFilter } from "../filter.ts"
 import { fieldNamed, printFilter } from "../query/mod.ts"
@@ -8,12 +8,12 @@ import { Unsayable } from "./refusals.ts"
 
 export interface SchemaContext {
   readonly schema: CollectionSchema
-  /** Of a joined collection, by its name in the plan. */
+  /** The schema of a joined collection, by its name in the plan. */
   readonly schemaOf: (collection: string) => CollectionSchema | undefined
   readonly dictionaries: Dictionaries
 }
 
-/** O(filter); analyses again what an analyzer may not leave as it is. */
+/** O(filter); words that an analyzer might change are analysed again. */
 export const filterText = (filter: Filter, context: SchemaContext, parameter = "filter_by"): string => {
   const sayable = prepared(filter, context, parameter)
   try {
@@ -29,7 +29,7 @@ const prepared = (filter: Filter, context: SchemaContext, parameter: string): Fi
     case "and": {
       const left = inner(filter.left),
         right = inner(filter.right)
-      // Two joins of one collection next to each other would be read as one that requires a single related document.
+      // Two adjacent joins of one collection would be read as one that requires a single related document.
       if (right.kind !== "join" || !joins(left, right.collection)) return { ...filter, left, right }
       return { ...filter, left, right: { kind: "and", left: { kind: "all" }, right } }
     }
@@ -58,7 +58,7 @@ const joins = (filter: Filter, collection: string): boolean =>
     ? filter.collection === collection
     : filter.kind === "and" && (joins(filter.left, collection) || joins(filter.right, collection))
 
-/** Ids that a list of them takes whole. */
+/** Whether a list of ids can contain this id. */
 export const isListable = (id: string): boolean => id !== "" && id === id.trim() && !id.includes("`")
 const checkId = (id: string, parameter: string): void => {
   if (!isListable(id)) throw new Unsayable("stable_scan", parameter, `way to name the id \`${id.slice(0, 100)}\``)
@@ -77,7 +77,7 @@ const words = (filter: StringFilter, context: SchemaContext, parameter: string):
   return { ...filter, values: filter.values.map(sayable) }
 }
 
-/** The number of completions of a prefix that the plan's filters consider; undefined where none sets it. */
+/** The number of completions of a prefix that the plan's filters consider; undefined if none sets it. */
 export const prefixCandidatesOf = (filter: Filter | undefined): number | undefined => {
   switch (filter?.kind) {
     case "and":

@@ -1,6 +1,6 @@
 /**
- * Turns a checked plan back into the parameters of a search; pure. Parsing them gives the same plan. A plan that no
- * parameter expresses is refused by name. What an answer repeats (`echo`), and restrictions on pinned documents, are
+ * Prints a checked plan as the parameters of a search; pure. Parsing them gives the same plan. A plan that no
+ * parameters can express is refused by name. What an answer repeats (`echo`), and restrictions on pinned documents, are
  * left to the caller.
  */
 import { analyzerOf } from "../analysis/mod.ts"
@@ -18,7 +18,7 @@ import { planRefusal, Unsayable } from "./refusals.ts"
 export type PrintedParameters = { readonly [name: string]: string | number | boolean }
 type Draft = Record<string, string | number | boolean>
 
-/** Fails with CapabilityMissing. O(plan); words that an analyzer may not leave as they are are analysed again. */
+/** Fails with CapabilityMissing. O(plan); words that an analyzer might change are analysed again. */
 export const printPlan = (plan: SearchPlan, context: SchemaContext): Result<PrintedParameters> => {
   const refused = planRefusal(plan)
   if (refused !== undefined) return fail(refused)
@@ -41,7 +41,7 @@ export const printPlan = (plan: SearchPlan, context: SchemaContext): Result<Prin
   }
 }
 
-/** A parameter that says what holds without it is left out. */
+/** A parameter with its default value is left out. */
 const put = <A extends string | number | boolean>(out: Draft, name: string, value: A, usual: A): void => {
   if (value !== usual) out[name] = value
 }
@@ -89,7 +89,7 @@ const putText = (out: Draft, text: TextQuery, plan: SearchPlan, context: SchemaC
 }
 
 const implicitNames = ({ explicit, fields }: HighlightRequest): ReadonlyArray<string> => (explicit ? [] : fields)
-/** Fields by the names that are highlighted: those of an object are named by it where it is. */
+/** Field names as they are highlighted: fields of an object are represented by the object's name, in its position. */
 const namesOf = (fields: ReadonlyArray<QueryField>, highlight: HighlightRequest): ReadonlyArray<string> => {
   const names: string[] = []
   for (const { field } of fields) {
@@ -97,7 +97,7 @@ const namesOf = (fields: ReadonlyArray<QueryField>, highlight: HighlightRequest)
     const name = object ?? field
     if (!names.includes(name)) names.push(name)
   }
-  // In the order in which they were named, which is that of what is highlighted; the heaviest need not be the first.
+  // In the order in which they were named, which is also that of highlights; the heaviest field need not be the first.
   const inOrder = implicitNames(highlight).filter((name) => names.includes(name))
   const shown = new Set(inOrder)
   return names.map((name) => (shown.has(name) ? inOrder.shift()! : name))
@@ -126,7 +126,7 @@ const putFields = (
     const resolved = read.ok ? resolveQueryFields(names, read.value, schema, true) : read
     return resolved.ok && JSON.stringify(resolved.value.fields) === JSON.stringify(fields)
   }
-  // Nearly always they are the fields as they are.
+  // In nearly all cases they are the fields as given.
   const names = named.every((name, i) => name === plain[i]) || !isSame(named) ? plain : named
   Object.assign(out, settingsOf(fields, names))
 }
@@ -169,7 +169,7 @@ const putFacets = (out: Draft, { facetQuery, facetSample, facets, facetValuesMax
   put(out, "facet_query_num_typos", facetQuery.numTypos, 2)
 }
 
-/** Lists of ids know no quotes. */
+/** Lists of ids cannot be quoted. */
 const listedId = (id: string, parameter: string): string => {
   if (!isListable(id) || id.includes(",")) throw new Unsayable("exact_ties", parameter, "way to list an id with commas")
   return id
@@ -184,7 +184,7 @@ const putPlaces = (out: Draft, { filterCuratedHits, hidden, pinned }: SearchPlan
 const noField = (schema: SchemaContext["schema"], name = "none_"): string =>
   schema.fields.some((field) => field.name.startsWith(name)) ? noField(schema, `${name}_`) : name
 const putHighlight = (out: Draft, { highlight }: SearchPlan, { schema }: SchemaContext): void => {
-  // A pattern that no field fits: nothing is marked.
+  // A pattern that matches no field, so that nothing is highlighted.
   if (highlight.explicit)
     out.highlight_fields = highlight.fields.length === 0 ? `${noField(schema)}*` : highlight.fields.join(",")
   put(out, "highlight_full_fields", highlight.fullFields.join(","), "")

@@ -1,4 +1,4 @@
-/** The shown part of a document as `include_fields` and `exclude_fields`. */
+/** Prints the shown part of a document as `include_fields` and `exclude_fields`. */
 import type { JoinInclude, Selection } from "../plan.ts"
 import type { Filter } from "../filter.ts"
 import { sortText } from "./print-sort.ts"
@@ -18,7 +18,7 @@ export const shownText = (selection: Selection, filter: Filter | undefined, cont
     ...selection.joins.flatMap(({ collection, exclude: names = [] }) =>
       names.length === 0 ? [] : [`$${collection}(${names.join(", ")})`]
     ),
-    // A collection joined by a filter is shown by default.
+    // A collection joined by a filter is shown unless it is excluded.
     ...hidden.map((collection) => `$${collection}(*)`)
   ]
   return {

@@ -1,11 +1,11 @@
-/** Sort keys and facets as `sort_by` and `facet_by` text. */
+/** Prints sort keys and facets as `sort_by` and `facet_by` text. */
 import type { FacetRequest, SortKey } from "../plan.ts"
 import { filterText, type SchemaContext } from "./print-filters.ts"
 import { vectorText } from "./print-vector.ts"
 import { Unsayable } from "./refusals.ts"
 
 const KEYS_MAX = 3
-/** Every subset of them is a case: 32. */
+/** Maximum boosts: every subset of them is a case, 32 in total. */
 const BOOSTS_MAX = 5
 
 export const sortText = (keys: ReadonlyArray<SortKey>, context: SchemaContext): string => {
@@ -55,8 +55,8 @@ const withoutOrder = (key: Exclude<SortKey, { readonly kind: "join" }>, context:
 }
 type Cases = Extract<SortKey, { readonly kind: "boosts" }>["cases"]
 /**
- * The sum of all cases that a document passes, where the API knows the first: every set of cases is one, the larger
- * before the smaller, and what it comes to is its place among all sums, as scores are whole and not below zero.
+ * Boosts are sums over all cases that a document passes, but the API applies only the first case. So every set of cases
+ * is one case, larger sets first; its score is the rank of its sum, because scores are non-negative integers.
  */
 const boostsText = (cases: Cases, context: SchemaContext): string => {
   if (cases.length > BOOSTS_MAX)

@@ -1,4 +1,4 @@
-/** A vector query as the text that says it, among the parameters of a search and among the keys of an order. */
+/** Prints a vector query as text, for the parameters of a search and for sort keys. */
 import type { VectorQuery } from "../plan.ts"
 import { isListable } from "./print-filters.ts"
 import { Unsayable } from "./refusals.ts"

@@ -1,6 +1,6 @@
 /**
- * Words of a plan as a text that is read back as the same words. A plan has them analysed; where analysing them again
- * gives something else, the word that they came from is looked for, and where there is none the plan is refused.
+ * Prints words of a plan as a text that is parsed to the same words. The plan's words have been analysed already; if
+ * analysing one again changes it, an original word is searched for, and if there is none the plan is refused.
  */
 import type { Analyzer } from "../analysis/mod.ts"
 import type { TextQuery } from "../plan.ts"
@@ -10,13 +10,13 @@ import { Unsayable } from "./refusals.ts"
 /** The endings that stemmers remove most often. */
 const ENDINGS = ["s", "e", "es", "ed", "ing", "er", "ly", "y", "n", "en"]
 const PLAIN = /^[a-z0-9]+$/
-/** Analysed again it is what it is, whatever the field. */
+/** Whether analysing it again leaves it unchanged, whatever the field. */
 const isPlain = (token: string, analyzer: Analyzer): boolean => !analyzer.stems && PLAIN.test(token)
 
 const same = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): boolean =>
   a.length === b.length && a.every((token, i) => token === b[i])
 
-/** A word that is analysed as `token`; undefined where none was found. `near`: words that it may have come from. */
+/** A word that is analysed as `token`; undefined if none was found. `near`: words that may be the original. */
 const wordOf = (token: string, analyzer: Analyzer, near: ReadonlyArray<string>): string | undefined => {
   if (isPlain(token, analyzer)) return token
   const tried = [token, ...near, ...ENDINGS.map((ending) => token + ending), token.replace(/i$/, "y")]
@@ -45,14 +45,14 @@ interface WordsContext {
   readonly locale: string
   readonly symbolsToIndex: ReadonlyArray<string>
   readonly tokenSeparators: ReadonlyArray<string>
-  /** As requested. */ readonly asked: string
+  /** The query as requested. */ readonly asked: string
 }
 const quoted = (words: ReadonlyArray<string>): string => `"${words.join(" ")}"`
 const MANY = 100_000
 
 /**
- * `q`, and how it is to be read: as it was asked where that says these words, because what is marked in an answer looks
- * at it too; else the words, which are cut already and not cut again.
+ * `q`, and how to parse it. The text as requested is used if it yields these words, because highlighting also reads it;
+ * otherwise the words, which are already segmented and not segmented again.
  */
 export const printWords = (text: TextQuery, context: WordsContext): AskedWords => {
   const { analyzer, asked, symbolsToIndex } = context
@@ -62,7 +62,7 @@ export const printWords = (text: TextQuery, context: WordsContext): AskedWords =
     words.length === 1 ? `-${textOf(words, analyzer, "q", near)}` : `-${quoted(words)}`
   )
   const parts = [...text.surface, ...text.phrases.map(quoted), ...excluded]
-  // A text without words: matches everything, like an empty query.
+  // A text without words matches everything, like an empty query.
   const nothing = symbolsToIndex.includes("-") ? "!" : "-"
   const q = parts.length === 0 ? nothing : parts.join(" ")
   const isCut = excluded.length === 0 && parts.length > 0

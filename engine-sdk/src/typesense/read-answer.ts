@@ -1,6 +1,6 @@
 /**
- * A server's answer to a search in the port's form. The text is untrusted: every part is checked, only known parts are
- * used, and anything else counts as an unavailable engine.
+ * Reads a server's answer to a search into the port's form. The text is untrusted: every part is checked, only known
+ * parts are used, and anything else is treated as an unavailable engine.
  */
 import { isObject } from "../documents/json.ts"
 import { fail, ok, type Result } from "../errors.ts"
@@ -8,10 +8,10 @@ import type { FacetCount, Hit, SearchAnswer, SearchPlan, TextMatchInfo, UnionAns
 import { errorOf } from "./client.ts"
 
 type Json = { readonly [key: string]: unknown }
-/** A sentence, or a name, of the server as the tenant knows it. */
+/** Translates a message or name of the server to what the tenant knows. */
 type Translate = (sentence: string) => string
 
-/** Thrown by whatever does not have the shape that it must, and caught where reading begins. */
+/** Thrown for anything with an unexpected shape; caught where reading begins. */
 class Nonsense extends Error {}
 const nonsense = (what: string): never => {
   throw new Nonsense(what)
@@ -19,7 +19,7 @@ const nonsense = (what: string): never => {
 const object = (value: unknown, what: string): Json => (isObject(value) ? value : nonsense(what))
 const list = (value: unknown, what: string): ReadonlyArray<unknown> => (Array.isArray(value) ? value : nonsense(what))
 const text = (value: unknown, what: string): string => (typeof value === "string" ? value : nonsense(what))
-/** An integer that a double does not hold is the nearest one. */
+/** An integer that a double cannot hold is rounded to the nearest one. */
 const number = (value: unknown, what: string): number =>
   typeof value === "bigint"
     ? Number(value)
@@ -31,7 +31,7 @@ const count = (value: unknown, what: string): number => {
   return Number.isInteger(read) && read >= 0 ? read : nonsense(what)
 }
 
-/** Unavailable where the text is no answer of such a server; else the failure that it reports. */
+/** Unavailable if the text is not an answer of such a server; otherwise the failure that it reports. */
 export const readResult = <A>(raw: unknown, told: Translate, read: (body: Json) => A): Result<A> => {
   try {
     const body = object(raw, "an answer")
@@ -66,7 +66,7 @@ export const readSearch = (body: Json, plan: SearchPlan, told: Translate): Searc
     ...(echo.excludeSearchTime ? {} : { search_time_ms: number(body.search_time_ms ?? 0, "search_time_ms") })
   }
 }
-/** Ids of the hits of an answer that has all of them. */
+/** Ids of the hits of an answer, which must contain all hits. */
 export const readIds = (body: Json): ReadonlySet<string> => {
   if (body.search_cutoff === true) nonsense("a part of the hits")
   return new Set(
@@ -94,7 +94,7 @@ export const readUnion = (body: Json, { echoOffset, page, plans }: UnionPlan, to
       per_page: echo.per_page,
       q: echo.q
     })),
-    // Rules that act put nothing there: those plans are refused.
+    // Here rules add no hits, because such plans are refused.
     ...(plans.some(({ injected }) => injected !== undefined) ? { organic: counts } : {})
   }
 }
@@ -103,7 +103,7 @@ const groupOf = (raw: unknown, told: Translate): NonNullable<SearchAnswer["group
   const group = object(raw, "a group")
   return {
     group_key: [...list(group.group_key, "group_key")],
-    // One kind of server reports no count per group.
+    // Some servers report no count per group.
     found: count(group.found ?? list(group.hits, "hits").length, "found"),
     hits: hitsOf(group.hits, told)
   }

@@ -1,4 +1,4 @@
-/** Parts of a plan that the API cannot express: refused by name, never ignored. */
+/** Parts of a plan that the API cannot express. They are refused by name, never ignored. */
 import type { Capability } from "../capabilities.ts"
 import type { EngineError } from "../errors.ts"
 import type { SearchPlan } from "../plan.ts"
@@ -9,7 +9,7 @@ export const missing = (capability: Capability, parameter: string, what: string)
   capability,
   parameter
 })
-/** Thrown deep within a plan that is printed, and caught where printing begins. */
+/** Thrown deep within a plan that is being printed; caught where printing begins. */
 export class Unsayable extends Error {
   readonly error: EngineError
   constructor(capability: Capability, parameter: string, what: string) {
@@ -19,7 +19,7 @@ export class Unsayable extends Error {
   }
 }
 
-/** Parts of a plan that no parameter says and nothing here supplies. */
+/** Refuses parts of a plan that no parameter expresses and that are not added here either. */
 export const planRefusal = (plan: SearchPlan): EngineError | undefined => {
   if (plan.text?.relevance !== undefined)
     return missing("text_score_values", "ranking", `ranking \`${plan.text.relevance.ranking}\``)

@@ -1,7 +1,7 @@
 /**
- * Whole collections, page by page, in insertion order. An export of the server is read as far as pages are asked for
- * and kept open in between, so that what is deleted meanwhile moves nothing; the position of a page names it. One that
- * nobody goes on with for some minutes is closed, and so is the oldest where there are too many.
+ * Scans collections page by page, in insertion order. An export of the server is read as far as pages are requested and
+ * is kept open in between, so that deletions do not shift later pages; the position of a page identifies its export. An
+ * export that is not continued for some minutes is closed, as is the oldest if there are too many.
  */
 import type { Dictionaries } from "../analysis/mod.ts"
 import { isObject, parseBounded, parseJson } from "../documents/json.ts"
@@ -20,23 +20,23 @@ import { contextOf, type Parts } from "./search.ts"
 
 const OPEN_MAX = 32
 const IDLE_MS = 300_000
-/** Of one document. */
+/** Maximum characters of one document. */
 const LINE_CHARACTERS_MAX = 64 * 1_048_576
-/** Characters of filter and fields; an address of a request is not longer. */
+/** Maximum characters of filter and fields, because the URL of a request is limited. */
 const QUERY_CHARACTERS_MAX = 4_000
 /** A page larger than this ends early. */
 const PAGE_CHARACTERS_MAX = 32 * 1_048_576
 
-/** Lines of a body, read on demand. */
+/** Lines of a response body, read on demand. */
 class Lines {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>
   readonly #decoder = new TextDecoder()
-  /** Read and not taken yet. */ #text = ""
+  /** Text that has been read but not consumed. */ #text = ""
   #isOver = false
   constructor(body: ReadableStream<Uint8Array>) {
     this.#reader = body.getReader()
   }
-  /** undefined behind the last one. */
+  /** Returns undefined after the last line. */
   async next(): Promise<string | undefined> {
     for (;;) {
       const end = this.#text.indexOf("\n")
@@ -58,7 +58,7 @@ class Lines {
     }
   }
   close(): void {
-    // A stream that cannot be cancelled has ended by itself.
+    // A stream that cannot be cancelled has already ended.
     this.#reader.cancel().catch(() => {})
   }
 }
@@ -66,7 +66,7 @@ interface OpenScan {
   readonly lines: Lines
   readonly owner: string
   readonly selection: Selection | undefined
-  /** Read already: whether there is a next page depends on it. */ ahead: string | undefined
+  /** A line read in advance, which shows whether there is a next page. */ ahead: string | undefined
   timer: ReturnType<typeof setTimeout>
 }
 
@@ -165,16 +165,16 @@ const documentOf = (line: string): Document | undefined => {
     ? parsed.value
     : undefined
 }
-/** The id was requested as well. */
+/** The id was requested in any case. */
 export const shownPart = (document: Document, selection: Selection | undefined): Document => {
   if (selection === undefined) return document
   if (selection.joins.length === 0) return select(document, selection)
-  // Joined documents are stored under names that no list of fields has.
+  // Joined documents are stored under names that no field list contains.
   const { id: _id, ...rest } = document
   return select(isSelected(selection, "id") ? document : rest, { include: [], exclude: selection.exclude })
 }
 
-/** The id is always requested; excluded fields are removed here, except those that the filter joins. */
+/** The id is always requested; excluded fields are removed here, except collections that the filter joins. */
 export const shownFields = (
   selection: Selection = { include: [], exclude: [], joins: [] },
   filter: Filter | undefined,

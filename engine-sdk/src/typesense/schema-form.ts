@@ -1,7 +1,7 @@
 /**
- * A collection as its server has it, and back. The server is given what it needs for documents and searches; the schema
- * as its tenant declared it, with what is the host's own (synonym sets, curations, embedding), travels in the
- * collection's metadata, so that every process reads the same.
+ * Converts a collection to the form that its server stores, and back. The server gets what it needs for documents and
+ * searches. The schema as declared by the tenant, with what only the host uses (synonym sets, curations, embedding), is
+ * stored in the collection's metadata, so that every process reads the same.
  */
 import { isObject, parseBounded } from "../documents/json.ts"
 import type { Namespace } from "../engine.ts"
@@ -14,10 +14,10 @@ const OWN = "dowser"
 type Json = { readonly [key: string]: unknown }
 interface SchemaRecord {
   readonly created_at: number
-  /** A text: the server need not know what is in it. */ readonly schema: string
+  /** JSON text, because the server need not know its content. */ readonly schema: string
 }
 
-/** `Collection.field` with the collection's name on the server; which dot is between them, `isCollection` knows. */
+/** `Collection.field` with the collection's server name; `isCollection` decides which dot separates the two. */
 const placedReference = (
   reference: string,
   names: ServerNames,
@@ -35,7 +35,7 @@ export interface Placing {
   readonly isCollection: (name: string) => boolean
 }
 export const serverField = (field: Field, { isCollection, names, namespace }: Placing): Json => {
-  // Embedding is the host's work: documents and queries come with their vectors.
+  // The host does the embedding, so documents and queries contain their vectors.
   const { detected: _detected, embed, nested: _nested, nested_array: _array, ...rest } = field
   const { async_reference, cascade_delete, hnsw_params, num_dim, reference, stem_dictionary, vec_dist, ...plain } = rest
   return {
@@ -73,7 +73,7 @@ export interface ReadCollection {
   readonly namespace: Namespace
   readonly info: CollectionInfo
 }
-/** undefined for a collection of somebody else, and for what is no collection as we make them. */
+/** undefined for a collection that belongs to somebody else, or that was not created by this module. */
 export const readCollection = (raw: unknown, names: ServerNames): ReadCollection | undefined => {
   if (!isObject(raw) || typeof raw.name !== "string") return undefined
   const placed = names.read(raw.name)
@@ -116,7 +116,7 @@ const schemaOf = (raw: unknown, name: string): CollectionSchema | undefined => {
       : {})
   }
 }
-/** undefined where one of them is none. */
+/** undefined if one of them is not a field. */
 const fieldsOf = (raw: ReadonlyArray<unknown>, collection: string): ReadonlyArray<Field> | undefined => {
   const fields: Field[] = []
   for (const one of raw) {
@@ -140,7 +140,7 @@ const fieldsOf = (raw: ReadonlyArray<unknown>, collection: string): ReadonlyArra
 }
 const idOf = ({ name, type }: { readonly name?: unknown; readonly type?: unknown }): string =>
   JSON.stringify([name, type])
-/** In the order that the server has: as they were declared, and those that it has found in documents. */
+/** In the server's order: first as declared, then fields that it detected in documents. */
 const fieldsInOrder = (raw: ReadonlyArray<unknown>, schema: CollectionSchema): ReadonlyArray<Field> | undefined => {
   const declared = new Map(schema.fields.map((field) => [idOf(field), field]))
   const objects = raw.filter((one) => isObject(one) && (one.type === "object" || one.type === "object[]"))

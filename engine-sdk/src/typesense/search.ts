@@ -1,4 +1,4 @@
-/** Searches and unions: plans are placed, printed, sent in one request, and the answers parsed. */
+/** Searches and unions: plans are translated to server names, printed and sent together; answers are parsed. */
 import { isObject } from "../documents/json.ts"
 import { AnswerRefused } from "../budget/answer-budget.ts"
 import type { Dictionaries } from "../analysis/mod.ts"
@@ -23,12 +23,12 @@ export interface Parts {
   readonly names: ServerNames
   readonly gate: Gate
 }
-/** Searches that a server accepts in one request by default. */
+/** Maximum searches that a server accepts in one request by default. */
 const SEARCHES_MAX = 50
-/** A server cuts a search off by itself; this is for the way there and back, and for another node. */
+/** A server enforces the search's time limit itself; this is for the network, and for trying another node. */
 const WAY_MS = 1_500
 
-/** Needed to print a namespace's plans: schemas by their names on the server. */
+/** The context for printing a namespace's plans: schemas by their names on the server. */
 export const contextOf = (
   { directory, names }: Pick<Parts, "directory" | "names">,
   namespace: Namespace,
@@ -56,7 +56,7 @@ interface Printed {
 interface Asking extends Parts {
   readonly namespace: Namespace
   readonly dictionaries: Dictionaries
-  /** Processor time that the plans of the request may take from now on. */ readonly left_ms: () => number
+  /** Processor time that the plans of the request may still take. */ readonly left_ms: () => number
 }
 
 const printed = async (asking: Asking, plan: SearchPlan): Promise<Result<Printed>> => {
@@ -80,7 +80,7 @@ const printed = async (asking: Asking, plan: SearchPlan): Promise<Result<Printed
   }
   return ok({ plan, parts, combine: composed.value.combine })
 }
-/** Which of some documents exist and pass each of some filters: one more small request. */
+/** Which of some documents exist and pass each of some filters, in one additional small request. */
 const passing = async (
   asking: Asking,
   collection: string,
@@ -144,7 +144,7 @@ const askedAll = async (
     : fail({ kind: "Unavailable", message: "The search engine's server answers another number of searches." })
 }
 
-/** The answer of a search that ran out of time without hits. */
+/** The answer of a search that ran out of time, without hits. */
 const cutOff = ({ collection, echo, facets, group }: SearchPlan): SearchAnswer => ({
   facet_counts: facets.map(({ field }) => ({
     field_name: field,
@@ -161,7 +161,7 @@ const cutOff = ({ collection, echo, facets, group }: SearchPlan): SearchAnswer =
   ...(echo.excludeSearchTime ? {} : { search_time_ms: 0 })
 })
 
-/** The request's account of bytes; a failure where they are too many. */
+/** Counts bytes for the request; returns a failure if there are too many. */
 const weighed = (plan: SearchPlan | undefined, bytes: number): EngineError | undefined => {
   try {
     plan?.budget?.hold(bytes, "answer")
@@ -184,7 +184,7 @@ const timed = (plans: ReadonlyArray<SearchPlan>, budget: SearchBudget | undefine
   return () => left_ms - (performance.now() - began)
 }
 
-/** One answer or one failure per plan, in order; fifty searches travel in one request. */
+/** Returns one answer or one failure per plan, in order; up to fifty searches are sent in one request. */
 export const searchPlans = async (
   parts: SearchParts,
   namespace: Namespace,
@@ -214,7 +214,7 @@ export const searchPlans = async (
   if (budget !== undefined) budget.used_ms += performance.now() - began
   return answers
 }
-/** In the place of what there was no time to ask for. */
+/** Stands for a search for which no time was left. */
 const CUT_OFF: Result<undefined> = ok(undefined)
 const searchTogether = async (
   asking: Asking,
@@ -273,7 +273,7 @@ const unionOf = async (asking: Asking, union: UnionPlan): Promise<Result<UnionAn
       return fail(missing("exact_ties", "rules", "documents that are placed in a list of several searches"))
     const one = await printed(asking, plan)
     if (!one.ok) return one
-    // Of the whole list, these are sent in the query.
+    // For the merged list, these are sent in the query string.
     const { limit: _limit, limit_hits: _hits, offset: _offset, ...parameters } = one.value.parts[0]!.parameters
     searches.push(parameters)
   }

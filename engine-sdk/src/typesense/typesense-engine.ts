@@ -1,7 +1,7 @@
 /**
- * A server of the Typesense API behind the port: a stock one, or another installation of this program. All tenants
- * share it under names that cannot meet (`names.ts`). What is remembered here is which collections there are; any
- * number of processes may have an engine over the same server.
+ * The engine port on a server of the Typesense API: a stock one, or another installation of this program. All tenants
+ * share it under names that cannot collide (`names.ts`). Only the list of collections is cached here; any number of
+ * processes may run an engine on the same server.
  */
 import type { Dictionaries } from "../analysis/mod.ts"
 import type { Capabilities } from "../capabilities.ts"
@@ -34,13 +34,13 @@ import { searchPlans, searchUnion, type Parts } from "./search.ts"
 import { writeOperations } from "./write.ts"
 
 const FOLLOW_MS = 1_000
-/** Reading many collections takes a while: the pause before the next read is this many times as long. */
+/** Reading many collections takes a while, so the pause before the next read is this many times as long. */
 const FOLLOWING_SHARE = 20
 const AT_ONCE = 64
 const AT_ONCE_OF_ONE = 16
 
 /**
- * An engine over a server of the Typesense API, which several processes may use at once.
+ * An engine backed by a server of the Typesense API, which several processes may use at the same time.
  *
  * @example
  * ```ts
@@ -69,7 +69,7 @@ export class TypesenseEngine implements SearchEngine {
     }
     this.#scans = new Scans(this.#parts)
   }
-  /** Reads the list of collections; fails where no node answers, or accepts the key. */
+  /** Reads the list of collections; fails if no node answers, or none accepts the key. */
   static async open(options: TypesenseOptions): Promise<Result<TypesenseEngine>> {
     if (options.prefix !== undefined && !PREFIX.test(options.prefix))
       return fail(invalid("A prefix has 1 to 64 letters, digits, `_` and `-`.", "prefix"))
@@ -85,7 +85,7 @@ export class TypesenseEngine implements SearchEngine {
   }
   #followIn(follow_ms: number, pause_ms = follow_ms): void {
     this.#timer = setTimeout(() => void this.#follow(follow_ms), pause_ms)
-    // Following others must not keep the process alive.
+    // The timer must not keep the process alive.
     ;(this.#timer as { unref?: () => void }).unref?.()
   }
   async #follow(follow_ms: number): Promise<void> {
@@ -169,7 +169,7 @@ export class TypesenseEngine implements SearchEngine {
       ? undefined
       : { documents: entry.info.num_documents, segments: 0, index_bytes: 0, document_bytes: 0, open: true }
   }
-  /** The server needs them for what it indexes, this process for what it prints. */
+  /** The server needs dictionaries for what it indexes, and this process for what it prints. */
   async setDictionary(
     namespace: Namespace,
     name: string,

@@ -1,4 +1,4 @@
-/** The window of a search over a server's answer: its hits have all fields that stages read. */
+/** The window of a search over a server's answer, whose hits contain all fields that stages read. */
 import { valueAt } from "../documents/mod.ts"
 import type { FieldValue, Hit, HitWindow } from "../plan.ts"
 import { fieldNamed } from "../query/mod.ts"
@@ -8,7 +8,7 @@ interface Placed {
   readonly id: string
   readonly position: number
 }
-/** `shown`: a hit as the answer shows it. */
+/** `shown`: converts a hit to what the answer shows. */
 export const windowOf = (
   schema: CollectionSchema,
   organic: ReadonlyArray<Hit>,
@@ -26,7 +26,7 @@ export const windowOf = (
       return hit === undefined ? [] : [{ id, hit: shown(hit), position }]
     }),
     value: (i, field) => fieldValue(schema, organic[i]!.document, field),
-    // All of it is here already.
+    // All of it is in memory already.
     keep: () => {}
   }
 }
@@ -36,9 +36,9 @@ const fieldValue = (schema: CollectionSchema, document: Hit["document"], name: s
   const field = fieldNamed(schema, name)
   if (field !== undefined && field.num_dim > 0)
     return Array.isArray(value) ? Float32Array.from(value as ReadonlyArray<number>) : undefined
-  // No text is no value, as in a column of texts.
+  // An empty list of texts is no value, as in a column of texts.
   if (field?.type === "string[]" && Array.isArray(value) && value.length === 0) return undefined
-  // As every engine reads long integers for stages.
+  // Every engine converts long integers to numbers for stages.
   if (typeof value === "bigint") return Number(value)
   return isValue(value) || (Array.isArray(value) && value.every(isValue)) ? value : undefined
 }

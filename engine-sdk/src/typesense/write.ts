@@ -1,7 +1,7 @@
 /**
- * Writes: operations of one kind that follow each other travel together, batch after batch, so that the order in which
- * they were given is the order in which they win. A batch that was lost on its way goes to the next node only where
- * sending it twice does no more than sending it once: documents with an id that are put there whatever was there.
+ * Writes. Consecutive operations of one kind are sent together, batch after batch, so that they take effect in the
+ * order given. A batch that was lost is sent to the next node only if sending it twice has the same effect as sending
+ * it once: documents with an id that are put regardless of what was stored.
  */
 import { isObject, parseBounded, parseDocument, parseJson, stringifyJson } from "../documents/json.ts"
 import type { Namespace, WriteOptions, WriteVerdict } from "../engine.ts"
@@ -20,7 +20,7 @@ const WRITE_MS = 110_000
 const ROOM_MS = 10_000
 
 type Put = Extract<WriteOperation, { readonly kind: "put" }>
-/** The position of an operation in the write, and its line. */
+/** The index of an operation in the write, and its JSON line. */
 interface Line {
   readonly at: number
   readonly text: string
@@ -35,7 +35,7 @@ interface Writing extends Parts {
 
 const decoder = new TextDecoder()
 const WITH_ID = /^\s*\{\s*"id"\s*:\s*"/
-/** One line; a text of several lines, or one whose id is given separately, is parsed and written again. */
+/** One line; a text with several lines, or one whose id is given separately, is parsed and serialized again. */
 const lineOf = (operation: Put, at: number): Result<Line> => {
   const { document, id } = operation
   const text = document instanceof Uint8Array ? decoder.decode(document) : document
@@ -47,7 +47,7 @@ const lineOf = (operation: Put, at: number): Result<Line> => {
   if (id !== undefined && own.id !== undefined && own.id !== id)
     return fail(invalid("The `id` of the resource does not match the `id` in the JSON body."))
   const known = own.id ?? id
-  // Indexed again is what is stored, whatever was given.
+  // A rewrite indexes what is stored, whatever was given.
   const whole = operation.rewrite === true ? { id: known } : id === undefined ? own : { ...own, id }
   return ok({ at, text: stringifyJson(whole), hasId: typeof known === "string" })
 }
@@ -55,7 +55,7 @@ const actionOf = ({ action, rewrite }: Put): Put["action"] => (rewrite === true 
 const kindOf = (operation: WriteOperation): string =>
   operation.kind === "delete" ? "delete" : JSON.stringify([actionOf(operation), operation.dirtyValues])
 
-/** One verdict per operation, in order. Every later search through any node sees an acknowledged operation. */
+/** Returns one verdict per operation, in order. Every later search through any node sees an acknowledged operation. */
 export const writeOperations = async (
   parts: Parts,
   entry: Entry,
@@ -80,13 +80,13 @@ export const writeOperations = async (
     return ok(undefined)
   })
   if (!written.ok) return written
-  // Counts and fields that documents brought along; that the look fails does not undo what was written.
+  // Updates counts and detected fields; if reading them fails, what was written is not undone.
   await directory.reload(namespace, info.schema.name)
   return ok(writing.verdicts)
 }
 /**
- * The plan's limits, checked against the counts of the last read. The server has no such limits: processes that write
- * at the same time may exceed them by what they write in that moment.
+ * The namespace's caps, checked against the counts of the last read. The server has no such limits, so processes that
+ * write at the same time may exceed them by what they write in the meantime.
  */
 const capOf = (
   { directory }: Parts,
@@ -157,14 +157,14 @@ const verdictOf = ({ names, namespace, options }: Writing, line: string): WriteV
   if (id.id === undefined || (options.returnDocuments === true && document === undefined)) return { result: LOST }
   return { ...id, result: ok({ id: id.id, changed: true, ...(document === undefined ? {} : { document }) }) }
 }
-/** Some servers give it as the text that they were sent. */
+/** Some servers return it as the text that they received. */
 const documentOf = (given: unknown): Document | undefined => {
   if (isObject(given)) return given
   const parsed = typeof given === "string" ? parseDocument(given) : undefined
   return parsed?.ok === true ? parsed.value : undefined
 }
 
-/** Some at a time; of two of one id the second is asked after the first. */
+/** Deletes several documents concurrently; if two operations name the same id, the second is sent after the first. */
 const deleteRun = async (writing: Writing, run: ReadonlyArray<WriteOperation>, from: number): Promise<void> => {
   let ids = new Set<string>()
   let group: Array<Promise<void>> = []

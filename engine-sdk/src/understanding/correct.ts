@@ -1,10 +1,10 @@
-/** A query with the words that were found through typing errors written as they are indexed. Pure. */
+/** Rewrites a query so that words matched through typos are spelled as they are indexed. Pure. */
 import type { Analyzer } from "../analysis/mod.ts"
 import type { WordCorrection } from "../plan.ts"
 
 /**
- * `analyzer`: splits the query into words. Text between the words stays. undefined where none of the words is in the
- * query: a synonym was matched, or a rule replaced it. O(query).
+ * `analyzer`: splits the query into words. Text between the words is kept. undefined if none of the words is in the
+ * query, because a synonym was matched or a rule replaced it. O(query).
  *
  * @example
  * ```ts

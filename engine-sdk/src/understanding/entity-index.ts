@@ -1,6 +1,6 @@
 /**
- * Values of fields by the words that name them, in memory: which of them a query names. Values and queries are cut into
- * words the same way, so that case, accents and signs make no difference. Pure.
+ * Field values by the words that name them, in memory, to find out which values a query names. Values and queries are
+ * split into words the same way, so that case, accents and punctuation make no difference. Pure.
  */
 import type { Analyzer } from "../analysis/mod.ts"
 import type { Awaitable } from "../engine.ts"
@@ -10,7 +10,7 @@ export interface Entity {
   readonly field: string
   readonly value: string
 }
-/** A field and its values, the ones of most documents first. */
+/** A field and its values, most frequent first. */
 export interface FieldValues {
   readonly field: string
   readonly values: ReadonlyArray<string>
@@ -19,7 +19,7 @@ interface Named {
   readonly field: string
   readonly value: string
 }
-/** Words that begin at a place of the query, and the values that they name: one a field, in the order of the fields. */
+/** Words from a position of the query on, and the values that they name: one per field, in the order of the fields. */
 export interface EntityCandidate {
   readonly start: number
   readonly words: number
@@ -29,15 +29,15 @@ export interface EntityCandidate {
 
 const VALUE_WORDS_MAX = 8
 const VALUE_CHARACTERS_MAX = 100
-/** Words of a query that are looked at. */
+/** Maximum words of a query that are examined. */
 const QUERY_WORDS_MAX = 32
-/** Overhead of an entry beside its texts: a place in a map, an object, a list. */
+/** Overhead of an entry in addition to its texts: a map entry, an object, a list. */
 const ENTRY_BYTES = 160
-/** Values that are read between two rests. */
+/** Values processed between two chances to yield. */
 const SLICE_VALUES = 64
 /**
- * Words that a sentence has for itself, of a few languages: a value of one of them alone (`de`, `in`, as codes of
- * languages and countries are) is hardly ever meant.
+ * Function words of a few languages. A value that consists of one of them (`de`, `in`, like codes of languages and
+ * countries) is hardly ever meant.
  */
 const FUNCTION_WORDS: ReadonlySet<string> = new Set(
   (
@@ -64,17 +64,17 @@ const FUNCTION_WORDS: ReadonlySet<string> = new Set(
  * ```
  */
 export class EntityIndex {
-  /** By the words of a value, with single spaces. */
+  /** Values by their words, joined by single spaces. */
   readonly #named = new Map<string, Array<Named>>()
-  /** The most words of a value that begins with this one. */
+  /** Maximum number of words of a value that starts with this word. */
   readonly #longest = new Map<string, number>()
   #bytes = 0
 
   private constructor() {
-    /* Made by `build`. */
+    /* Created only by `build`. */
   }
 
-  /** Yields where it may be interrupted. `bytes_max`: values beyond are left out. O(values). */
+  /** Yields at points where it may be interrupted. Values beyond `bytes_max` are left out. O(values). */
   static *build(
     fields: ReadonlyArray<FieldValues>,
     analyzer: Analyzer,
@@ -90,7 +90,7 @@ export class EntityIndex {
       }
     return index
   }
-  /** About. */
+  /** Approximate memory. */
   get bytes(): number {
     return this.#bytes
   }
@@ -110,14 +110,14 @@ export class EntityIndex {
       this.#named.set(text, (named = []))
       this.#bytes += ENTRY_BYTES + 2 * text.length
     }
-    // Of one field's values with the same normal form, the one that most documents have.
+    // Of one field's values with the same normal form, the most frequent one is kept.
     if (named.some((each) => each.field === field)) return
     named.push({ field, value })
     this.#bytes += 48 + 2 * value.length
     if ((this.#longest.get(first) ?? 0) < words.length) this.#longest.set(first, words.length)
   }
 
-  /** Values that the query's words may name, longest first, then from the left. O(words · words of a value). */
+  /** Values that the query's words may name, longest first, then left to right. O(words · words of a value). */
   candidates(words: ReadonlyArray<string>): ReadonlyArray<EntityCandidate> {
     const found: Array<EntityCandidate> = []
     const end = Math.min(words.length, QUERY_WORDS_MAX)
@@ -134,8 +134,8 @@ export class EntityIndex {
 }
 
 /**
- * The candidates in order, without those that reuse a word. `seen`: the value as a caller may see it, or undefined
- * where it must not; asked for one after the other.
+ * The candidates in order, without those that reuse a word. `seen`: the value as a caller may see it, or undefined if
+ * it may not be shown; called for one candidate after another.
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
-/** Text that was typed with one keyboard layout in mind while another was on: the same keys, read again. Pure. */
+/** Reads text that was typed with the wrong keyboard layout: the same keys, read by another layout. Pure. */
 import { type Layout, type LayoutName, layouts } from "./layouts.ts"
 
-/** Dead keys of the Greek layout, and the mark that each puts on the vowel behind it. */
+/** Dead keys of the Greek layout, and the mark that each puts on the following vowel. */
 const DEAD: ReadonlyMap<string, string> = new Map([
   ["΄", "\u0301"],
   ["¨", "\u0308"],
@@ -10,7 +10,7 @@ const DEAD: ReadonlyMap<string, string> = new Map([
 const marks = new RegExp(`[${[...DEAD.keys()].join("")}](\\p{L})`, "gu")
 const accented = (text: string): string =>
   text.replace(marks, (typed, vowel: string) => (vowel + DEAD.get(typed[0]!)!).normalize("NFC"))
-/** Greek vowels with marks as the two keys that made them. */
+/** Replaces Greek vowels with marks by the two keys that produce them. */
 const asTyped = (text: string): string =>
   text.replace(/[\u0370-\u03ff]/g, (letter) => {
     const [vowel, ...own] = letter.normalize("NFD")
@@ -18,12 +18,12 @@ const asTyped = (text: string): string =>
     return dead === undefined ? letter : dead + vowel!
   })
 
-/** Letters with signs among them are another layout's; a sentence may end. */
+/** A word with punctuation inside was probably typed on another layout; punctuation may end a sentence. */
 const WORD = /^[\p{L}\p{M}\p{N}]+(?:['’.-][\p{L}\p{M}\p{N}]+)*[.,!?]?$/u
 const LATIN = /\p{Script=Latin}/u
 const isLetter = (text: string): boolean => /^[\p{L}\p{M}]+$/u.test(text)
 
-/** The text that the keys of one layout type on another: letters in lower case, the longest first. */
+/** What text typed on one layout becomes on the other: lower-case letters, longest first. */
 const tableOf = (from: Layout, to: Layout): ReadonlyMap<string, string> => {
   const table = new Map<string, string>()
   const put = (typed: string, meant: string) => {
@@ -34,9 +34,9 @@ const tableOf = (from: Layout, to: Layout): ReadonlyMap<string, string> => {
       shifted = from.shifted[key]!,
       meant = to.plain[key]!
     put(plain.toLowerCase(), meant.toLowerCase())
-    // A Hebrew keyboard gives Latin capitals with shift: such readings are unlikely.
+    // On a Hebrew keyboard, shift produces Latin capitals, so such readings are unlikely.
     if (LATIN.test(shifted) && from.name === "hebrew") continue
-    // Shift makes capitals: of a letter the same letter was meant, of a sign what the other layout has there.
+    // Shift produces capitals: a letter stands for the same letter, any other sign for what the other layout has there.
     const capital = to.shifted[key]!
     put(shifted.toLowerCase(), (isLetter(capital) ? capital : isLetter(meant) ? meant : capital).toLowerCase())
   }
@@ -47,21 +47,21 @@ interface Pair {
   readonly to: LayoutName
   readonly table: ReadonlyMap<string, string>
 }
-/** 56 tables of some 94 entries, made when the first query is read again. */
+/** 56 tables of some 94 entries, built when the first query is read again. */
 let pairs: ReadonlyArray<Pair> | undefined
 const allPairs = (): ReadonlyArray<Pair> =>
   (pairs ??= layouts.flatMap((from) =>
     layouts.flatMap((to) => (to === from ? [] : [{ from: from.name, to: to.name, table: tableOf(from, to) }]))
   ))
 
-/** undefined where something in it is on no key of the layout. O(text). */
+/** undefined if a character is on no key of the layout. O(text). */
 const read = (text: string, { from, table, to }: Pair): string | undefined => {
   const typed = (from === "greek" ? asTyped(text) : text).toLowerCase()
   let meant = ""
   for (let at = 0; at < typed.length;) {
     const two = table.get(typed.slice(at, at + 2))
     const letter = String.fromCodePoint(typed.codePointAt(at)!)
-    // Where two letters are one key, that key is likelier than two.
+    // If two letters may be one key, that key is likelier than two.
     const one = two ?? table.get(letter) ?? (/\s/.test(letter) ? letter : undefined)
     if (one === undefined) return undefined
     meant += one
@@ -73,10 +73,10 @@ const read = (text: string, { from, table, to }: Pair): string | undefined => {
 export interface LayoutReading {
   readonly from: LayoutName
   readonly to: LayoutName
-  /** The same words, each read again where it can be; lower case. */ readonly words: ReadonlyArray<string>
+  /** The same words in lower case, each read again if possible. */ readonly words: ReadonlyArray<string>
 }
 /**
- * Each pair of layouts that makes something else of the words, the likeliest first. O(pairs · text).
+ * One reading for each pair of layouts that changes the words, the likeliest first. O(pairs · text).
  *
  * @example
  * ```ts
@@ -88,7 +88,7 @@ export interface LayoutReading {
 export const layoutReadings = (words: ReadonlyArray<string>): ReadonlyArray<LayoutReading> => {
   const known = new Set<string>([words.join(" ").toLowerCase()])
   return allPairs().flatMap((pair) => {
-    // A word that is on none of the layout's keys was typed on another one: it stays.
+    // A word that is on none of the layout's keys was typed on another layout and is kept.
     const meant = words.map((word) => {
       const own = read(word, pair)
       return own === undefined || !WORD.test(own) ? word.toLowerCase() : own
@@ -100,7 +100,7 @@ export const layoutReadings = (words: ReadonlyArray<string>): ReadonlyArray<Layo
   })
 }
 /**
- * Text as it comes out when somebody types it with one layout in mind while another is on. For tests and benches.
+ * The text that results if somebody types it for one layout while another is active. For tests and benches.
  *
  * @example
  * ```ts

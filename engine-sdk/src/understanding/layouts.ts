@@ -1,6 +1,6 @@
 /**
- * Keyboard layouts as the characters of 47 keys, plain and with shift, in the order of a US keyboard: the number row
- * from the key left of `1`, then the three rows of letters. The same place in two tables is the same key.
+ * Keyboard layouts as the characters of 47 keys, without and with shift, in the order of a US keyboard: the number row
+ * from the key left of `1`, then the three rows of letters. The same index in two tables is the same key.
  *
  * Sources: Unicode CLDR keyboard data (releases up to 43, platform "windows") and Microsoft's keyboard layout
  * reference: US, Russian, Ukrainian (Enhanced), Greek, Hebrew (standard), Arabic (101), German, French.
@@ -14,10 +14,10 @@ export interface Layout {
   readonly shifted: ReadonlyArray<string>
 }
 const keys = (row: string): ReadonlyArray<string> => [...row]
-/** Keys that give several characters. */
+/** Splits a row that has keys with several characters. */
 const spaced = (row: string): ReadonlyArray<string> => row.split(" ")
 
-/** In the order in which they are tried where nothing indicates the intended one. */
+/** In the order in which they are tried if nothing indicates the intended one. */
 export const layouts: ReadonlyArray<Layout> = [
   {
     name: "qwerty",

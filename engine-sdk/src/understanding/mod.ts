@@ -1,4 +1,4 @@
-/** Understanding queries: rewrites of one that finds nothing, corrections of typing errors, values that it names. */
+/** Understanding queries: rewrites of one that finds nothing, corrections of typos, values that it names. */
 export { correctedQuery } from "./correct.ts"
 export { chosenEntities, EntityIndex, type Entity, type EntityCandidate, type FieldValues } from "./entity-index.ts"
 export { layoutReadings, typedOn, type LayoutReading } from "./layout-readings.ts"

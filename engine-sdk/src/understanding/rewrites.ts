@@ -1,7 +1,7 @@
 /**
- * Other queries that a query may have been meant as, for one that finds too little: keys of another layout, letters of
- * another script, words written together. Which of them are worth a search the index says: one whose every word it
- * knows. Pure.
+ * Other queries that may have been meant, for a query that finds too little: keys of another layout, letters of another
+ * script, words written together. The index determines which are worth searching: those in which it knows every word.
+ * Pure.
  */
 import type { WordUse } from "../engine.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
@@ -27,7 +27,7 @@ export interface Rewrite {
 export const rewriteKinds: ReadonlyArray<RewriteKind> = ["layout", "translit", "split"]
 
 /**
- * A list as parameters write it; Invalid for what is no kind. Empty: none.
+ * Parses a list in the form of a parameter; Invalid for unknown kinds. Empty: none.
  *
  * @example
  * ```ts
@@ -53,35 +53,35 @@ export const parseRewriteKinds = (text: string): Result<ReadonlyArray<RewriteKin
       )
 }
 
-/** Longer queries are prose, or a pasted document: nobody typed them on the wrong layout. */
+/** Longer queries are prose or a pasted document, and were not typed on the wrong layout. */
 const WORDS_MAX = 8
 const CHARACTERS_MAX = 200
-/** Spellings of a word in one script that are looked up; the more letters in total, the fewer. */
+/** Spellings of a word in one script that are looked up, at most and at least; the more letters, the fewer. */
 const SPELLINGS_MAX = 96,
   SPELLINGS_MIN = 12,
   SPELLED_LETTERS = 2_400
-/** Words that are looked up for one query, the likeliest first. */
+/** Maximum words that are looked up for one query, the likeliest first. */
 const LOOKED_UP_MAX = 600
-/** Rewrites of one kind. */
+/** Maximum rewrites of one kind. */
 const KNOWN_MAX = 2
-/** Where the index knows the words of none: rewrites that are tried all the same, as they may contain typing errors. */
+/** Rewrites of each kind that are tried even if the index knows none of their words, because they may contain typos. */
 const GUESSES: ReadonlyMap<RewriteKind, number> = new Map([
   ["layout", 2],
   ["translit", 3],
   ["split", 1]
 ])
 
-/** How the index knows a word; undefined for one that was not looked up. */
+/** What the index knows of a word; undefined for a word that was not looked up. */
 export type KnownWords = (word: string) => WordUse | undefined
 
-/** A rewritten query, each word of which may have several forms: the first known one is used, else the first. */
+/** A rewritten query. Each word may have several forms: the first known one is used, else the first. */
 interface Reading {
   readonly kind: RewriteKind
   readonly words: ReadonlyArray<ReadonlyArray<string>>
 }
 
 /**
- * Other readings of a query: on another keyboard layout, in another script, split.
+ * Other readings of a query: on another keyboard layout, in another script, or split.
  *
  * @example
  * ```ts
@@ -100,11 +100,11 @@ export class RewriteSearch {
     this.#readings = kinds.flatMap((kind) => (this.#words.length === 0 ? [] : readingsOf.get(kind)!(this.#words)))
   }
 
-  /** Words worth looking up in the index, at most six hundred. */
+  /** Words to look up in the index, at most six hundred. */
   get words(): ReadonlyArray<string> {
     const asked = new Set(this.#words)
     const most = Math.max(0, ...this.#readings.flatMap(({ words }) => words.map((forms) => forms.length)))
-    // The first forms of all words before the second ones of any.
+    // The first forms of all words precede the second forms of any.
     for (let form = 0; form < most; form++)
       for (const { words } of this.#readings)
         for (const forms of words) {
@@ -116,8 +116,8 @@ export class RewriteSearch {
   }
 
   /**
-   * Rewrites to try, in order, at most `most`. `known` undefined: the index's words are not known, and the likeliest of
-   * each kind are tried. `completes`: the last word may be a prefix.
+   * Rewrites to try, in order, at most `most`. If `known` is undefined, the index's words are not known, and the
+   * likeliest rewrites of each kind are tried. `completes`: the last word may be a prefix.
    */
   candidates(known: KnownWords | undefined, most: number, completes = true): ReadonlyArray<Rewrite> {
     const typed = this.#words.join(" ").toLowerCase()
@@ -165,7 +165,7 @@ const knownForm = (
   const chosen: Array<string> = []
   for (const [i, forms] of words.entries()) {
     const asTyped = typed[i]!
-    // Half of a query may be right as it is; all of it is not, or it would have found something.
+    // Some words of a query may be right as typed; not all of them, or it would have found something.
     if (typed.length > 1 && isExact(known, asTyped)) {
       chosen.push(asTyped)
       continue

@@ -1,4 +1,4 @@
-/** The likeliest ways in which a word would be written in another script: best first, a bounded number. Pure. */
+/** The likeliest spellings of a word in another script: best first, bounded in number. Pure. */
 import type { SpellingTable } from "./transliteration-tables.ts"
 import {
   cyrillicToLatin,
@@ -9,10 +9,10 @@ import {
 } from "./transliteration-tables.ts"
 
 export type SpellingTarget = "russian" | "ukrainian" | "greek" | "latin"
-/** Letters of a word that is transliterated; a longer one is a code, or nothing that anybody searches for. */
+/** Maximum letters of a word that is transliterated; a longer one is a code, or nothing that anybody searches for. */
 const WORD_LETTERS_MAX = 32
 const PIECE_LETTERS_MAX = 4
-/** A Greek word has one accent; none is for texts in capitals. */
+/** A Greek word has one accent; only texts in capitals have none. */
 const NO_ACCENT_COST = 1.5
 const ACCENTED = /[άέήίόύώ]/
 
@@ -24,8 +24,8 @@ interface Path {
 const byCost = (a: Path, b: Path): number => a.cost - b.cost || a.text.length - b.text.length
 
 /**
- * The `most` cheapest spellings. From each position of the word the pieces that begin there are followed, and at most
- * that many paths are kept per position: O(letters · most · outputs of a piece).
+ * The `most` cheapest spellings. From each position of the word, the letter groups that start there are followed, and
+ * at most that many paths are kept per position: O(letters · most · outputs of a group).
  */
 const spelled = (word: string, table: SpellingTable, most: number): ReadonlyArray<Path> => {
   const letters = [...word.toLowerCase()]
@@ -46,7 +46,7 @@ const spelled = (word: string, table: SpellingTable, most: number): ReadonlyArra
           if (hasAccent && path.hasAccent) continue
           const text = path.text + written,
             known = next.get(text)
-          // Pieces of one letter that could be one piece of two are the less likely reading.
+          // Two single letters that could be one group of two are the less likely reading.
           const total = path.cost + cost
           if (known === undefined || total < known.cost)
             next.set(text, { text, cost: total, hasAccent: hasAccent || path.hasAccent })
@@ -56,7 +56,7 @@ const spelled = (word: string, table: SpellingTable, most: number): ReadonlyArra
   }
   return [...reached[letters.length]!.values()].sort(byCost)
 }
-/** Digits and signs stay; a letter that the table does not know ends every path. */
+/** Digits and punctuation are kept; a letter that the table does not contain ends the path. */
 const kept = (letter: string): ReadonlyArray<readonly [string, number]> =>
   /[^\p{L}\p{M}]/u.test(letter) ? [[letter, 0]] : []
 
@@ -78,7 +78,7 @@ export interface Spellings {
   /** Best first, without the word itself. */ readonly spellings: ReadonlyArray<string>
 }
 /**
- * A word in one script in the scripts that it may have been meant in; none for a word in several, or in another.
+ * Spellings of a word in each script in which it may have been meant; none if its script is mixed or unknown.
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
-/** Words that were written together: digits and letters, and compounds of two known words. Pure. */
+/** Splits words that were written together: digits and letters, and compounds of two known words. Pure. */
 
 /**
- * `500ml` as `500 ml`, `iphone15` as `iphone 15`; undefined where the word is not both.
+ * Splits `500ml` into `500 ml`, `iphone15` into `iphone 15`; undefined if the word has not both.
  *
  * @example
  * ```ts
@@ -18,10 +18,10 @@ export const splitAtDigits = (word: string): string | undefined => {
   return split === word ? undefined : split
 }
 
-/** Letters of each half: shorter ones are known words by accident. */
+/** Minimum letters of each half, because shorter strings are known words by accident. */
 const HALF_LETTERS_MIN = 3
 const WORD_LETTERS_MAX = 40
-/** Every place where a word may be two; none where it is not letters alone. */
+/** All ways to split a word in two; none if it does not consist of letters alone. */
 export const halvesOf = (word: string): ReadonlyArray<readonly [string, string]> => {
   const letters = [...word]
   if (letters.length > WORD_LETTERS_MAX || !/^[\p{L}\p{M}]+$/u.test(word)) return []

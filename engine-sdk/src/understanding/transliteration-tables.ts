@@ -1,16 +1,16 @@
 /**
  * Letters of one script as people write them in another, with how unusual each spelling is: 0 is standard or nearly
- * universal, 1 is common, 2 occurs. A text is read piece by piece; a piece may be several letters.
+ * universal, 1 is common, 2 occurs. A text is read group by group; a group may be several letters.
  *
  * Sources: ISO 9:1995 and GOST 7.79 (systems A and B) for Russian and Ukrainian, the Ukrainian national system
- * (resolution 55 of 2010), ISO 843 and ELOT 743 for Greek, BGN/PCGN for both; beside them spellings of chats and shops
+ * (resolution 55 of 2010), ISO 843 and ELOT 743 for Greek, BGN/PCGN for both; also spellings used in chats and shops
  * (`4`, `w`, `x`, `j`, Greeklish), as encyclopedias describe them.
  */
 
-/** `и:0 й:1`: outputs with their cost. */
+/** Outputs with their cost, as in `и:0 й:1`. */
 export type SpellingTable = ReadonlyMap<string, ReadonlyArray<readonly [written: string, cost: number]>>
 
-/** `a=а|ya=я ia:1` by line: a piece, then its outputs; `:n` is the cost, 0 where there is none; `-` is nothing. */
+/** Parses `a=а|ya=я ia:1`: a group of letters, then its outputs; `:n` is the cost, else 0; `-` is no output. */
 const tableOf = (...texts: ReadonlyArray<string>): SpellingTable => {
   const table = new Map<string, Array<readonly [string, number]>>()
   for (const text of texts)

@@ -6,8 +6,8 @@ import type { HitMarks } from "../highlight/marks.ts"
 import { Given, putWritten, writtenText } from "./written.ts"
 
 /**
- * The stored document behind a hit, in a private field of the plain object. Unlike a WeakMap entry it costs no garbage
- * collection, and a copy of the hit does not have it.
+ * The stored document behind a hit, in a private field of the plain object. Unlike a WeakMap entry it does not burden
+ * the garbage collector, and a copy of the hit does not have it.
  */
 class Source extends Given {
   readonly #stored: StoredDocument
@@ -28,7 +28,7 @@ class Source extends Given {
     return #isWhole in hit && hit.#isWhole ? Source.of(hit) : undefined
   }
 }
-/** All hits share one pair of functions: a pair per hit would give each hit a different shape. */
+/** All hits share one pair of accessors; a pair per hit would give each hit a different object shape. */
 const lazyDocument: PropertyDescriptor & ThisType<Hit> = {
   enumerable: true,
   configurable: true,
@@ -39,7 +39,7 @@ const lazyDocument: PropertyDescriptor & ThisType<Hit> = {
     Source.of(this)!.value = value
   }
 }
-/** A hit whose document is parsed only when it is read; until then it is written as it is stored. */
+/** A hit whose document is parsed only when it is read; until then it is written as stored. */
 export const storedHit = (stored: StoredDocument, highlight: Record<string, unknown>): Hit => {
   const hit = Object.defineProperty({}, "document", lazyDocument) as Hit
   Source.put(hit, stored, true)
@@ -57,17 +57,17 @@ export const partialHit = (
   Source.put(hit, stored, false)
   return hit
 }
-/** The text of the document, if the hit shows it whole and no code has read the parsed object. */
+/** The text of the document, if the hit shows all of it and no code has read the parsed object. */
 export const wholeTextOf = (hit: Hit): string | undefined => Source.wholeOf(hit)?.text
-/** Works even if the answer does not show the id. */
+/** The id of a hit, even if the answer does not show it. */
 export const idOfHit = (hit: Hit): string => {
   const source = Source.wholeOf(hit) === undefined ? Source.of(hit) : undefined
   return String((source === undefined ? hit.document.id : source.pick(["id"])[0]) ?? "")
 }
 
 /**
- * The same for hits that are rarely read: `content` is called once, when any of it is first read. `stored` is given if
- * the document is shown whole.
+ * Like `storedHit`, for hits that are rarely read: `content` is called once, when any part of it is first read.
+ * `stored` is given if the entire document is shown.
  */
 export const lazyHit = (
   stored: StoredDocument | undefined,
@@ -94,7 +94,7 @@ export const lazyHit = (
   return hit
 }
 
-/** Highlights made by another thread: they are passed on as text and parsed only when they are read. */
+/** Highlights from another thread: they are passed on as text and parsed only when they are read. */
 export class WrittenMarks implements HitMarks {
   readonly highlightJson: string
   readonly highlightsJson: string
@@ -111,7 +111,7 @@ export class WrittenMarks implements HitMarks {
   }
 }
 
-/** A hit of a page as it was found. Both a `Hit` and its JSON text are made from it, without the index. */
+/** A hit of a page as it was found. Both a `Hit` and its JSON text can be made from it without the index. */
 export interface FoundHit {
   readonly stored: StoredDocument
   readonly marks: HitMarks
@@ -134,7 +134,7 @@ export interface FoundPage {
 }
 /**
  * Hits of an answer that become objects when they are first read. Hits that only go to the wire are written without
- * objects.
+ * creating objects.
  */
 class Page extends Given {
   readonly #found: ReadonlyArray<FoundHit>
@@ -168,7 +168,7 @@ class Page extends Given {
   static of(answer: object): FoundPage | undefined {
     return #found in answer && !answer.#isRead ? { found: answer.#found, v1: answer.#v1 } : undefined
   }
-  /** The same. */
+  /** The JSON text of the page, as long as its hits have not been read. */
   static textOf(answer: object, budget: AnswerBudget | undefined): string | undefined {
     if (!(#found in answer) || answer.#isRead) return undefined
     const found = answer.#found,
@@ -179,7 +179,7 @@ class Page extends Given {
       scoreText = ""
     for (let i = 0; i < found.length; i++) {
       const { info, marks, score, stored } = found[i]
-      // Neighbours often have the same score.
+      // Neighbouring hits often have the same score.
       if (score !== scored || info !== about) {
         scoreText =
           score === undefined
@@ -208,16 +208,16 @@ const lazyHits: PropertyDescriptor & ThisType<SearchAnswer> = {
 }
 /** Attaches the hits of a page to an answer that has no hits yet. */
 export const putPage = (answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1: boolean): void => {
-  // Redefining an existing member would cost the object its shape.
+  // Redefining an existing member would change the object's shape.
   Object.defineProperty(answer, "hits", lazyHits)
   Page.put(answer, found, v1)
 }
 
-/** undefined if its hits are objects already or were never found as a page. */
+/** undefined if the hits are objects already or were not found as a page. */
 export const foundPageOf = (answer: object): FoundPage | undefined => Page.of(answer)
 
 /**
- * Hits are written part by part, so that the native writer does everything but the scores. O(answer). Throws
+ * Hits are written part by part, so that the native writer does everything except the scores. O(answer). Throws
  * AnswerRefused as soon as the text exceeds the remaining budget.
  *
  * @example
@@ -263,7 +263,7 @@ const facetToJson = (facet: object): string => {
     .map((key) => `${JSON.stringify(key)}:${writtenText(facet, key) ?? plain(facet[key as keyof typeof facet])}`)
     .join(",")}}`
 }
-/** `before`: characters of the answer that are already written. */
+/** `before`: number of characters of the answer that are already written. */
 const hitsToJson = (hits: ReadonlyArray<Hit>, before: number, budget: AnswerBudget | undefined): string => {
   let out = "["
   let info: TextMatchInfo | undefined,
@@ -281,7 +281,7 @@ const hitsToJson = (hits: ReadonlyArray<Hit>, before: number, budget: AnswerBudg
       }
       const value = hit[key]
       if (value === undefined) continue
-      // Hits with the same score share the object.
+      // Hits with the same score share the info object.
       if (key === "text_match_info" && value !== info) infoText = plain((info = hit.text_match_info))
       text += `${text === "" ? "{" : ","}"${key}":${key === "text_match_info" ? infoText : typeof value === "bigint" ? value.toString() : plain(value)}`
     }

@@ -1,5 +1,5 @@
 /**
- * From an execution to what the wire shows: hits with their scores and highlights, groups, facets and the envelope
+ * Turns an execution into what the wire shows: hits with their scores and highlights, groups, facets and the envelope
  * (`docs/contract/search.md#envelope`).
  */
 import { fail, notFound, ok, type Result } from "../../errors.ts"
@@ -18,12 +18,12 @@ import { HitRenderer } from "./hit-renderer.ts"
 import { RenderedWindow } from "./rendered-window.ts"
 
 /**
- * Time for making hits once the deadline has passed. Together with the minimums for ordering and facets, a search takes
- * at most its `search_cutoff_ms` plus fifteen milliseconds.
+ * Minimum time for making hits, granted even after the deadline. Together with the minimums for ordering and facets, a
+ * search takes at most its `search_cutoff_ms` plus fifteen milliseconds.
  */
 const HITS_MIN_MS = 5
 
-/** A refusal on the way becomes a failure like any other; a defect stays a defect. */
+/** A refusal thrown during the search becomes a failed result; a defect is thrown on. */
 export const withinBudget = <A>(plans: ReadonlyArray<SearchPlan>, run: () => Result<A>): Result<A> => {
   const budget = plans[0]?.budget
   if (budget?.refusal !== undefined) return fail(budget.refusal)
@@ -32,7 +32,7 @@ export const withinBudget = <A>(plans: ReadonlyArray<SearchPlan>, run: () => Res
     return run()
   } catch (error) {
     if (!(error instanceof AnswerRefused)) {
-      // The search is abandoned and restarted elsewhere: release what it held.
+      // The search is abandoned and restarted elsewhere, so release what it held.
       budget?.holdAgain(held)
       throw error
     }
@@ -114,7 +114,7 @@ const groupedAnswer = (execution: Execution, from: number, end: number, started:
   putCorrections(answer, execution, placed, render)
   return answer
 }
-/** No hits yet: they are made from the window once it is ordered. */
+/** There are no hits yet: they are made from the window once it is ordered. */
 const windowAnswer = (
   execution: Execution,
   window: NonNullable<SearchPlan["window"]>,
@@ -159,8 +159,8 @@ const rendering = <A>(execution: Execution, run: () => A): A => {
 }
 
 /**
- * `page`: hits that may never be read, in place of `hits`. Assigning members one by one is several times cheaper than
- * spreading the object.
+ * `page`: hits that may never be read, given in place of `hits`. Assigning members one by one is several times cheaper
+ * than spreading the object.
  */
 const envelope = (
   execution: Execution,

@@ -1,6 +1,6 @@
 /**
- * Which words of a query were matched only through typo tolerance, and what the first hit has in their place. It is
- * derived from what matching left behind: if every word matched as typed, it costs one look at the combinations.
+ * Which words of a query matched only through typo tolerance, and what the first hit has in their place. It is derived
+ * from the combinations that matching recorded; if every word matched as typed, it costs one pass over them.
  */
 import { analyzerOf } from "../../analysis/analyzer.ts"
 import { hasBit } from "../../index/bits.ts"
@@ -17,7 +17,7 @@ import type { HitRenderer } from "./hit-renderer.ts"
 
 /** Number of hits that are examined: a pinned hit, or one found by its vector, may contain none of the words. */
 const HITS_MAX = 10
-/** Steps of one lookup in a list of documents. */
+/** Cost of one lookup in a list of documents, in steps. */
 const LOOK_STEPS = 16
 
 /** `placed`: hits in the order in which they are shown. Empty if every word is indexed as typed or none matched. */
@@ -44,7 +44,7 @@ export const correctionsOf = (
   return []
 }
 
-/** By the word as it was looked up, that is, as typed. Contains the words with typos that no document has as typed. */
+/** From tokens that matched only with typos, and that no document has, to the word as typed. */
 const mistypedOf = ({ matched, matches, plan: { pinnedFilter, text } }: Execution): ReadonlyMap<string, string> => {
   const mistyped = new Map<string, string>()
   const surfaceOf = (token: string): string | undefined => {
@@ -79,7 +79,7 @@ const mistypedOf = ({ matched, matches, plan: { pinnedFilter, text } }: Executio
   }
 }
 
-/** The words by which the document was found; of several combinations, the one with the fewest typos. */
+/** The words by which the document was found. If several combinations found it, the one with the fewest typos. */
 const combinationOf = (execution: Execution, one: Placed): Combination | undefined => {
   let best: Combination | undefined,
     bestCost = Infinity
@@ -128,7 +128,7 @@ const textsOf = (one: Placed, render: HitRenderer, field: string): ReadonlyArray
   return Array.isArray(value) ? (value as ReadonlyArray<unknown>).filter((each) => typeof each === "string") : []
 }
 
-/** For a named ranking, which corrects to roots: the words of the first hit that contains them. */
+/** For a named ranking, which corrects words to roots: the words of the first hit that have these roots. */
 const spelledIn = (
   execution: Execution,
   placed: ReadonlyArray<Placed>,

@@ -13,10 +13,10 @@ import { allowedDocuments, isAllowed, joinedFilter } from "../filter/join-filter
 import { relatedDocs, relationOf, type Relation } from "../filter/relations.ts"
 import type { SearchScope } from "../scope.ts"
 
-/** Time for counting facets once the deadline has passed. */
+/** Minimum time for counting facets, granted even after the deadline. */
 const FACETS_MIN_MS = 5
 
-/** `shown`: hits that the page's own facets count. */
+/** `shown`: the hits that facets of the page alone count. */
 export const facetsOf = (execution: Execution, shown: ReadonlyArray<Placed>): FacetCount[] => {
   const { plan, reader, scope } = execution
   if (plan.facets.length === 0) return []
@@ -62,8 +62,8 @@ const countedFacets = (
 
 /**
  * A facet of another collection counts the documents that are related to a match and pass the join's own filter, each
- * once. Decision: if the search matches everything and has no query, the other collection is counted as a whole, as
- * recorded.
+ * once. Decision: if the search matches everything and has no query, all documents of the other collection are counted,
+ * as recorded.
  */
 const joinedFacet = (
   scope: SearchScope,
@@ -124,7 +124,7 @@ const eachDocument = (other: CollectionReader, count: (view: SegmentView, doc: n
     for (let doc = 0; doc < view.segment.docs && !spend(8); doc++)
       if (view.deleted === undefined || !hasBit(view.deleted, doc)) count(view, doc)
 }
-/** Documents of the other collection that are related to a match, each once, however many matches lead to it. */
+/** Documents of the other collection that are related to a match, each once, even if several matches lead to it. */
 const eachRelated = (
   scope: SearchScope,
   reader: CollectionReader,

@@ -1,6 +1,6 @@
 /**
- * A field of a stored document as stages read it: from a column that holds the value as it was written, if there is
- * one, else from the document. Vectors may be views into the segment and must not be changed.
+ * A field of a stored document as stages read it: from a column, if one holds the value as it was written, else from
+ * the document. Vectors may be views into the segment and must not be changed.
  */
 import { valueAt, type StoredDocument } from "../../documents/mod.ts"
 import { hasBit } from "../../index/bits.ts"
@@ -15,7 +15,7 @@ import { eachOrdinal } from "../../index/columns.ts"
  */
 export type FieldReader = (doc: number, document: StoredDocument) => FieldValue | undefined
 
-/** Looks columns up once, so that a window costs only its values. */
+/** Creates a reader that looks up the columns once, so that reading a window costs only its values. */
 export const fieldReader = (segment: Segment, name: string, field: Field | undefined): FieldReader => {
   const vectors = segment.vectors(name)
   if (vectors !== undefined) return (doc) => (hasBit(vectors.has, doc) ? vectors.lasting(doc) : undefined)
@@ -43,8 +43,8 @@ export const fieldReader = (segment: Segment, name: string, field: Field | undef
 }
 
 /**
- * Values of one field and segment that were read from documents: parsing a document for one field costs more than
- * anything done with the value.
+ * Values of one field and segment that were read from documents. They are cached because parsing a document for one
+ * field costs more than anything done with the value.
  */
 class ReadLately {
   readonly #values = new Map<number, FieldValue | undefined>()

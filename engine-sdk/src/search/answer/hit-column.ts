@@ -1,7 +1,7 @@
 /**
- * Reads one field of all hits of a window at once. The documents of hits are scattered over a column, so each read is a
- * cache miss; one tight loop lets the processor overlap many misses, where reading hit by hit waits for each. The hits
- * of a window also share few brands and colours, so each text is decoded once for all of them.
+ * Reads one field of all hits of a window together. The documents of hits are scattered over a column, so each read is
+ * a cache miss; one tight loop lets the processor overlap many misses, whereas reading hit by hit waits for each. The
+ * hits of a window also share few brands and colours, so each text is decoded once for all of them.
  */
 import type { Segment } from "../../index/segment.ts"
 import type { FieldValue, WindowColumn } from "../../plan.ts"
@@ -12,10 +12,10 @@ export interface SegmentHits {
   readonly segment: Segment
   readonly fieldNamed: (name: string) => Field | undefined
   readonly docs: Array<number>
-  /** The hit of each document. */ readonly hits: Array<number>
+  /** The index of the hit of each document. */ readonly hits: Array<number>
 }
 
-/** For texts: an index for each ordinal, 0 for none. */
+/** Adds texts; `places` gets the index of each hit's text in `values`, 0 for none. */
 const addTexts = (
   { docs, hits, segment }: SegmentHits,
   name: string,
@@ -50,7 +50,7 @@ const addNumbers = (
   return true
 }
 
-/** undefined if a segment has no single-valued column of the field. O(hits). */
+/** The values of a field for all hits; undefined if a segment has no single-valued column of it. O(hits). */
 export const hitColumn = (parts: ReadonlyArray<SegmentHits>, hits: number, name: string): WindowColumn | undefined => {
   const values: Array<FieldValue | undefined> = [undefined],
     places = new Uint32Array(hits)

@@ -1,6 +1,6 @@
 /**
- * Turns ranked documents into hits: what is stored, marked and selected, with everything that the search knows about
- * them.
+ * Turns ranked documents into hits: the stored document, highlighted and reduced to the selected fields, with
+ * everything that the search knows about it.
  */
 import { select, StoredDocument } from "../../documents/mod.ts"
 import type { FieldValue, Hit, JoinInclude, SortKey, TextMatchInfo } from "../../plan.ts"
@@ -21,7 +21,7 @@ import { fieldReader, type FieldReader } from "./field-values.ts"
 import { JoinedDocuments } from "./joined-documents.ts"
 import { textMatchInfo } from "./text-match-info.ts"
 
-/** Characters of a text and elements of a list that stages read: a window has hundreds of hits. */
+/** Maximum characters of a text and elements of a list that stages read, because a window has hundreds of hits. */
 const VALUE_CHARACTERS_MAX = 4_096,
   VALUE_ELEMENTS_MAX = 256
 const shortened = (value: FieldValue | undefined): FieldValue | undefined =>
@@ -35,7 +35,7 @@ const NO_SCORE = { info: undefined, score: undefined }
 /** Turns ranked documents into hits; reads and parses JSON only for those. */
 export class HitRenderer {
   private readonly execution: Execution
-  /** The readers as of the search: hits of a window are read later, when the collection may have others. */
+  /** The views as of the search: hits of a window are read later, when the collection may have other segments. */
   private readonly views: ReadonlyArray<SegmentView>
   private readonly highlighter: Highlighter | undefined
   private readonly showsTextMatch: boolean
@@ -59,8 +59,8 @@ export class HitRenderer {
   }
 
   /**
-   * The hits of a page that shows whole documents and nothing about a hit but its score; undefined if the page shows
-   * more. Documents that no longer exist are left out.
+   * The hits of a page that shows entire documents and, of each hit, only the score; undefined if the page shows more.
+   * Documents that no longer exist are left out.
    */
   page(placed: ReadonlyArray<Placed>): FoundHit[] | undefined {
     const { execution } = this
@@ -103,7 +103,7 @@ export class HitRenderer {
     return new StoredDocument(text)
   }
   /**
-   * The same hit for a window: the document and its highlights are made when they are read, everything else is captured
+   * Like `hit`, for a window: the document and its highlights are made when they are read; everything else is captured
    * now.
    */
   lazyHit(
@@ -120,7 +120,7 @@ export class HitRenderer {
     const { selection } = this.execution.plan
     return selection.include.length === 0 && selection.exclude.length === 0 && this.joins.length === 0
   }
-  /** Document and highlights as the plan selects them; no document if it is shown whole, as stored. */
+  /** Document and highlights as the plan selects them; without the document if it is shown unchanged, as stored. */
   private content(
     placed: Placed,
     stored: StoredDocument
@@ -165,12 +165,12 @@ export class HitRenderer {
   idOf(placed: Placed): string {
     return this.views[placed.s].segment.idOf(placed.doc)
   }
-  /** Where documents lie, for callers that read a field of many hits. */
+  /** The segment of a document, for callers that read a field of many hits. */
   segmentHits({ s }: Placed): SegmentHits {
     const { segment } = this.views[s]
     return { segment, fieldNamed: (name) => fieldNamed(this.execution.reader.schema, name), docs: [], hits: [] }
   }
-  /** A field, whether or not it is selected. */
+  /** The value of a field, whether or not the field is selected. */
   value(placed: Placed, name: string, stored: StoredDocument): FieldValue | undefined {
     const { reader } = this.execution
     let readers = this.fieldReaders.get(name)
@@ -198,7 +198,7 @@ export class HitRenderer {
   private shared:
     | { readonly high: number; readonly low: number; readonly score: bigint; readonly info: TextMatchInfo }
     | undefined
-  /** Neighbours in an answer often have the same score. */
+  /** Neighbouring hits in an answer often have the same score. */
   private scoreOf(high: number, low: number): { readonly score: bigint; readonly info: TextMatchInfo } {
     if (this.shared === undefined || this.shared.high !== high || this.shared.low !== low) {
       const score = scoreAsBigInt(high, low)

@@ -38,7 +38,7 @@ export class JoinedDocuments {
     this.budget = budget
   }
 
-  /** Adds to `into` the documents that are related to the document and pass the join of `filter`. */
+  /** Adds to `into` the documents that are related to the given document and pass the join of `filter`. */
   add(
     into: Json,
     reader: CollectionReader,
@@ -66,7 +66,7 @@ export class JoinedDocuments {
     const other = this.scope.collection(join.collection)
     const relation = other === undefined ? undefined : relationOf(reader.schema, other.schema)
     if (other === undefined || relation === undefined) return undefined
-    // Hits of a window are read later, when the collection may have other segments.
+    // Hits of a window are read later, when the other collection may have new segments.
     const known = this.known.get(join)
     if (known?.views === other.views) return known
     const joined = joinedBy(this.scope, reader, other, relation, filter)
@@ -112,8 +112,8 @@ const joinedBy = (
   }
 }
 /**
- * Allowed documents that refer to others, by the insertion number of the document they refer to, in the order of the
- * reference engine; undefined if there are too many to order.
+ * Allowed documents that refer to others, grouped by the insertion number of the document they refer to, in the order
+ * of the reference engine; undefined if there are too many to order.
  */
 const referringDocs = (
   reader: CollectionReader,
@@ -145,14 +145,14 @@ const referringDocs = (
   }
   return found
 }
-/** An array reference stays a list, unless a filter picked one of its targets; a single reference is an object. */
+/** An array reference stays a list, unless a filter selected one of its targets; a single reference is an object. */
 const isList = (reader: CollectionReader, other: CollectionReader, relation: Relation): boolean => {
   const reference = relation.isOutgoing
     ? fieldNamed(reader.schema, relation.local)
     : fieldNamed(other.schema, relation.foreign)
   return reference?.type.endsWith("[]") === true
 }
-/** Fields of a single document unchanged, fields of several as lists. */
+/** Merges the fields of a single document unchanged, and the fields of several as lists. */
 const merge = (into: Json, documents: ReadonlyArray<Json>, isMany: boolean): void => {
   if (documents.length === 1 && !isMany) putAllOwn(into, documents[0])
   else

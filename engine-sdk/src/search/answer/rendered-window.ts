@@ -11,7 +11,7 @@ export interface WindowEntry {
   readonly render: HitRenderer
   readonly more?: Pick<Hit, "search_index" | "collection">
 }
-/** Hits of a window; documents that no longer exist are left out. */
+/** The hits of a window; documents that no longer exist are left out. */
 export class RenderedWindow implements HitWindow {
   readonly #entries: ReadonlyArray<WindowEntry & { readonly stored: StoredDocument }>
   readonly organic: ReadonlyArray<Hit>
@@ -45,14 +45,14 @@ export class RenderedWindow implements HitWindow {
     return this.#kept === undefined ? render.value(placed, field, stored) : this.#kept.get(field)?.[i]
   }
   column(field: string): WindowColumn | undefined {
-    // Kept hits are read hit by hit, as they were captured.
+    // Hits that were captured are read one by one.
     return this.#kept === undefined
       ? hitColumn((this.#parts ??= partsOf(this.#entries)), this.#entries.length, field)
       : undefined
   }
   keep(): void {
     if (this.#kept !== undefined) return
-    // Vectors may be views into a segment.
+    // A vector may be a view into a segment, so it is copied.
     const lasting = (value: FieldValue | undefined): FieldValue | undefined =>
       value instanceof Float32Array ? value.slice() : value
     const kept = new Map(

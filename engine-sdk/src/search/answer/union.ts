@@ -11,14 +11,14 @@ import { cutoffOf, withinBudget } from "./answer.ts"
 import { HitRenderer } from "./hit-renderer.ts"
 import { RenderedWindow, type WindowEntry } from "./rendered-window.ts"
 
-/** Time for merging the lists and making hits once the deadline has passed. */
+/** Minimum time for merging the lists and making hits, granted even after the deadline. */
 const UNION_MIN_MS = 10
-/** Minimum number of hits among which a union looks for duplicates. */
+/** Minimum number of hits that a union checks for duplicates. */
 const UNION_WINDOW = 250
 
 /**
- * One ranked list over several plans; ties are broken by plan, then newest first. Otherwise like `executeSearch`; the
- * time limit is the longest of the plans' limits.
+ * Executes several plans as one ranked list; ties are broken by plan, then newest first. Otherwise like
+ * `executeSearch`; the time limit is the longest of the plans' limits.
  */
 export const executeUnion = (
   scope: SearchScope,
@@ -39,14 +39,14 @@ const unionOf = (scope: SearchScope, union: UnionPlan, allowance: Allowance, lef
       execute(scope, reader, plan, Infinity, cutoffOf(allowance, plan, Math.min(left_ms, most_ms + begun_ms)))
     )
   }
-  // All lists are complete: merging them gets its few milliseconds in any case.
+  // All lists are complete, so merging them gets its few milliseconds in any case.
   const cutoff = new Cutoff(allowance, Math.min(begun_ms + most_ms, left_ms)).atLeast(UNION_MIN_MS)
   const answer = within(cutoff, () => mergedUnion(executions, union, end, started))
   if (cutoff.isPast) answer.search_cutoff = true
   for (const { matches } of executions) releaseMatches(matches)
   return ok(answer)
 }
-/** A document of one of the searches. */
+/** A document found by one of the searches; `at` is the index of the search. */
 interface UnionPlaced {
   readonly at: number
   readonly placed: Placed
@@ -54,7 +54,7 @@ interface UnionPlaced {
 interface Merged {
   /** Ranked documents of all searches in one order. */ readonly ranked: ReadonlyArray<UnionPlaced>
   readonly fixed: ReadonlyArray<UnionPlaced & { readonly position: number }>
-  /** Duplicates that `found` does not count. */ readonly removed: number
+  /** Number of duplicates that `found` does not count. */ readonly removed: number
 }
 
 const mergedUnion = (
@@ -131,7 +131,7 @@ interface UnionGroup {
   readonly members: UnionPlaced[]
   found: number
 }
-/** Groups of all searches in the order of their first hits; groups with equal keys are merged. */
+/** Groups of all searches, ordered by their first hits; groups with equal keys are merged. */
 const groupsOf = (
   executions: ReadonlyArray<Execution>,
   renderers: ReadonlyArray<HitRenderer>,
@@ -157,7 +157,7 @@ const mergedLists = (
   isGrouped: boolean
 ): Merged => {
   const reach = Math.max(end, union.window?.size ?? 0)
-  // Removing duplicates needs the whole list of each plan, because `found` shrinks with them.
+  // Removing duplicates needs the entire list of each plan, because duplicates reduce `found`.
   const isWhole = union.removeDuplicates || isGrouped
   const lists = executions.map((execution, at) => {
     const size = Math.max(1, isWhole ? execution.foundDocuments : Math.min(execution.foundDocuments, reach))
@@ -197,9 +197,9 @@ const withoutRepetitions = (
   return { unique, removed }
 }
 /**
- * Documents that are placed regardless of rank: injected hits at their positions, those of the first plan first, then
- * curated ones before everything, as recorded. A document injected by several plans is shown and counted once
- * (`repeated`: how many are not shown).
+ * Documents that are placed regardless of rank: injected hits at their positions, those of the first plan first; then
+ * curated hits before everything else, as recorded. A document injected by several plans is shown and counted once
+ * (`repeated`: number of hits that are not shown).
  */
 const fixedOf = (
   executions: ReadonlyArray<Execution>,
@@ -214,7 +214,7 @@ const fixedOf = (
   const curated = all.filter((one) => one.placed.injection === undefined).map((one, i) => ({ ...one, position: i + 1 }))
   return { fixed: settlePositions([...once, ...curated]), repeated: injected.length - once.length }
 }
-/** One list in the order of the sort keys. */
+/** Merges the lists into one, in the order of the sort keys. */
 const mergeLists = (
   executions: ReadonlyArray<Execution>,
   lists: ReadonlyArray<ReadonlyArray<UnionPlaced>>

@@ -1,7 +1,7 @@
 /**
  * Members of an answer that arrived from another thread as JSON text. They go to the wire unchanged and are parsed
- * once, when a caller reads them; the caller may change the parsed object. A page of megabytes that a thread only
- * passes on costs it the text, not the objects.
+ * once, when a caller reads them; the caller may change the parsed object. A thread that only passes on a page of
+ * megabytes therefore handles its text, not its objects.
  */
 import { parseJson } from "../../documents/mod.ts"
 import type { FacetCount } from "../../plan.ts"
@@ -10,18 +10,18 @@ interface Written {
   readonly text: string
   readonly start?: ListStart
 }
-/** What can be read of a list without parsing its text. */
+/** The part of a list that can be read without parsing its text. */
 interface ListStart {
   readonly head: ReadonlyArray<unknown>
   readonly length: number
 }
-/** A class that extends it adds private fields to the object it is given. */
+/** A subclass adds private fields to the object that it is given. */
 export class Given {
   constructor(given: object) {
     return given
   }
 }
-/** A private field costs no garbage collection, and a copy of the object does not have it. */
+/** A private field does not burden the garbage collector, and a copy of the object does not have it. */
 class Members extends Given {
   readonly #written = new Map<string, Written>()
   private constructor(object: object) {
@@ -35,7 +35,7 @@ class Members extends Given {
   }
 }
 
-/** Defines a member that is parsed from its text when read. */
+/** Defines a member that is parsed from its text when it is read. */
 export const putWritten = (object: object, key: string, text: string, start?: ListStart): void => {
   const members = Members.of(object)
   members.set(key, start === undefined ? { text } : { text, start })
@@ -57,7 +57,7 @@ export const putWritten = (object: object, key: string, text: string, start?: Li
 /** The text, as long as the value has not been read. */
 export const writtenText = (object: object, key: string): string | undefined => Members.known(object, key)?.text
 
-/** Facet values that are kept parsed beside the text. */
+/** Number of facet values that are kept parsed in addition to the text. */
 export const FACET_HEAD = 1_000
 type Counts = FacetCount["counts"]
 /** The first values of a facet, `FACET_HEAD` at most. O(`most`), independent of the number of values. */

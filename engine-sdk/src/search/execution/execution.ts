@@ -20,10 +20,10 @@ import { placeAmong, type FixedDocument, type Placed } from "./placed.ts"
 import { Ranking } from "./ranking.ts"
 import type { SearchRequest } from "./request.ts"
 
-/** Steps of looking an id up in a segment and finding the group of a document. */
+/** Cost, in steps, of looking up an id in a segment and of finding the group of a document. */
 const LOOK_UP_STEPS = 16,
   GROUP_STEPS = 16
-/** Time for ordering the matches once the deadline has passed. */
+/** Minimum time for ordering the matches, granted even after the deadline. */
 const RANK_MIN_MS = 5
 
 interface RankedGroup {
@@ -66,7 +66,7 @@ const find = (request: SearchRequest): Found => {
   const matches = reader.views.map((view, s) => newMatches(view, narrowed(request, filtered[s], s)))
   const matched = collectMatches(request, matches, pinned)
   const ranking = new Ranking(request, matches, matched, pinned)
-  // The best match for a slot is known once there are matches.
+  // The best match for a slot can only be chosen once the matches are known.
   if (injecting?.asksForBest === true) ranking.pinned = injecting.withBest(curated, ranking)
   return { matches, matched, ranking }
 }
@@ -79,7 +79,7 @@ const pinnedDocuments = (
   const hidden = new Set(plan.hidden)
   // A key's restrictions apply to pins whatever the request says about filters.
   const pinnable = plan.filterCuratedHits ? filtered : allowedBits(scope, reader, plan.pinnedFilter)
-  // Of several pins at one position, or several pins of one document, the first.
+  // If several pins name one position, or one document, only the first applies.
   const positions = new Set<number>(),
     documents = new Set<string>()
   const existing = plan.pinned.flatMap(({ id, position }) => {
@@ -125,7 +125,7 @@ export class Execution {
   get pinned(): ReadonlyArray<FixedDocument> {
     return this.ranking.pinned
   }
-  /** Sort keys by segment, once the matches were ranked. */
+  /** Sort keys by segment; available once the matches have been ranked. */
   get columns(): KeyColumn[][] {
     return this.ranking.columns
   }
@@ -135,13 +135,13 @@ export class Execution {
     for (const { count } of this.matches) total += count
     return total
   }
-  /** The same, plus pinned documents, each once. */
+  /** Documents that matched plus pinned documents, each counted once. */
   get foundDocuments(): number {
     let total = this.organicDocuments
     for (const { s, doc } of this.pinned) if (!hasBit(this.matches[s].found, doc)) total++
     return total
   }
-  /** Those at the position of their match: `found_docs` leaves out pinned ones, as recorded. */
+  /** Documents that keep the position of their rank: `found_docs` leaves out pinned ones, as in recorded answers. */
   get unplacedDocuments(): number {
     let total = this.organicDocuments
     for (const { s, doc } of this.pinned) if (hasBit(this.matches[s].found, doc)) total--
@@ -156,16 +156,16 @@ export class Execution {
   rank(end: number): Ranked[] {
     return this.ordering(() => this.ranking.first(end))
   }
-  /** Organic documents and pins of positions [from, end). */
+  /** The hits at positions [from, end): organic documents and pins. */
   page(from: number, end: number): Placed[] {
     if (end <= from) return []
     return placeAmong(this.rank(end), this.pinned, end).slice(from, end)
   }
-  /** Groups of positions [from, end), and the total number of groups. */
+  /** The groups at positions [from, end), and the total number of groups. */
   groupPage(from: number, end: number): { groups: RankedGroup[]; total: number } {
     return this.ordering(() => this.grouped(from, end))
   }
-  /** Runs with a few milliseconds of its own even after the deadline. */
+  /** Grants `run` a few milliseconds of its own, even after the deadline. */
   private ordering<A>(run: () => A): A {
     const cutoff = this.cutoff.atLeast(RANK_MIN_MS)
     const answer = within(cutoff, run)

@@ -1,4 +1,4 @@
-/** Matches by vectors (`docs/contract/vectors.md`): the nearest documents, alone or fused with the text matches. */
+/** Matching by vectors (`docs/contract/vectors.md`): the nearest documents, alone or fused with the text matches. */
 import { bitsOf, hasBit, setBit } from "../../index/bits.ts"
 import type { CollectionReader } from "../../index/reader.ts"
 import type { SearchPlan, TextQuery, VectorQuery } from "../../plan.ts"
@@ -45,7 +45,7 @@ export const nearestAllowed = (
     excluded: [...pinned, ...(self === undefined ? [] : [{ s: self.at, doc: self.doc }])]
   })
 }
-/** Makes the nearest documents matches and returns their distances. */
+/** Turns the nearest documents into matches and returns their distances. */
 export const matchNearest = (
   near: ReadonlyArray<Neighbour>,
   matches: ReadonlyArray<SegmentMatches>
@@ -63,9 +63,9 @@ export const matchNearest = (
 }
 
 /**
- * Rank fusion of text and vector ranks, in single precision as recorded. Near documents become matches, too. Text ranks
- * follow the requested order (equal scores in sequence share a rank); with `rerankHybridMatches` they follow scores
- * alone, and every match gets a score and a distance.
+ * Fuses text and vector results by rank, in single precision as recorded. Near documents become matches, too. Text
+ * ranks follow the requested order (consecutive equal scores share a rank); with `rerankHybridMatches` they follow
+ * scores alone, and every match gets a score and a distance.
  */
 export const fuse = (
   { plan, reader, scope }: SearchRequest,
@@ -100,7 +100,7 @@ export const fuse = (
   for (const { doc, s } of texts) fused[s][doc] = Math.fround(fused[s][doc])
   return { fused, distances }
 }
-/** Makes the nearest documents matches and writes their distances; returns those that the text search had not found. */
+/** Makes the nearest documents matches and writes their distances; returns those that the text search did not find. */
 export const addNearest = (
   near: ReadonlyArray<Neighbour>,
   matches: ReadonlyArray<SegmentMatches>,
@@ -120,7 +120,7 @@ export const addNearest = (
   }
   return only
 }
-/** The text matches in the order of the plan, as far as it needs no fused score. */
+/** The text matches in the requested order; sort keys that depend on the fused score are ignored. */
 const inAskedOrder = (
   scope: SearchScope,
   reader: CollectionReader,
@@ -130,7 +130,7 @@ const inAskedOrder = (
   const inputs = { scope, reader, distances: undefined, fused: undefined, groupSize: undefined, filter: plan.filter }
   return rankMatches(matches, plan.sort, keyColumns(inputs, plan.sort, matches), Infinity)
 }
-/** Scores of documents that only the vector found, from the query words that they contain as typed. */
+/** Scores of documents that only the vector search found, based on the query words that they contain as typed. */
 const scoreWordsOf = (
   reader: CollectionReader,
   text: TextQuery,

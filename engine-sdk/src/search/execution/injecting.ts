@@ -1,6 +1,6 @@
 /**
- * Which documents rules inject into a list, and at which positions. Documents named by a rule are known before
- * matching; the best match of a sponsored slot only afterwards.
+ * Which documents rules inject into a list, and at which positions. Documents that a rule names are known before
+ * matching; the best match for a sponsored slot is known only afterwards.
  */
 import {
   andInto,
@@ -21,17 +21,17 @@ import type { Ranked } from "../rank/rank.ts"
 import type { FixedDocument } from "./placed.ts"
 import type { SearchRequest } from "./request.ts"
 
-/** Finds the best document of some sets, one set per segment; undefined if there is none. */
+/** Finds the best document within some sets, one set per segment; undefined if there is none. */
 interface BestDocuments {
-  /** Of the matches. */ bestWithin(within: ReadonlyArray<Bits>): Ranked | undefined
-  /** Whether or not it matches. */ bestAnywhere(within: ReadonlyArray<Bits>): Ranked | undefined
+  /** The best one that matches. */ bestWithin(within: ReadonlyArray<Bits>): Ranked | undefined
+  /** The best one, whether or not it matches. */ bestAnywhere(within: ReadonlyArray<Bits>): Ranked | undefined
 }
 type Chosen = FixedDocument | undefined
 
 export class Injecting {
   readonly #request: SearchRequest
   readonly #injected: ReadonlyArray<Injection>
-  /** The caller's filter; undefined = every document of a segment. */ readonly #filtered: ReadonlyArray<
+  /** Documents that pass the caller's filter; undefined = all in a segment. */ readonly #filtered: ReadonlyArray<
     ReadonlyBits | undefined
   >
   #restricted: ReadonlyArray<ReadonlyBits | undefined> | undefined
@@ -48,14 +48,14 @@ export class Injecting {
     return this.#injected.some(({ target }) => "filter" in target)
   }
 
-  /** The named documents that exist and pass, followed by pinned ones: rules get a contested position. */
+  /** The named documents that exist and pass, then the pinned ones: at a contested position, the rule wins. */
   documents(curated: ReadonlyArray<FixedDocument>): FixedDocument[] {
     this.#chosen = this.#injected.map((injection) =>
       "id" in injection.target ? this.#named(injection, injection.target.id) : undefined
     )
     return this.#settled(curated)
   }
-  /** Decision: a request hides documents only from its own hits; hiding cannot bypass a rule that places a document. */
+  /** Decision: a request hides documents only from its own hits; it cannot hide one that a rule places. */
   #named(injection: Injection, id: string): Chosen {
     const { reader } = this.#request
     const place = reader.locate(id)
@@ -72,9 +72,7 @@ export class Injecting {
       : (this.#restricted ??= allowedBits(scope, reader, plan.pinnedFilter))
   }
 
-  /**
-   * Fills the slots for the best match one after the other: no document fills two. O(documents / 32 + matches) a slot.
-   */
+  /** Fills the slots for the best match in turn; no document fills two slots. O(documents / 32 + matches) per slot. */
   withBest(curated: ReadonlyArray<FixedDocument>, documents: BestDocuments): FixedDocument[] {
     this.#injected.forEach((injection, i) => {
       if ("filter" in injection.target) this.#chosen[i] = this.#best(injection, injection.target.filter, documents)
@@ -87,7 +85,7 @@ export class Injecting {
     return best === undefined ? undefined : { s: best.s, doc: best.doc, position: injection.position, injection }
   }
   /**
-   * Live documents that pass both filters, are not hidden (a slot for the best takes another) and are not injected
+   * Live documents that pass both filters, are not hidden (the slot takes another instead) and are not injected
    * already.
    */
   #eligible(injection: Injection, filter: Filter): Bits[] {

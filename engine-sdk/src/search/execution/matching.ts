@@ -1,6 +1,6 @@
 /**
- * What may match and what does: the filter minus hidden and excluded documents and narrowed by phrases, then words, a
- * named ranking, vectors, or everything.
+ * Determines which documents may match and which do: the filter, minus hidden and excluded documents and narrowed by
+ * phrases, then words, a named ranking, vectors, or everything.
  */
 import type { RelevanceQuery, SortKey } from "../../plan.ts"
 import { RelevanceSearch } from "../relevance/relevance-search.ts"
@@ -38,7 +38,7 @@ import type { SearchRequest } from "./request.ts"
 const MATCH_ALL_SCORE = 100
 /** Beyond this many positions every match is scored. */
 const TOP_K_MAX = 1_000
-/** Steps of looking an id up in a segment and finding the group of a document. */
+/** Cost, in steps, of looking up an id in a segment and of finding the group of a document. */
 const LOOK_UP_STEPS = 16,
   GROUP_STEPS = 16
 
@@ -58,7 +58,7 @@ const NOTHING: Matched = {
   hybrid: undefined
 }
 
-/** The filter of one segment without hidden and excluded documents, within the phrases. */
+/** The documents of one segment that pass the filter and contain the phrases, without hidden and excluded ones. */
 export const narrowed = (
   { plan, reader }: SearchRequest,
   filtered: ReadonlyBits | undefined,
@@ -84,12 +84,12 @@ export const narrowed = (
     }
     if (plan.text.phrases.length > 0) andInto(own(), phraseMatches(reader, plan.text, view))
   }
-  // An exclusion that was cut off would let documents through.
+  // If an exclusion was cut off, the set would let excluded documents through, so it is emptied.
   if (changed !== undefined && isOver()) changed.fill(0)
   return changed ?? filtered
 }
 
-/** Fills the matches, whose `allowed` sets are given. `pinned`: fixed documents known so far. */
+/** Fills the matches, whose `allowed` sets are given. `pinned`: the fixed documents that are known so far. */
 export const collectMatches = (
   request: SearchRequest,
   matches: ReadonlyArray<SegmentMatches>,
@@ -131,7 +131,7 @@ const matchAll = (matches: ReadonlyArray<SegmentMatches>): void => {
   }
 }
 
-/** Undefined if there is no word to rank by (only stop words): then the engine-compatible search answers. */
+/** Undefined if there is no word to rank by (only stop words); then the engine-compatible search runs instead. */
 const rankByRelevance = (
   request: SearchRequest,
   query: RelevanceQuery,
@@ -146,7 +146,7 @@ const rankByRelevance = (
   return search.run() ? search : undefined
 }
 
-/** How many documents, the first in the order of the plan, must have a score; undefined: all. */
+/** How many of the first documents, in the order of the plan, must have a score; undefined: all. */
 const placesOf = (
   { grouping, plan, rankedMax }: SearchRequest,
   pinned: ReadonlyArray<FixedDocument>
@@ -186,7 +186,7 @@ const newestFirst = (segment: Segment) => {
   return { ...ordered, maxima: () => blockMaxima(segment, "", ordered) }
 }
 
-/** Number of documents, or of groups if there are any: what the thresholds of a text search are compared with. */
+/** Number of documents, or of groups when grouping; the thresholds of a text search are compared with it. */
 const resultCount = ({ grouping }: SearchRequest, matches: ReadonlyArray<SegmentMatches>): number => {
   if (grouping === undefined) return matches.reduce((total, { count }) => total + count, 0)
   const groups = new Set<number>()

@@ -14,11 +14,11 @@ import type { FixedDocument } from "./placed.ts"
 import { bucketed, diversified, windowOf } from "./reordering.ts"
 import type { SearchRequest } from "./request.ts"
 
-/** Steps of finding the group of a document. */
+/** Cost, in steps, of finding the group of a document. */
 const GROUP_STEPS = 16
 
 export class Ranking {
-  /** Sort keys by segment, once the matches were ranked. */ columns: KeyColumn[][] = []
+  /** Sort keys by segment; filled once the matches have been ranked. */ columns: KeyColumn[][] = []
   /** Pinned and injected documents, ascending by position. */ pinned: ReadonlyArray<FixedDocument>
   private readonly request: SearchRequest
   private readonly matches: ReadonlyArray<SegmentMatches>
@@ -60,7 +60,7 @@ export class Ranking {
       }
     })
   }
-  /** Documents by group number, matches and pinned ones. */
+  /** Number of documents per group number, counting matches and pinned documents. */
   sizesOfGroups(): ReadonlyMap<number, number> {
     if (this.groupSizes !== undefined) return this.groupSizes
     const grouping = this.request.grouping!
@@ -121,7 +121,7 @@ export class Ranking {
     const matches = this.matches.map((match, s) => onlyThose(match, andInto(match.found.slice(), within[s])))
     return bestOf(matches, this.request.plan.sort, this.columns)
   }
-  /** The best document of `within` whether or not it matches: by the sort keys that need no match. */
+  /** The best document of `within`, whether or not it matches; only sort keys that need no match apply. */
   bestAnywhere(within: ReadonlyArray<Bits>): Ranked | undefined {
     const { plan, reader, scope } = this.request
     const sort = plan.sort.filter(

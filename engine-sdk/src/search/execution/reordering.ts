@@ -62,7 +62,7 @@ const bucketedBy = (
   return sortRanked(ranked, sort, columns)
 }
 
-/** The first hits by maximal marginal relevance, followed by the others. Cost: O(window² · metrics). */
+/** Reorders the first hits by maximal marginal relevance; the others follow unchanged. O(window² · metrics). */
 export const diversified = (
   ranked: Ranked[],
   { lambda, metrics }: NonNullable<SearchPlan["diversity"]>,
@@ -90,7 +90,7 @@ export const diversified = (
 }
 
 type Similarity = (i: number, j: number) => number
-/** 1 for equal sets of values, else 0; or the share of values that two hits have in common (Jaccard). */
+/** 1 for equal sets of values, else 0; or the share of values that two hits have in common (Jaccard similarity). */
 const valueSimilarity = (
   window: ReadonlyArray<Ranked>,
   field: string,

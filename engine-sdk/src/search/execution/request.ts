@@ -1,4 +1,4 @@
-/** One search of one collection, in the form that every part of it receives. */
+/** One search of one collection, in the form that all parts of an execution receive. */
 import type { CollectionReader } from "../../index/reader.ts"
 import type { SearchPlan } from "../../plan.ts"
 import type { Grouping } from "../rank/groups.ts"

@@ -1,6 +1,6 @@
 /**
  * Score fusion for a named ranking (`ranking=relevance`): the text score and the vector similarity are each scaled to
- * 0..1 over the competing documents and mixed by `alpha`. Ranks alone lose the distance between the first and the
+ * 0..1 over the competing documents and mixed by `alpha`. Ranks alone would hide how far the first is ahead of the
  * second. On three judged sets nDCG@10 is .430, .572 and .822 with an `alpha` of a third, .414, .539 and .806 by words
  * alone, and .422, .546 and .774 by ranks with .3 (`bench -- relevance --embedder minilm`).
  */
@@ -24,12 +24,12 @@ interface Scored {
   readonly seq: number
 }
 /**
- * The best of many by score, newest first among equals. A document may be offered in any order and costs a few
- * comparisons.
+ * The best of many documents by score, newest first among equals. Documents may be offered in any order; an offer costs
+ * a few comparisons.
  */
 class Best {
   readonly #kept: Scored[] = []
-  /** A document that does not precede it cannot be among the best. */ #last: Scored | undefined
+  /** The worst of the best; a document that does not precede it is rejected. */ #last: Scored | undefined
   offer(s: number, doc: number, score: number, seq: number): void {
     const last = this.#last
     if (last !== undefined && (score < last.score || (score === last.score && seq < last.seq))) return
@@ -52,8 +52,8 @@ const scaleOf = (least: number, most: number): ((value: number) => number) => {
 }
 
 /**
- * Adds the nearest documents to the matches. `certainty`: the share of the query that the matched words stand for;
- * without it, scaling would make the best match by a guess look as good as one as typed. O(matches + POOL ·
+ * Adds the nearest documents to the matches. `certainty`: the share of the query that the matched words account for;
+ * without it, scaling would make the best match by a guess look as good as a match as typed. O(matches + POOL ·
  * dimensions).
  */
 export const fuseScores = (

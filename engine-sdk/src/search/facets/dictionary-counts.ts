@@ -15,20 +15,20 @@ import type { FacetedSet } from "./facet-rows.ts"
 import { LargestFirst } from "./largest-first.ts"
 import { REPEATS_LOOKED_FOR_MAX, segmentTotals } from "./segment-totals.ts"
 
-/** Used by one facet at a time. A segment's own counts are in the first array until the next segment is counted. */
+/** Used by one facet at a time. The first array holds a segment's own counts until the next segment is counted. */
 const spareCounts = new SpareNumbers(),
   spareSeen = new SpareNumbers(),
   spareOwn = new SpareNumbers()
 const spareZeros = (size: number): Uint32Array => spareCounts.zeros(size)
-/** Matches as numbers, of all sets of one search in sequence: its facets share them. */
+/** Matches as document numbers, for all sets of one search in sequence; the facets of the search share them. */
 const spareDocs = new SpareNumbers()
 let listRoom: Uint32Array | undefined
-/** Starts the facets of another search: the lists of the previous one are released. */
+/** Starts the facets of another search and releases the lists of the previous one. */
 export const beginCounting = (): void => {
   listRoom = undefined
 }
 const listed = (sets: ReadonlyArray<FacetedSet>, bits: Bits): Uint32Array => {
-  // The complement of a set is listed only if it is smaller, so this is room enough.
+  // The complement of a set is listed only if it is smaller than the set, so this space suffices.
   listRoom ??= spareDocs.take(
     sets.reduce((sum, { bits, count, docs }) => (docs === undefined ? sum + (count ?? countBits(bits)) : sum), 0)
   )
@@ -38,7 +38,7 @@ const listed = (sets: ReadonlyArray<FacetedSet>, bits: Bits): Uint32Array => {
 }
 /** Smaller segments are counted just as fast directly. */
 const OTHERS_DOCS_MIN = 4_096
-/** The live documents that are not in the set, if they are fewer than those that are. */
+/** The live documents outside the set, if they are fewer than those inside. */
 const othersOf = (sets: ReadonlyArray<FacetedSet>, set: FacetedSet): Uint32Array | undefined => {
   if (set.others !== undefined) return set.others
   const { bits, count, view } = set
@@ -54,7 +54,7 @@ const othersOf = (sets: ReadonlyArray<FacetedSet>, set: FacetedSet): Uint32Array
 export interface DictionaryCounts {
   readonly dictionary: FieldDictionary
   readonly counts: Uint32Array
-  /** Set and document in which a value was first seen. */ readonly seen: Uint32Array | undefined
+  /** The set and document in which each value was first seen. */ readonly seen: Uint32Array | undefined
 }
 /**
  * Documents per value over all segments, by number: each segment's ordinals map into one growing dictionary of the
@@ -103,7 +103,7 @@ export const countByDictionary = (
   }
   return { dictionary, counts, seen }
 }
-/** False if time ran out before all were counted. */
+/** Returns false if time ran out before all documents were counted. */
 const countDocs = (column: ValueColumn, lists: ReadonlyArray<Uint32Array>, into: Uint32Array): boolean => {
   for (const docs of lists) {
     if (spend(docs.length)) return false
@@ -112,7 +112,7 @@ const countDocs = (column: ValueColumn, lists: ReadonlyArray<Uint32Array>, into:
   }
   return !isOver()
 }
-/** One loop per array type: a shared loop would check the type at every document. */
+/** One loop per array type, because a shared loop would check the type at every document. */
 const countSingles = (single: Ordinals, docs: Uint32Array, into: Uint32Array): void => {
   if (single instanceof Uint8Array) countBytes(single, docs, into)
   else if (single instanceof Uint16Array) countShorts(single, docs, into)
@@ -147,7 +147,7 @@ const countLists = (column: ValueColumn, docs: Uint32Array, into: Uint32Array): 
     }
   }
 }
-/** Where a value was first seen: of several documents, the one that was inserted first, wherever it lies. */
+/** Records where a value was first seen: of several documents, the one inserted first, wherever it is stored. */
 const countSeen = (
   column: ValueColumn,
   bits: Bits,
@@ -201,11 +201,11 @@ interface Largest {
   readonly values: LargestFirst
 }
 const orders = new WeakMap<FieldDictionary, Largest>()
-/** The dictionary's values by their counts in the whole collection; kept until the next publication. */
+/** The dictionary's values by their counts in the entire collection; cached until the next publication. */
 export const largestFirst = (reader: CollectionReader, field: string): LargestFirst => {
   const known = orders.get(reader.dictionary(field))
   if (known !== undefined && known.version === reader.version) return known.values
-  // Cached, and requested while the counts of a facet are in use.
+  // The result is cached, and may be requested while the counts of a facet are in use, so it gets its own array.
   const { counts } = countByDictionary(reader, field, liveSets(reader), true, (size) => new Uint32Array(size))
   const values = new LargestFirst(counts)
   // An incomplete order must not be cached.

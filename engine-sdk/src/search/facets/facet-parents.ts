@@ -1,4 +1,4 @@
-/** The object in a stored document that holds a value, shown with it by `return_parent`. */
+/** Finds the object in a stored document that holds a value; `return_parent` shows it with the value. */
 import { ownValue } from "../../documents/own-value.ts"
 import { floatText } from "../../index/value-builder.ts"
 import type { CollectionReader } from "../../index/reader.ts"

@@ -7,13 +7,13 @@ import { spend } from "../../budget/cutoff.ts"
 import type { TokenMatcher } from "../highlight/highlight-text.ts"
 import type { Row } from "./facet-rows.ts"
 
-/** Steps of tokenizing a text, apart from its characters, and of comparing two words by edit distance. */
+/** Cost, in steps, of tokenizing a text (apart from its characters) and of comparing two words by edit distance. */
 const TOKENIZING_STEPS = 64,
   EDITS_STEPS = 32
 
 /**
- * Rows whose value contains every word of the query: without typos if there are any, else with the fewest typos that
- * match some.
+ * Rows whose value contains every word of the query: without typos if there are any such rows, else with the fewest
+ * typos that yield a match.
  */
 export const matchingRows = (
   schema: CollectionSchema,
@@ -32,7 +32,7 @@ export const matchingRows = (
     return found === undefined ? [] : [{ ...row, found }]
   })
 }
-/** The same for values alone, whatever counted them. */
+/** Like `matchingRows`, for values without counts. */
 export const matchingValues = (
   schema: CollectionSchema,
   name: string,

@@ -1,6 +1,6 @@
 /**
  * The sections of a segment that facet counting reads, made once for all threads, in steps and without reading a text.
- * Small segments are counted by the search itself, in less than a millisecond a field.
+ * Small segments are counted by the search itself, in less than a millisecond per field.
  */
 import { makingAges } from "../../compat/value-age.ts"
 import { ORDER, putOrder, sectionsOf, type SectionToPut } from "../../index/derived-sections.ts"
@@ -18,9 +18,7 @@ export const missingCounts = (view: SegmentView, schema: CollectionSchema): Read
   const known = sectionsOf(view.segment)
   return facetFields(view, schema).filter((field) => !known.has(facetSectionOf(field)))
 }
-/**
- * Counts these fields. Cost: one look at each document and its values per field, and sorting their insertion numbers.
- */
+/** Counts these fields. Cost: one pass over the documents and their values per field, and sorting insertion numbers. */
 export function* makingCounts(view: SegmentView, fields: ReadonlyArray<string>): Generator<void, SectionToPut[]> {
   if (fields.length === 0) return []
   const { segment } = view,

@@ -1,6 +1,6 @@
 /**
- * Facet counts over all matches (`docs/contract/facets.md`): which way a field is counted, and how its values are
- * ordered. Which of several equally frequent values are shown is decided in `compat/facet-cut.ts`.
+ * Facet counts over all matches (`docs/contract/facets.md`): how a field is counted, and how its values are ordered.
+ * `compat/facet-cut.ts` decides which of several equally frequent values are shown.
  */
 import { countBits } from "../../index/bits.ts"
 import { compareUtf8 } from "../../index/bytes.ts"
@@ -19,7 +19,7 @@ import { isPlain, plainFacet, topFacet } from "./plain-facet.ts"
 import { countValues } from "./value-counts.ts"
 
 const LARGE_RESULT = 1_000
-/** Steps that a facet costs before anything is counted. */
+/** Cost, in steps, of a facet before anything is counted. */
 const FACET_STEPS = 256
 const FEW_VALUES = 250
 
@@ -126,8 +126,8 @@ const facetOf = (
   }
 }
 /**
- * Decision: with `top_values`, and under `automatic` for large results, only the values that are largest in the whole
- * collection are examined, and sums and ranges cover only those, as recorded answers of the reference engine do.
+ * Decision: with `top_values`, and under `automatic` for large results, only the values that are most frequent in the
+ * entire collection are examined, and sums and ranges cover only those, as in the reference engine's recorded answers.
  */
 const usesTopValues = (
   reader: CollectionReader,

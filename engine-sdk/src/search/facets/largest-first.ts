@@ -1,24 +1,24 @@
 /**
- * Numbers of values by how many documents have them, most first, sorted only as far as they are read: a facet reads the
- * head of the order, and sorting a million values would be wasted. Equal values come together, in the order of their
- * numbers.
+ * Numbers of values, ordered by how many documents have them, most first. They are sorted only as far as they are read:
+ * a facet reads the start of the order, and sorting a million values would be wasted. Values with equal counts are in
+ * the order of their numbers.
  */
 import { spend } from "../../budget/cutoff.ts"
 
-/** Minimum number of values added at a time; all that equal the last of them are added too. */
+/** Minimum number of values added at a time; all values with the same count as the last of them are added too. */
 const STEP_VALUES = 2_048
-/** Counts below it are distinguished exactly; few values reach it. */
+/** Counts below this are distinguished exactly; few values reach it. */
 const LEVELS = 65_536
-/** Values between two checks of the time, less one. */
+/** Values between two checks of the time budget, less one. */
 const SPEND_MASK = 16_383
 
 export class LargestFirst {
   /** Documents per value. */ readonly totals: Uint32Array
-  /** Number of values with each count below `LEVELS`, and of all above. */
+  /** Number of values with each count below `LEVELS`; the last entry is the number of values above. */
   private readonly levels = new Uint32Array(LEVELS + 1)
   private order = new Uint32Array(0)
   /** Values with this count or more are in the order. */ private floor = LEVELS + 1
-  /** All values were counted before time ran out. */ readonly isWhole: boolean
+  /** Whether all values were counted before time ran out. */ readonly isWhole: boolean
   /** O(values). */
   constructor(totals: Uint32Array) {
     this.totals = totals
@@ -29,7 +29,7 @@ export class LargestFirst {
     }
     this.isWhole = !isOver
   }
-  /** The value at this place; undefined after the last value that a document has. O(values) at every doubling. */
+  /** The value at this position; undefined after the last value that a document has. O(values) at every doubling. */
   at(place: number): number | undefined {
     while (place >= this.order.length && this.floor > 1) this.extend()
     return place < this.order.length ? this.order[place] : undefined
@@ -54,7 +54,7 @@ export class LargestFirst {
       if (level >= floor && level < above) longer[ends[level]++] = value
       if ((value & SPEND_MASK) === SPEND_MASK) spend(SPEND_MASK)
     }
-    // Higher counts are not distinguished by level.
+    // Levels do not distinguish higher counts, so these values are sorted.
     if (above > LEVELS) longer.subarray(topFrom, ends[LEVELS]).sort((a, b) => totals[b] - totals[a] || a - b)
     this.order = longer
     this.floor = floor

@@ -4,7 +4,7 @@ import { ORDERED_DOCS_MIN } from "../../index/document-order.ts"
 import { spend } from "../../budget/cutoff.ts"
 import type { FacetedSet } from "./facet-rows.ts"
 
-/** Of the examined values, weighted by their counts. */
+/** The sum of the examined values, weighted by their counts. */
 export const sumOf = (
   values: Iterable<{ readonly value: string; readonly count: number }>
 ): { sum: number; avg: number } => {
@@ -22,14 +22,14 @@ interface NumericStats {
   readonly sum: number
   readonly avg: number
 }
-/** Over every element of every matching document. */
+/** Statistics over every element of every matching document. */
 export const numericStats = (field: string, sets: ReadonlyArray<FacetedSet>): NumericStats | undefined => {
   let min = Infinity,
     max = -Infinity,
     sum = 0,
     n = 0
-  // Rounding error of the additions: the sum must not depend on the order of documents in a large segment
-  // (`index/document-order.ts`).
+  // Rounding error of the additions. It is compensated, so that the sum does not depend on the order of documents in a
+  // large segment (`index/document-order.ts`).
   let rest = 0
   for (const { view, bits } of sets) {
     const isOrdered = view.segment.docs >= ORDERED_DOCS_MIN

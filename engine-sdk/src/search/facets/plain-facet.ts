@@ -1,6 +1,6 @@
 /**
- * The common facet, by count over all values without a query, groups or ranges: only values that are shown are decoded,
- * so a field of a million values costs one pass over numbers.
+ * The common facet, by count over all values and without a query, groups or ranges. Only values that are shown are
+ * decoded, so a field with a million values costs one pass over numbers.
  */
 import type { CollectionReader } from "../../index/reader.ts"
 import type { FacetCount, FacetRequest, SearchPlan } from "../../plan.ts"
@@ -10,9 +10,9 @@ import { countByDictionary, largestFirst, type DictionaryCounts } from "./dictio
 import { parentOf } from "./facet-parents.ts"
 import { compareCounts, type FacetedSet } from "./facet-rows.ts"
 
-/** Up to this many shown values, the best are kept in order during the pass; more are sorted. */
+/** If at most this many values are shown, the best are kept in order during the pass; more are sorted afterwards. */
 const KEPT_IN_ORDER_MAX = 256
-/** The counts, and the values that were examined, in their order: sums of numbers cover just those. */
+/** The counts, and the examined values in their order: sums of numbers cover only these. */
 interface Counted {
   readonly facet: FacetCount
   readonly looked: () => Array<{ readonly value: string; readonly count: number }>
@@ -23,7 +23,7 @@ export const isPlain = (request: FacetRequest, plan: SearchPlan, sets: ReadonlyA
   request.order.kind === "count" &&
   plan.facetQuery?.field !== request.field &&
   sets.every(({ groupOf }) => groupOf === undefined)
-/** `isMatchAll`: counts are taken from lists, so no more values than are shown are examined. */
+/** `isMatchAll`: counts are taken from lists, so only as many values are examined as are shown. */
 export const plainFacet = (
   reader: CollectionReader,
   request: FacetRequest,
@@ -82,7 +82,7 @@ export const plainFacet = (
     looked: () => textsOf(counted, total <= most ? [...best].sort((a, b) => a - b) : best)
   }
 }
-/** Over the whole collection, whose values are already ordered. */
+/** Counts over the entire collection, whose values are already ordered. */
 const wholeFacet = (
   reader: CollectionReader,
   request: FacetRequest,
@@ -121,7 +121,7 @@ const textsOf = ({ counts, dictionary }: DictionaryCounts, values: ReadonlyArray
     return { value: dictionary.text(value), count: counts[value] }
   })
 const identity = (value: number): number => value
-/** The common facet of a large result: of the values that are largest in the collection, those that matched. */
+/** The common facet of a large result: of the values that are most frequent in the collection, those that matched. */
 export const topFacet = (
   reader: CollectionReader,
   request: FacetRequest,
@@ -148,7 +148,7 @@ export const topFacet = (
       found.push(value)
   }
   const total = found.length
-  // If all fit, they are examined in the order of their numbers.
+  // If all values fit, they are examined in the order of their numbers.
   const looked = total < most || isAll(counts, total) ? [...found].sort((a, b) => a - b) : [...found]
   const best = cutByCount(
     found,
@@ -161,14 +161,14 @@ export const topFacet = (
     looked: () => textsOf(counted, looked)
   }
 }
-/** No other values were counted. */
+/** True if only these values were counted. */
 const isAll = (counts: Uint32Array, values: number): boolean => {
   spend(counts.length)
   let left = values
   for (let value = 0; value < counts.length && left >= 0; value++) if (counts[value] > 0) left--
   return left === 0
 }
-/** In the order shown; each text is read once. */
+/** The values in the order shown; each text is read once. */
 const inOrder = ({ counts, dictionary }: DictionaryCounts, values: ReadonlyArray<number>): number[] =>
   sortSpending(
     values.map((value) => {

@@ -1,6 +1,6 @@
 /**
- * Live documents per value of a segment, cached with it: a facet over everything reads them instead of counting, and
- * deletions are subtracted as they occur.
+ * Live documents per value of a segment, cached with the segment: a facet over everything reads them instead of
+ * counting, and deletions are subtracted as they occur.
  */
 import { bitsOf, type Bits } from "../../index/bits.ts"
 import type { ValueColumn } from "../../index/columns.ts"
@@ -9,7 +9,7 @@ import type { SegmentView } from "../../index/reader.ts"
 import type { Segment } from "../../index/segment.ts"
 import { spend } from "../../budget/cutoff.ts"
 
-/** Up to this many values per document, repetitions are found by comparing with the values before. */
+/** If a document has at most this many values, repetitions are found by comparing each value with those before it. */
 export const REPEATS_LOOKED_FOR_MAX = 64
 /** Documents between two chances to yield. */
 const TOTALS_STEP_DOCS = 8_192
@@ -22,8 +22,8 @@ interface Totals {
 }
 const totalsName = (field: string): string => `totals:${field}`
 /**
- * Counted once; afterwards only new deletions are subtracted, at the cost of one look at the words of the deleted set.
- * Must not be written to.
+ * Counted once; afterwards only new deletions are subtracted, at the cost of one pass over the words of the deleted
+ * set. Callers must not write to the result.
  */
 export const segmentTotals = (view: SegmentView, field: string, column: ValueColumn): Uint32Array => {
   const work = totalling(view, field, column)
@@ -66,7 +66,7 @@ export function* countingDocs({ docs }: Segment, column: ValueColumn): Generator
   }
   return live
 }
-/** The counts that a field of a segment needs, in steps: those that were requested of the segments it replaces. */
+/** Makes the counts that a field of a segment needs, in steps: those requested of the segments it replaces. */
 export function* preparingCounts(
   view: SegmentView,
   field: string,

@@ -1,4 +1,4 @@
-/** Values with their counts if groups are counted, sibling values are requested, or every value becomes a row. */
+/** Counts values when groups are counted, sibling values are requested, or every value becomes a row. */
 import { hasBit, type Bits } from "../../index/bits.ts"
 import { eachOrdinal, type ValueColumn } from "../../index/columns.ts"
 import type { CollectionReader, SegmentView } from "../../index/reader.ts"

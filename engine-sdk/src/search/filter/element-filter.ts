@@ -1,6 +1,6 @@
 /**
- * Filters on one element of a list of objects (`docs/contract/filters.md#objects-in-lists`): columns do not know which
- * values share an element, so they only narrow the documents down, and the stored document decides.
+ * Filters on one element of a list of objects (`docs/contract/filters.md#objects-in-lists`). Columns do not record
+ * which values share an element, so they only narrow down the documents; the stored document decides.
  */
 import { analyzerOf } from "../../analysis/analyzer.ts"
 import type { Filter, StringFilter } from "../../filter.ts"
@@ -22,7 +22,7 @@ export const checksOf = (filter: Filter): number => {
       return 1
   }
 }
-/** A necessary condition that columns can answer: negated parts say nothing about other elements. */
+/** A necessary condition that columns can check, without negated parts: these say nothing about other elements. */
 export const withoutNegations = (filter: Filter): Filter => {
   switch (filter.kind) {
     case "and":
@@ -82,7 +82,7 @@ const matchesElement = (schema: CollectionSchema, filter: Filter, element: unkno
           typeof value === "string" && filter.values.some((wanted) => matchesText(analyzer.tokenize(value), wanted))
       )
     }
-    // The compiler lets no other kind into braces.
+    // The compiler allows no other kind inside braces.
     default:
       return false
   }

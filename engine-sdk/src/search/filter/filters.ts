@@ -27,14 +27,14 @@ import { boolBits, numberBits } from "./number-filter.ts"
 import { docsWithKeys, keysOf, relationOf } from "./relations.ts"
 import { TextFilters } from "./text-filter.ts"
 
-/** Steps of looking an id up, and characters of a text that are parsed in one step. */
+/** Cost of looking up an id, in steps, and number of characters of a text parsed per step. */
 const ID_STEPS = 16,
   CHARACTERS_PER_STEP = 4
 
 type JoinFilter = Extract<Filter, { kind: "join" }>
 
 /**
- * Live documents of each view that pass, read-only; undefined = every live document and nothing is deleted. Empty for a
+ * Live documents of each view that pass, read-only; undefined = every document passes and none is deleted. Empty for a
  * view that was not reached in time.
  */
 export const allowedBits = (
@@ -62,7 +62,7 @@ export class FilterEvaluation {
   private readonly scope: SearchScope
   private readonly reader: CollectionReader
   private readonly texts: TextFilters
-  /** Values of the other collection that a join lets through: the same for every segment of this one. */
+  /** Values of the other collection that a join lets through; all segments of this collection share them. */
   private readonly joined = new Map<Filter, ReadonlySet<string>>()
   constructor(scope: SearchScope, reader: CollectionReader) {
     this.scope = scope
@@ -134,7 +134,7 @@ export class FilterEvaluation {
     }
   }
 
-  /** Documents that are related to a document that the join's filter lets through. */
+  /** Documents related to a document that passes the join's filter. */
   private joinBits(join: JoinFilter, view: SegmentView): Bits {
     const other = this.scope.collection(join.collection)
     const relation = other === undefined ? undefined : relationOf(this.reader.schema, other.schema)
@@ -149,7 +149,7 @@ export class FilterEvaluation {
   }
 
   /**
-   * Columns narrow the documents down; the stored document decides, because only it knows which values share an
+   * Columns narrow down the documents; the stored document decides, because only it shows which values share an
    * element.
    */
   private elementBits(path: string, inner: Filter, view: SegmentView): Bits {

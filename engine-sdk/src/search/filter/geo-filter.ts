@@ -5,7 +5,7 @@ import type { Segment } from "../../index/segment.ts"
 import { spendInFilter } from "../../budget/cutoff.ts"
 import { distance_m, SphericalPolygon } from "./geo.ts"
 
-/** Steps of an angle. */
+/** Cost of computing an angle, in steps. */
 const ANGLE_STEPS = 8
 
 /** A fresh set of the documents with a point in one of the areas. It may contain deleted documents. */
@@ -19,7 +19,7 @@ export const geoBits = (filter: Extract<Filter, { kind: "geo" }>, segment: Segme
     const polygon = new SphericalPolygon(area.points)
     return (lat: number, lng: number): boolean => polygon.contains(lat, lng)
   })
-  // A polygon costs an angle for each of its corners.
+  // A polygon costs one angle per corner.
   const corners = filter.areas.reduce((sum, area) => sum + (area.kind === "radius" ? 1 : area.points.length), 0)
   for (let doc = 0; doc < segment.docs; doc++) {
     spendInFilter(1 + (column.starts[doc + 1] - column.starts[doc]) * corners * ANGLE_STEPS)

@@ -31,7 +31,7 @@ export class SphericalPolygon {
     const { corners } = this
     if (corners.length < 3) return false
     const p = vectorOf(lat, lng)
-    // Tangent plane at the point: the winding of the corners' directions around it.
+    // In the tangent plane at the point: the winding of the directions to the corners around it.
     const east: Vector = [-Math.sin(lng * RADIANS), Math.cos(lng * RADIANS), 0]
     const north: Vector = [
       p[1] * east[2] - p[2] * east[1],
@@ -51,7 +51,7 @@ export class SphericalPolygon {
       before = angle
     }
     if (Math.abs(total) < Math.PI) return false
-    // The antipode has a winding, too: require the point to lie on the side of the corners.
+    // The antipode also has a nonzero winding, so require the point to lie on the same side as the corners.
     let side = 0
     for (const corner of corners) side += corner[0] * p[0] + corner[1] * p[1] + corner[2] * p[2]
     return side > 0

@@ -1,6 +1,6 @@
 /**
- * The condition that a filter places on the documents of another collection (`docs/contract/filters.md#joins`): those
- * that its own joins let through are shown with a hit, counted by facets and used by a sort.
+ * The condition that a filter places on the documents of another collection (`docs/contract/filters.md#joins`): only
+ * documents that pass the filter's own joins are shown with a hit, counted by facets and used by a sort.
  */
 import type { Filter } from "../../filter.ts"
 import { hasBit, type ReadonlyBits } from "../../index/bits.ts"
@@ -11,7 +11,7 @@ import type { Relation } from "./relations.ts"
 
 export type AllowedDocuments = ReadonlyMap<SegmentView, ReadonlyBits>
 
-/** Documents of the other collection that its filter lets through. Deleted ones may be among them. */
+/** Documents of the other collection that pass its filter. Deleted ones may be among them. */
 export const allowedDocuments = (scope: SearchScope, other: CollectionReader, inner: Filter): AllowedDocuments => {
   const evaluation = new FilterEvaluation(scope, other)
   return new Map(other.views.map((view) => [view, evaluation.complete(inner, view)]))
@@ -23,8 +23,8 @@ export const isAllowed = (allowed: AllowedDocuments, view: SegmentView, doc: num
 }
 /**
  * The conditions that the joins of a filter place on the other collection; undefined = none. If either of two
- * conditions suffices, a document that the hit itself refers to is not narrowed: the hit may match for another reason
- * and still refers to it. Documents that refer to the hit are included only if a join found them.
+ * conditions suffices, the documents that the hit itself refers to are not narrowed, because the hit may match for the
+ * other reason. Documents that refer to the hit are included only if a join found them.
  */
 export const joinedFilter = (
   filter: Filter | undefined,

@@ -7,17 +7,17 @@ import type { Bits, ReadonlyBits } from "../../index/bits.ts"
 import { BoundedMap } from "../../bounded-map.ts"
 import type { Segment } from "../../index/segment.ts"
 
-/** Bound of a segment's cache: some hundred and sixty sets, with their keys. */
+/** Bound of a segment's cache: about a hundred and sixty sets with their keys. */
 const SETS_BYTES_A_DOCUMENT = 20,
   SETS_BYTES_MIN = 200_000
 /** Number of values of one comparison whose set may be cached. */
 const KEPT_VALUES_MAX = 64
-/** Keys of sets that were used once, and the maximum length of one; in practice a tenth of the bound. */
+/** Bound on the keys of sets that were used once (about a tenth of the cache), and maximum length of one key. */
 const ASKED_BYTES_MAX = 500_000,
   ASKED_LENGTH_MAX = 1_024
 /**
- * Sets of a segment, least recently used first, and keys that were used once: a range that never recurs must not evict
- * a category.
+ * Sets of a segment, least recently used first, and the keys of sets that were used once. A set is cached only on its
+ * second use, so that a range that never recurs does not evict a category.
  */
 interface LeafCache {
   readonly sets: BoundedMap<string, Bits>
@@ -52,12 +52,12 @@ export const cachedLeaf = (segment: Segment, filter: Filter, compute: () => Bits
   } else if (key.length <= ASKED_LENGTH_MAX) asked.set(key, true)
   return bits
 }
-/** A list that is unlikely to recur, and whose key would cost more than the cache saves. */
+/** True for a list of values that is unlikely to recur and whose key would cost more than the cache saves. */
 const isLong = (filter: Filter): boolean =>
   (filter.kind === "string" && filter.values.length > KEPT_VALUES_MAX) ||
   (filter.kind === "number" && filter.ranges.length > KEPT_VALUES_MAX) ||
   (filter.kind === "geo" && filter.areas.length > KEPT_VALUES_MAX)
-/** The plain writer is several times faster; it only refuses 64-bit integers, which are rare. */
+/** The plain writer is several times faster. It fails only on 64-bit integers, which are rare. */
 const keyOf = (filter: Filter): string => {
   try {
     return JSON.stringify(filter)

@@ -6,9 +6,9 @@ import type { Segment } from "../../index/segment.ts"
 import { spendInFilter } from "../../budget/cutoff.ts"
 import { steppedRange, stepsOf } from "./number-steps.ts"
 
-/** Steps of one range. */
+/** Cost of evaluating one range, in steps. */
 const RANGE_STEPS = 16
-/** Documents of a column that are compared between two charges to the time. */
+/** Documents of a column compared between two checks of the time budget. */
 const BLOCK_DOCS = 8_192
 
 /** A fresh set of the documents with a value in one of the ranges. It may contain deleted documents. */
@@ -50,7 +50,7 @@ const plainRange = (
 ): void => {
   const { values, has, starts } = column
   if (starts === undefined) {
-    // One word of 32 documents at a time; documents without a value are masked afterwards.
+    // Processes one word of 32 documents at a time; documents without a value are masked afterwards.
     for (let w = 0, doc = 0; w < into.length; w++) {
       if ((doc & (BLOCK_DOCS - 1)) === 0) spendInFilter(BLOCK_DOCS)
       let word = 0

@@ -1,8 +1,8 @@
 /**
- * An index of a number column for ranges. The documents below each of some values that split the column evenly are
- * stored as sets, and the documents between any two values of a finer split as lists. A range is then the difference of
- * two sets, a few documents more at each end, and a comparison of those in the outermost buckets. It is built between
- * searches, once a column is used enough.
+ * An index of a number column for ranges. Values that split the column evenly are its bounds: for each, the documents
+ * below it are stored as a set, and a finer split stores the documents between two neighbouring values as lists. A
+ * range is then the difference of two sets, a few documents more at each end, and a comparison of those in the
+ * outermost buckets. It is built between searches, once a column is used often enough.
  */
 import { bitsOf, countBits, hasBit, orInto, setBit, type Bits } from "../../index/bits.ts"
 import type { NumberColumn } from "../../index/columns.ts"
@@ -12,7 +12,7 @@ import { spendInFilter } from "../../budget/cutoff.ts"
 import { firstNotBefore } from "../../sorted.ts"
 
 interface Steps {
-  /** Fine bounds, ascending; the documents of bucket b have values from bound b-1 up to below bound b. */
+  /** Fine bounds, ascending. The values of the documents in bucket b are at least bound b-1 and below bound b. */
   readonly bounds: Float64Array
   /** One set for every `FINER`th bound: documents with a smaller value. */ readonly below: ReadonlyArray<Bits>
   readonly has: Bits
@@ -21,24 +21,24 @@ interface Steps {
   readonly starts: Uint32Array
   readonly members: Uint32Array
 }
-/** Sets of a column take 4 bytes a document; the buckets between two of them take 5 bytes a document together. */
+/** The sets of a column take 4 bytes a document; the buckets between them take 5 bytes a document in total. */
 const STEPS = 32,
   FINER = 7
 const STEPS_DOCS_MIN = 4_096
 const STEPS_SAMPLE = 2_048
-/** Range filters on a column before an index is worth the pass over it. */
+/** Number of range filters on a column after which building an index pays off. */
 const STEPS_USES_MIN = 3
-/** Documents in one slice of the build: under a millisecond. */
+/** Documents per slice of the build, which takes less than a millisecond. */
 const STEPS_SLICE_DOCS = 32_768
 /**
- * Uses after which the index is built at once: a program that searches without ever yielding lets nothing run in
- * between.
+ * Number of uses after which the index is built immediately, because in a program that searches without ever yielding
+ * nothing runs between searches.
  */
 const STEPS_WAITED_MAX = 24
 interface StepsInMaking {
   uses: number
   readonly made: Steps
-  /** Documents done so far, counted over both passes. */ next: number
+  /** Documents processed so far, counted over both passes. */ next: number
   readonly filled: Uint32Array
 }
 /**
@@ -52,7 +52,7 @@ export const stepsOf = (segment: Segment, field: string, column: NumberColumn): 
   if (typeof known === "object") {
     if (++known.uses < STEPS_WAITED_MAX) return undefined
     while (!makeSlice(segment, name, column, known)) {
-      /* Finish it now. */
+      /* Finish the build now. */
     }
     return known.made
   }
@@ -64,7 +64,7 @@ export const stepsOf = (segment: Segment, field: string, column: NumberColumn): 
   segment.derived.set(name, making)
   if (segment.docs <= STEPS_SLICE_DOCS) {
     while (!makeSlice(segment, name, column, making)) {
-      /* Both passes. */
+      /* Run both passes. */
     }
     return making.made
   }
@@ -74,7 +74,7 @@ export const stepsOf = (segment: Segment, field: string, column: NumberColumn): 
   })()
   return undefined
 }
-/** True when the index is complete. */
+/** Processes one slice; returns true when the index is complete. */
 const makeSlice = (segment: Segment, name: string, column: NumberColumn, making: StepsInMaking): boolean => {
   const { docs } = segment,
     { made, next } = making
@@ -95,7 +95,7 @@ const makeSlice = (segment: Segment, name: string, column: NumberColumn, making:
   segment.derived.set(name, made)
   return true
 }
-/** Bounds from a sample, and empty sets. */
+/** Creates an index with bounds from a sample, and empty sets. */
 const stepsAround = ({ values }: NumberColumn, has: Bits, docs: number): Steps => {
   const sample: number[] = []
   for (let doc = 0, step = Math.max(1, Math.floor(docs / STEPS_SAMPLE)); doc < docs; doc += step)
@@ -114,7 +114,7 @@ const stepsAround = ({ values }: NumberColumn, has: Bits, docs: number): Steps =
     members: new Uint32Array(countBits(has))
   }
 }
-/** Cost: log(bounds) comparisons a document. */
+/** Assigns documents to buckets and sets. Cost: log(bounds) comparisons a document. */
 const fillSteps = (
   { below, bounds, bucketOf, has, starts }: Steps,
   { values }: NumberColumn,
@@ -132,7 +132,7 @@ const fillSteps = (
 const fillMembers = ({ bucketOf, has, members }: Steps, filled: Uint32Array, from: number, to: number): void => {
   for (let doc = from; doc < to; doc++) if (hasBit(has, doc)) members[filled[bucketOf[doc]]++] = doc
 }
-/** Adds the documents whose values lie between `min` and `max`; `minOpen`, `maxOpen`: without the ends. */
+/** Adds the documents whose values lie between `min` and `max`. `minOpen` and `maxOpen` exclude the end itself. */
 export const steppedRange = (
   { below, bounds, members, starts }: Steps,
   values: ArrayLike<number>,
@@ -143,8 +143,8 @@ export const steppedRange = (
   into: Bits
 ): void => {
   if (!(min <= max)) return
-  // The buckets of the two ends; all buckets between them are inside, and so are the sets from the first one after the
-  // lower end to the last one before the upper end.
+  // The buckets that contain the two ends. All buckets between them lie inside the range, and so do the sets from the
+  // first one after the lower end to the last one before the upper end.
   const first = upperBound(bounds, min),
     last = upperBound(bounds, max)
   const isInside = (value: number): boolean =>
@@ -160,7 +160,7 @@ export const steppedRange = (
         into[doc >>> 5] |= 1 << (doc & 31)
       }
   }
-  // A set is below bound `at · FINER`: buckets up to that number.
+  // A set contains the documents below bound `at · FINER`, that is, the buckets up to that number.
   const from = Math.floor(first / FINER) + 1,
     to = Math.min(below.length - 1, Math.floor((last - 1) / FINER))
   if (from >= to) {
@@ -174,6 +174,6 @@ export const steppedRange = (
   for (let bucket = first; bucket <= from * FINER; bucket++) add(bucket)
   for (let bucket = to * FINER + 1; bucket <= last; bucket++) add(bucket)
 }
-/** First bound above `value`; bounds.length when there is none. NaN is above all. */
+/** Index of the first bound above `value`; bounds.length if there is none. NaN is above all. */
 const upperBound = (bounds: Float64Array, value: number): number =>
   firstNotBefore(0, bounds.length, (at) => !(bounds[at] > value))

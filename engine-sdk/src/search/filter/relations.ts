@@ -1,7 +1,7 @@
 /**
  * References between collections (`docs/contract/filters.md#joins`): which documents of one collection belong to which
- * of another. A reference may be on either side; its values are compared by tokens, as the generated equality filter
- * would.
+ * documents of another. Either collection may hold the reference; its values are compared by tokens, as the generated
+ * equality filter would.
  */
 import type { CollectionSchema } from "../../schema.ts"
 import { bitsOf, hasBit, setBit, type Bits, type ReadonlyBits } from "../../index/bits.ts"
@@ -24,10 +24,7 @@ export interface Relation {
   /** The reference field is in this collection. */ readonly isOutgoing: boolean
 }
 
-/**
- * How `schema` and `other` refer to each other; this collection's own reference takes precedence. undefined = they do
- * not.
- */
+/** How `schema` and `other` refer to each other; undefined = they do not. A reference of `schema` takes precedence. */
 export const relationOf = (schema: CollectionSchema, other: CollectionSchema): Relation | undefined => {
   for (const field of schema.fields) {
     const dot = field.reference.indexOf(".")
@@ -42,7 +39,10 @@ export const relationOf = (schema: CollectionSchema, other: CollectionSchema): R
   return undefined
 }
 
-/** Cost: one pass over the field's postings the first time, then cached with the segment. */
+/**
+ * The keys of every document in `field`. The first call makes one pass over the field's postings; then the keys are
+ * cached with the segment.
+ */
 const joinKeys = (segment: Segment, field: string): JoinKeys => {
   const name = `keys:${field}`
   const known = segment.derived.get(name) as JoinKeys | undefined
@@ -93,7 +93,7 @@ const numberKeys = (segment: Segment, field: string): JoinKeys =>
           emit(doc, String(column.big === undefined ? column.values[i] : column.big[i]))
     }
   })
-/** Inverted postings: the tokens of each value in order, joined by a byte that no token contains. */
+/** Inverts the postings: the tokens of each value in order, joined by a byte that no token contains. */
 const textKeys = (segment: Segment, field: string): JoinKeys =>
   collectKeys(segment.docs, (emit) => {
     const column = segment.text(field)!
@@ -161,8 +161,8 @@ export interface Related {
   key: string
 }
 /**
- * The documents that a document's key values refer to: live documents of the other collection, in insertion order. None
- * when time has run out.
+ * The live documents of the other collection that the document's key values refer to, in insertion order. None if time
+ * has run out.
  */
 export const relatedDocs = (
   reader: CollectionReader,

@@ -13,7 +13,7 @@ import type { Segment } from "../../index/segment.ts"
 import { spendInFilter } from "../../budget/cutoff.ts"
 import { bestCompletions } from "../text/completions.ts"
 
-/** Steps of looking a value up. */
+/** Cost of looking up a value, in steps. */
 const VALUE_STEPS = 16
 
 export class TextFilters {

@@ -1,6 +1,6 @@
 /**
- * Marks words in a text and cuts snippets (`docs/contract/highlighting.md`). Works on the original text and the offsets
- * of its tokens; the caller decides which words count.
+ * Marks words in a text and cuts snippets (`docs/contract/highlighting.md`). It works on the original text and the
+ * offsets of its tokens; the caller decides which words are marked.
  */
 import type { FewTokens, TokenSpan } from "../../analysis/tokens.ts"
 import { answerTooLarge } from "../../budget/answer-budget.ts"
@@ -35,9 +35,7 @@ const markedEnd = (text: string, start: number, end: number, letters: number): n
   return at
 }
 
-/**
- * Whether a dropped character still belongs to a word's mark or its letters: punctuation that is not indexed does not.
- */
+/** Whether a dropped character does not belong to a word's mark or its letters: punctuation that is not indexed. */
 const isPunctuation = (code: number): boolean =>
   code < 0x80 && !(code >= 48 && code <= 57) && !(code >= 65 && code <= 90) && !(code >= 97 && code <= 122)
 
@@ -52,10 +50,10 @@ export interface SnippetRules {
   readonly threshold: number
   readonly startTag: string
   readonly endTag: string
-  /** Marks words outside the best window, too. */ readonly isFull: boolean
+  /** Also mark words outside the best window. */ readonly isFull: boolean
   readonly separators: string
-  /** Indexed symbols. */ readonly symbols: string
-  /** Bound of one marked text. */ readonly bytesMax: number
+  /** Symbols that are indexed. */ readonly symbols: string
+  /** Maximum bytes of one marked text. */ readonly bytesMax: number
 }
 export interface Snippet {
   readonly snippet: string
@@ -69,8 +67,8 @@ const SHORT_TEXT_FACTOR = 6
 const UNIT_BYTES_MAX = 3
 
 /**
- * The best window of a text: word positions in it, how many words, and how spread out they are. undefined = no wanted
- * word in the text.
+ * The best window of a text: the positions of words in it, how many words it contains, and how spread out they are.
+ * undefined = the text has no wanted word.
  */
 export interface TextMatch {
   readonly offsets: ReadonlyArray<number>
@@ -79,13 +77,13 @@ export interface TextMatch {
   readonly present: number
   /** The text consists of these words only. */ readonly isWhole: boolean
 }
-/** How a named ranking reports what it matched. */
+/** How a named ranking reports which words it matched. */
 export interface Marker {
   /** `written`: a token of the text, in lower case. */
   find(written: string): MarkedWord | undefined
-  /** Every word it finds begins with one of these; undefined: with anything. */ readonly roots?: ReadonlyArray<string>
+  /** Every word it finds starts with one of these; undefined: any start. */ readonly roots?: ReadonlyArray<string>
 }
-/** The wanted word for the token at [start, end) of a text. */
+/** Returns the wanted word for the token at [start, end) of a text. */
 export type WordFinder = (token: string, text: string, start: number, end: number) => MarkedWord | undefined
 export const bestWindow = (text: string, spans: ReadonlyArray<TokenSpan>, find: WordFinder): TextMatch | undefined => {
   const tokens: string[] = []
@@ -143,7 +141,7 @@ const windowOf = (lists: ReadonlyArray<ReadonlyArray<number>>, count: number): T
     count === lists.length && best.length === lists.length && lists.some((list) => list[list.length - 1] === count - 1)
   return { offsets: best, words: best.length, distance: bestDistance, present: lists.length, isWhole }
 }
-/** The tokens' next positions in the window from `start`, ascending. */
+/** The tokens' next positions within the window that begins at `start`, ascending. */
 const placesWithin = (
   lists: ReadonlyArray<ReadonlyArray<number>>,
   heads: ReadonlyArray<number>,
@@ -161,14 +159,14 @@ const placesWithin = (
 }
 
 /**
- * Whether a text is so short that it is shown whole, with every word marked: it is below the byte limit for "short" and
- * has at most `threshold` tokens.
+ * Whether a text is so short that all of it is shown, with every word marked: it is below the byte limit for "short"
+ * and has at most `threshold` tokens.
  */
 export const isShownWhole = (text: string, rules: SnippetRules): boolean =>
   text.length * UNIT_BYTES_MAX < rules.threshold * SHORT_TEXT_FACTOR
 /**
- * The result of `bestWindow` and `snippetOf` for a text that is shown whole, from its `fewTokens`; for fields that are
- * marked by the characters they are indexed by.
+ * The result of `bestWindow` and `snippetOf` for a text of which all is shown, from its `fewTokens`. Used for fields
+ * whose tokens are marked by the same characters as they are indexed by.
  */
 export const markWhole = (
   text: string,
@@ -217,8 +215,8 @@ export const markWhole = (
 }
 
 /**
- * Cuts and marks one text; `typedLength` is the number of typed characters of a completed word, unless the word itself
- * determines it. Token ends include dropped characters up to the next separator, because snippets end there.
+ * Cuts and marks one text. `typedLength` is the number of typed characters of a completed word, unless the word itself
+ * determines it. The end of a token includes dropped characters up to the next separator, because snippets end there.
  */
 export const snippetOf = (
   text: string,
@@ -302,7 +300,7 @@ const mark = (
   }
   return out + (at < to ? text.slice(at, to) : "")
 }
-/** Prefix matches mark what was typed, unless a typo was involved and at most two letters remain. */
+/** Matches by prefix mark only what was typed, unless a typo was involved and at most two letters remain. */
 const markEnd = (
   text: string,
   start: number,

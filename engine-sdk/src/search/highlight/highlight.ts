@@ -40,9 +40,9 @@ import {
   leafOf
 } from "./marks.ts"
 
-/** Steps of marking a text, apart from its characters. */
+/** Cost of marking a text, apart from its characters, in steps. */
 const MARKING_STEPS = 32
-/** A quarter of a microsecond a character: splitting it into words and checking which of them are wanted. */
+/** A quarter of a microsecond per character: splitting it into words and checking which of them are wanted. */
 const CHARACTER_STEPS = 4
 /** Words that took part in matching, then the words of the query itself if a document contains them. */
 export const markedWords = (
@@ -84,10 +84,10 @@ interface HighlightPlan {
   readonly selection: Selection
   readonly asked: TextQuery["fields"]
   readonly fields: ReadonlyArray<HighlightedField>
-  /** Object fields that are highlighted whole. */ readonly objects: ReadonlyArray<ReadonlyArray<string>>
-  /** Marks can be written without objects. */ readonly isPlain: boolean
+  /** Object fields that are highlighted as a whole, by path. */ readonly objects: ReadonlyArray<ReadonlyArray<string>>
+  /** Whether marks can be written without creating objects. */ readonly isPlain: boolean
 }
-/** Cached by the request, which plans of one template share. */
+/** Cached by the request object, which plans of one template share. */
 const plans = new WeakMap<HighlightRequest, HighlightPlan>()
 const highlightPlan = (
   scope: SearchScope,
@@ -100,7 +100,7 @@ const highlightPlan = (
   if (known !== undefined && known.schema === schema && known.selection === selection && known.asked === asked)
     return known
   const objects: string[][] = []
-  // Words of a dictionary may change, so the plan must not be cached.
+  // Words of a dictionary may change, so a plan that depends on one must not be cached.
   let lasts = true
   const fields = request.fields.flatMap((name): HighlightedField[] => {
     const field = schema.fields.find((candidate) => candidate.name === name)
@@ -156,7 +156,7 @@ export class Highlighter {
   private readonly budget: AnswerBudget | undefined
   private readonly find: WordFinder
   private readonly findInside: WordFinder
-  /** `marker`: given by a named ranking. `known`: terms that matching has looked up already. */
+  /** `marker`: given for a named ranking. `known`: terms that matching has already looked up. */
   constructor(
     scope: SearchScope,
     schema: CollectionSchema,
@@ -184,7 +184,7 @@ export class Highlighter {
       marker === undefined
         ? (token) => words.get(token)
         : (token, text, start, end) => words.get(token) ?? marker.find(text.slice(start, end).toLowerCase())
-    // For a field that was searched by infix: every token that contains the first query word, too.
+    // For a field that was searched by infix, every token that contains the first query word is marked, too.
     const wanted: string | undefined = query.tokens[0],
       inside: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
     this.findInside =
@@ -194,10 +194,10 @@ export class Highlighter {
             words.get(token) ?? (text.slice(start, end).toLowerCase().includes(wanted) ? inside : undefined)
   }
 
-  /** The segment read last and, per field, where its words may be; none if they may be anywhere. */
+  /** The segment read last and, per field, where its words may occur; undefined if they may occur anywhere. */
   private segment: Segment | undefined
   private places: Array<{ readonly column: TextColumn; readonly terms: Int32Array } | undefined | null> = []
-  /** Whether the field's postings contain the document: if not, it is not read at all. */
+  /** Whether the field's postings contain the document. If not, the document is not read at all. */
   private mayMatch(f: number, segment: Segment, s: number, doc: number): boolean {
     if (segment !== this.segment) {
       this.segment = segment
@@ -228,7 +228,7 @@ export class Highlighter {
     return { column, terms: Int32Array.from(terms) }
   }
 
-  /** Reads what is marked from the document; the index is no longer read when the JSON forms are made. */
+  /** Reads what is marked from the document; the JSON forms are made later, without reading the index. */
   marks(document: StoredDocument, segment: Segment, s: number, doc: number): HitMarks {
     const { plan } = this
     // Nothing is marked in hits that were not reached in time.
@@ -287,7 +287,7 @@ export class Highlighter {
   private textOf(text: string, field: HighlightedField): MarkedText {
     if (spend(MARKING_STEPS + text.length * CHARACTER_STEPS)) return unmarked(text, field.rules.isFull)
     if (text.length > REPEATED_TEXT_MAX) return this.marked(text, field)
-    // Brands and categories repeat from hit to hit.
+    // Brands and categories repeat from hit to hit, so their marks are cached.
     let known = this.repeated.get(field)
     if (known === undefined) this.repeated.set(field, (known = new Map()))
     let marked = known.get(text)
@@ -322,22 +322,22 @@ export class Highlighter {
     const typed = this.typedLength(field)
     if (field.marking === undefined || field.ownRules === undefined)
       return new MarkedText(snippetOf(text, spans, match, find, field.rules, typed), scoreOf(match))
-    // The newer form uses the collection's own symbols even if the field has others, as recorded.
+    // The newer form uses the collection's own symbols even if the field has its own, as recorded.
     return new MarkedText(
       snippetOf(text, field.marking.tokenizeWithOffsets(text), match, this.findIn(field), field.rules, typed),
       scoreOf(match),
       snippetOf(text, spans, match, find, field.ownRules, typed)
     )
   }
-  /** Whether a token may contain a marked word without beginning with any of them. */
+  /** Whether a token may contain a marked word without starting with any of them. */
   private mayBeginOtherwise({ analyzer, isInfix }: HighlightedField): boolean {
     if (isInfix || this.marker === undefined) return isInfix
-    // For a named ranking, symbols that a token keeps separate words.
+    // For a named ranking, the symbols that a token keeps separate words.
     return this.marker.roots === undefined || keepsSymbols(analyzer)
   }
   /**
-   * Words as far as the field contains them: tokenized with other symbols, a text may show some that it does not
-   * contain.
+   * Finds words only as far as the field contains them: tokenized with other symbols, a text may show words that the
+   * field does not contain.
    */
   private findIn(field: HighlightedField): WordFinder {
     const asked = this.query.fields.findIndex((one) => one.field === field.name)
@@ -354,9 +354,9 @@ export class Highlighter {
     }
   }
   /**
-   * Letters of the last word of the query, as the field would tokenize it: that many are marked of any completed word,
-   * even if the last word was replaced, excluded or is a stop word (as recorded). undefined if a word determines it
-   * itself.
+   * Number of letters of the query's last word, as the field would tokenize it. That many letters are marked of any
+   * completed word, even if the last word was replaced, excluded or is a stop word (as recorded). undefined if the word
+   * itself determines it.
    */
   private typedLength({ analyzer, marking }: HighlightedField): number | undefined {
     if (this.marker !== undefined) return undefined
@@ -369,7 +369,7 @@ export class Highlighter {
   }
   private typedBy: { readonly reader: Analyzer; readonly length: number | undefined } | undefined
 
-  /** An object with all its leaves, if any of its texts matches. */
+  /** Highlights an object with all its leaves, if any of its texts matches. */
   private whole(document: Json, path: ReadonlyArray<string>, into: Json): void {
     if (path.length !== 1 || !Object.hasOwn(document, path[0])) return
     let matched = false
@@ -445,7 +445,7 @@ const keepsSymbols = (analyzer: Analyzer): boolean => {
   return keeps
 }
 /**
- * Order of fields and elements: number of words in the window, words present, proximity, whole values, early positions.
+ * Ranks fields and elements by number of words in the window, words present, proximity, whole values, early positions.
  */
 const scoreOf = (match: TextMatch): number =>
   match.words * 1e9 +

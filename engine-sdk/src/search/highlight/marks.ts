@@ -16,14 +16,14 @@ export interface HighlightedField {
   readonly isNested: boolean
   readonly isInfix: boolean
   readonly rules: SnippetRules
-  /** Tokenized with the symbols that the field is indexed by, if it has its own. */ readonly ownRules?: SnippetRules
+  /** Tokenized with the field's own symbols, if it has some. */ readonly ownRules?: SnippetRules
 }
 
-/** A text with its marks. Its JSON is written once, however many forms and hits it occurs in. */
+/** A text with its marks. Its JSON is written once, no matter in how many forms and hits it occurs. */
 export class MarkedText {
   readonly made: Snippet
-  /** The same in the older form, if it differs. */ readonly older: Snippet
-  /** What fields and elements are ordered by; undefined if nothing was found in the text. */ readonly score: number
+  /** The snippet in the older form, if it differs. */ readonly older: Snippet
+  /** What orders fields and elements; undefined if nothing was found in the text. */ readonly score: number
   private tokens: string | undefined
   private snippet: string | undefined
   private leaf: string | undefined
@@ -36,11 +36,11 @@ export class MarkedText {
   get isFound(): boolean {
     return this.score >= 0
   }
-  /** Approximate memory; a text without marks is the document's own. */
+  /** Approximate memory; a text without marks is shared with the document. */
   get bytes(): number {
     return this.isFound ? this.made.snippet.length + (this.made.value?.length ?? 0) : 0
   }
-  /** For the older form. */
+  /** Matched tokens of the older form as JSON. */
   get tokensJson(): string {
     return (this.tokens ??= JSON.stringify(this.older.matchedTokens))
   }
@@ -91,7 +91,7 @@ export class FieldMarks {
 }
 const isList = (texts: FieldMarks["texts"]): texts is ReadonlyArray<MarkedText> => Array.isArray(texts)
 
-/** What was marked in one hit, in both wire forms, each made on first use. */
+/** The marks of one hit in both wire forms, each made on first use. */
 export interface HitMarks {
   readonly highlight: Json
   readonly highlights: ReadonlyArray<Json>
@@ -100,8 +100,8 @@ export interface HitMarks {
   readonly highlightsJson: string
 }
 /**
- * For hits whose fields are all plain texts or lists of them: the usual case, written to the wire without intermediate
- * objects.
+ * Marks of hits whose fields are all plain texts or lists of texts: the usual case, written to the wire without
+ * creating objects.
  */
 export class PlainMarks implements HitMarks {
   private readonly fields: ReadonlyArray<FieldMarks>
@@ -156,7 +156,7 @@ export class PlainMarks implements HitMarks {
     return `${out}]`
   }
 }
-/** Best first, equal ones in the order of the fields. */
+/** Best first; equal ones stay in the order of the fields. */
 const byScore = (fields: ReadonlyArray<FieldMarks>): ReadonlyArray<FieldMarks> => {
   if (fields.length < 2) return fields
   const sorted: FieldMarks[] = []
@@ -211,7 +211,7 @@ const nameJson = (name: string): string => {
   names.set(name, made)
   return made
 }
-/** Whether an object keeps members with these names in insertion order, each once. */
+/** Whether an object keeps members with these names in insertion order, without duplicates. */
 export const keepOrder = (fields: ReadonlyArray<{ readonly name: string }>): boolean =>
   new Set(fields.map(({ name }) => name)).size === fields.length &&
   fields.every(({ name }) => name !== "__proto__" && !/^\d+$/.test(name))

@@ -1,6 +1,6 @@
 /**
- * The best value of every 32 documents by a sort column: a search for the best of many skips blocks that cannot contain
- * one. Cached with the segment, at a quarter of a byte a document per column and direction.
+ * The best value of every 32 documents by a sort column: a search for the best documents skips blocks that cannot
+ * contain one. Cached with the segment, at a quarter of a byte per document for each column and direction.
  */
 import { hasBit, type Bits } from "../../index/bits.ts"
 import type { Segment } from "../../index/segment.ts"
@@ -21,7 +21,7 @@ interface Ordered {
 }
 const maximaName = (name: string, { absent, sign }: Ordered): string => `maxima:${sign}:${absent}:${name}`
 
-/** One value per 32 documents; `name` is the column's. Cost on first use: one look at each document. */
+/** One value per 32 documents; `name` is the column's. The first use makes one pass over the documents. */
 export const blockMaxima = (segment: Segment, name: string, ordered: Ordered): Float64Array => {
   const work = makingMaxima(segment, name, ordered)
   for (;;) {
@@ -43,7 +43,7 @@ function* makingMaxima(segment: Segment, name: string, ordered: Ordered): Genera
   segment.derived.set(key, { bytes: values.byteLength, values } satisfies Maxima)
   return values
 }
-/** The maxima that searches used of the replaced segments, for the segment that replaces them, in steps. */
+/** Computes, in steps, the maxima that searches used of the replaced segments, for the segment that replaces them. */
 export function* preparingMaxima(
   segment: Segment,
   name: string,

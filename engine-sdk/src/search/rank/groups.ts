@@ -30,7 +30,7 @@ export class Grouping {
         return known[ordinal - 1]
       }
     }
-    // A list of thousands is read once, because the same document is looked up many times.
+    // A list of thousands of values is read once, because the same document is looked up many times.
     const byDoc = (this.byDoc[s] ??= new Int32Array(segment.docs).fill(-1))
     if (byDoc[doc] < 0) byDoc[doc] = this.groupOfLists(s, doc)
     return byDoc[doc]

@@ -4,8 +4,8 @@
  */
 
 /**
- * Each claim gets its position if no earlier claim has it; the others then get the next free position after theirs.
- * Ascending. O(claims · log claims).
+ * Each claim gets its position unless an earlier claim has it; the remaining claims then get the next free position
+ * after theirs. Ascending. O(claims · log claims).
  */
 export const settlePositions = <A extends { readonly position: number }>(claims: ReadonlyArray<A>): A[] => {
   const taken = new Set<number>()
@@ -19,7 +19,7 @@ export const settlePositions = <A extends { readonly position: number }>(claims:
     taken.add(claim.position)
     settled.push(claim)
   }
-  /** Where to look next from a taken position: keeps many claims for one position linear. */
+  /** The next position to try from a taken one, which keeps many claims for one position linear. */
   const next = new Map<number, number>()
   for (const claim of contested) {
     let position = next.get(claim.position) ?? claim.position + 1
@@ -32,7 +32,7 @@ export const settlePositions = <A extends { readonly position: number }>(claims:
 }
 
 /**
- * Placed items at their positions, ranked ones around them; positions past the end move to the end. At most `end`
+ * Places items at their positions with ranked ones around them; positions past the end move to the end. At most `end`
  * items.
  */
 export const interleave = <A, B extends { readonly position: number }>(

@@ -9,7 +9,7 @@ import type { KeyColumn } from "./sort-keys.ts"
 import { sortSpending, spend } from "../../budget/cutoff.ts"
 import type { SegmentMatches } from "../text/segment-matches.ts"
 
-/** A ranked document: index of its segment, number in it, and its key cells. */
+/** A ranked document: index of its segment, its number in the segment, and its key cells. */
 export interface Ranked {
   readonly s: number
   readonly doc: number
@@ -102,7 +102,7 @@ export const rankMatches = (
   let total = 0
   for (const { count } of matches) total += count
   const size = Math.min(capacity, total)
-  // One heap for all segments, unless keys of different segments can only be compared by their texts or widths.
+  // One heap serves all segments, unless keys of different segments can only be compared by their texts or widths.
   const isShared = columns.every(
     (own, s) =>
       matches[s].count === 0 ||
@@ -135,7 +135,7 @@ export const rankMatches = (
   }
   return sortRanked(ranked, keys, columns).slice(0, capacity)
 }
-/** Steps of writing the keys of a document and finding its place. */
+/** Cost, in steps, of writing the keys of a document and finding its position. */
 const OFFER_STEPS = 8
 const offerAll = (
   top: TopRows,

@@ -23,14 +23,14 @@ import { firstNotBefore } from "../../sorted.ts"
 /** Distance assigned to a document without a point. */
 const NOWHERE_M = 2_147_483_647
 
-/** Value of a text match without a vector distance: before every known distance, as recorded. */
+/** Value of a text match without a vector distance; it ranks before every known distance, as recorded. */
 const UNKNOWN_DISTANCE = -1
 
 /** One key in one segment. `write` fills one double (two for text scores) at `at`. */
 export interface KeyColumn {
   readonly width: 1 | 2
   /**
-   * The common keys as arrays, so that ranking can compare them without a call per document: `sign · first[doc]`, then
+   * The common keys as arrays, so that ranking can compare documents without a call for each: `sign · first[doc]`, then
    * `sign · second[doc]`.
    */
   readonly arrays?: {
@@ -153,7 +153,7 @@ const single = (value: (doc: number) => number): KeyColumn => ({
   }
 })
 
-/** Earlier in the list is higher; 0 = not in the list. */
+/** Documents earlier in the list rank higher; 0 = not in the list. */
 const listedKey = (segment: Segment, ids: ReadonlyArray<string>, sign: number): KeyColumn => {
   const places = new Map<number, number>()
   ids.forEach((id, i) => {
@@ -167,7 +167,7 @@ const fieldKey = (segment: Segment, key: Extract<SortKey, { kind: "field" }>, si
   const first = key.missing === "first"
   if (key.type === "string") {
     const column = segment.sortKeys(key.field)
-    // Missing strings count as highest: first descending, last ascending.
+    // Missing strings rank as the highest value: first when descending, last when ascending.
     const absent = key.missing === "first" ? Infinity : key.missing === "last" ? -Infinity : sign * Infinity
     return {
       width: 1,
@@ -231,19 +231,19 @@ const fieldKey = (segment: Segment, key: Extract<SortKey, { kind: "field" }>, si
 
 const CLASSES_DOCS_MIN = 4_096
 const CLASSES_SAMPLE = 4_096
-/** Searches that sort by a column before classes are worth a pass over it. */
+/** Number of searches that sort by a column before computing classes pays off. */
 const CLASSES_USES_MIN = 3
 /**
- * Uses after which each search does a step itself: a program that searches without ever yielding lets nothing run in
- * between.
+ * Number of uses after which each search does a step itself, because in a program that searches without ever yielding
+ * nothing runs between searches.
  */
 const CLASSES_WAITED_MAX = 24
 /** Documents between two chances to yield, less one: two milliseconds of code that is not optimized yet. */
 const CLASSES_STEP_MASK = 2_047
-/** Up to this many documents take less time than a turn of the event loop. */
+/** Up to this many documents take less time than a turn of the event loop, so they are processed immediately. */
 const CLASSES_AT_ONCE_DOCS = 8_192
 const classesName = (sign: number, field: string): string => `classes:${sign}:${field}`
-/** Uses so far, and the work once it has begun. */
+/** Number of uses so far, and the work once it has begun. */
 interface ClassesInMaking {
   uses: number
   readonly work: Generator<void, Uint8Array> | undefined
@@ -277,7 +277,7 @@ const classesOf = (
     })()
   return undefined
 }
-/** Cost: eight comparisons a document. */
+/** Cost: eight comparisons per document. */
 function* makingClasses(
   segment: Segment,
   name: string,
@@ -289,7 +289,7 @@ function* makingClasses(
   for (let doc = 0, step = Math.max(1, Math.floor(segment.docs / CLASSES_SAMPLE)); doc < segment.docs; doc += step)
     if (hasBit(has, doc)) sample.push(sign * values[doc])
   sample.sort((a, b) => a - b)
-  // 254 bounds: the class is the number of bounds that are not above the value, plus one.
+  // There are 254 bounds; the class is the number of bounds that are not above the value, plus one.
   const bounds = Float64Array.from(
     { length: sample.length === 0 ? 0 : 254 },
     (_bound, i) => sample[Math.floor(((i + 1) * sample.length) / 255)]
@@ -304,7 +304,7 @@ function* makingClasses(
   segment.derived.set(name, classes)
   return classes
 }
-/** The classes that searches used of the replaced segments, for the segment that replaces them, in steps. */
+/** Computes, in steps, the classes that searches used of the replaced segments, for the segment that replaces them. */
 export function* preparingClasses(
   { segment }: SegmentView,
   field: string,
@@ -365,8 +365,8 @@ const geoKey = (segment: Segment, key: Extract<SortKey, { kind: "geo" }>, doc: n
 }
 
 /**
- * A one-to-many reference takes the best value, for the direction, of the related documents that the filter's join lets
- * through; documents without one are last.
+ * A one-to-many reference takes the best value, for the direction, of those related documents that pass the filter's
+ * join; documents without one are last.
  */
 const joinKey = (inputs: SortInputs, key: Extract<SortKey, { kind: "join" }>, view: SegmentView): KeyColumn => {
   const other = inputs.scope.collection(key.collection)
@@ -430,7 +430,7 @@ const joinKey = (inputs: SortInputs, key: Extract<SortKey, { kind: "join" }>, vi
   }
 }
 
-/** A repeatable order from a seed (splitmix-style mixing of seed and insertion number). */
+/** A repeatable random order derived from a seed (splitmix-style mixing of seed and insertion number). */
 const randomOf = (seed: number, seq: number): number => {
   let x = Math.imul(seq + 0x9e3779b9, 0x85ebca6b) ^ Math.imul(seed | 0, 0xc2b2ae35)
   x = Math.imul(x ^ (x >>> 15), 0x2c1b3c6d)

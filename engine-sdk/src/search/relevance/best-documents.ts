@@ -1,6 +1,6 @@
 /**
- * The documents that a text search keeps of those it scores: all of them, or those that the order of a page may depend
- * on, plus the best, which get a close look.
+ * The documents that a text search keeps of those it scores: all of them, or only those that can affect the order of a
+ * page, plus the best, which get a close look.
  */
 import { record as recordScore, type SegmentMatches } from "../text/segment-matches.ts"
 import { firstNotBefore } from "../../sorted.ts"
@@ -20,7 +20,7 @@ export interface Candidate {
   readonly s: number
   readonly doc: number
   score: number
-  /** Bits of the query's terms that the document has. */ readonly terms: number
+  /** The query's terms that the document has, as bits. */ readonly terms: number
   /** Its index among the kept documents. */ readonly at: number
 }
 
@@ -39,7 +39,7 @@ const grow = (least: number): void => {
 /** Indexes of the best, and their scores; the root of the heap is the worst of them. */
 const heap = new Uint32Array(CLOSE_LOOK_DOCS),
   heapScores = new Float64Array(CLOSE_LOOK_DOCS)
-/** A heap entry that is not filled yet. */
+/** Marks a heap entry that is not filled yet. */
 const FREE = 0xffffffff
 
 export class BestDocuments {
@@ -52,7 +52,7 @@ export class BestDocuments {
   }
   private bestCount = 0
   /** A document with a lower score can get neither a close look nor onto the page. */ private least = -Infinity
-  /** `keepsAll`: scores of all documents are needed. `looksClosely`: the best will be requested. */
+  /** `keepsAll`: the scores of all documents are needed. `looksClosely`: `best` will be called. */
   constructor(keepsAll: boolean, looksClosely: boolean) {
     this.keepsAll = keepsAll
     this.looksClosely = looksClosely
@@ -91,8 +91,8 @@ export class BestDocuments {
     this.least = heapScores[0] - SAME_SCORE
   }
   private fillHeap(): void {
-    // Equal scores in order of arrival: this decides which documents stay at the boundary. Only numbers are sorted,
-    // without a call per comparison; then each document finds its place.
+    // Equal scores stay in order of arrival, which decides which documents are kept at the boundary. Only numbers are
+    // sorted, without a call per comparison; then each document is moved to the position of its score.
     const arrived = heap.slice()
     heapScores.sort()
     heap.fill(FREE)
@@ -112,11 +112,11 @@ export class BestDocuments {
       return { s, doc: docs[at], score: scores[at], terms: bits[at], at }
     })
   }
-  /** Scores of the best after a closer look; `UNKNOWN`: the document is not shown. */
+  /** Stores the scores of the best after the close look. `UNKNOWN`: the document is not shown. */
   settle(best: ReadonlyArray<Candidate>): void {
     for (const { at, score } of best) scores[at] = score
   }
-  /** Writes the scores; the best spelling of a query counts. */
+  /** Writes the scores; a document keeps its highest score over all spellings of the query. */
   record(matches: ReadonlyArray<SegmentMatches>): void {
     const least = this.keepsAll ? -Infinity : Math.max(0, this.least)
     for (let s = 0; s < this.starts.length; s++)
@@ -132,7 +132,7 @@ export class BestDocuments {
 export class BestScores {
   private readonly capacity: number
   private readonly scores: number[] = []
-  /** The lowest of the wanted number of scores. */ least = -Infinity
+  /** The lowest score kept once there are enough of them. */ least = -Infinity
   constructor(capacity: number) {
     this.capacity = capacity
   }

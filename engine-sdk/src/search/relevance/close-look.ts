@@ -1,6 +1,6 @@
 /**
- * Examines the best documents word by word: pairs of words, how much of the title the query covers, and for longer
- * queries which documents they resemble.
+ * Examines the best documents word by word: pairs of words, how much of the title the query covers and, for longer
+ * queries, which documents they resemble.
  */
 import { spend } from "../../budget/cutoff.ts"
 import { UNKNOWN, type Candidate } from "./best-documents.ts"
@@ -33,7 +33,7 @@ export class CloseLook {
   /** Sets their final scores. */
   at(best: Candidate[]): void {
     const { terms } = this.asked
-    // 0 for one and two terms, a half for three.
+    // 0 for up to two terms, a half for three, 1 for four or more.
     const gate = Math.min(1, Math.max(0, (terms.length - 2) / 2))
     const titles = new Titles(this.lexicon, terms)
     for (const candidate of best) {
@@ -45,14 +45,14 @@ export class CloseLook {
     this.spread(DIFFUSION_SHARE * gate, best)
   }
 
-  /** The documents of the window stay ahead of the rest. */
+  /** Diffuses the scores within the window; its documents stay ahead of the rest. */
   private spread(share: number, best: ReadonlyArray<Candidate>): void {
     const { segments } = this.lexicon
     const window = best.slice(0, DIFFUSION_DOCS)
     let words = 0
     for (const { doc, s } of window)
       for (const { streamStarts } of segments[s]) words += streamStarts[doc + 1] - streamStarts[doc]
-    // This runs in one piece, without checking the time.
+    // Diffusion runs without interruption and does not check the time.
     if (spend(words * DIFFUSION_WORD_STEPS)) return
     const scores = diffuse(this.lexicon, this.norms, window, share, this.wanted)
     const next = best.length > DIFFUSION_DOCS ? best[DIFFUSION_DOCS].score : 0
@@ -68,7 +68,7 @@ export class CloseLook {
 class Titles {
   private readonly lexicon: Lexicon
   private readonly units: ReadonlyArray<number>
-  /** The terms' numbers in the streams, by segment and title. */
+  /** The terms' numbers in the word streams, by segment and title unit. */
   private readonly wanted: ReadonlyArray<ReadonlyArray<ReadonlyArray<number>>>
   constructor(lexicon: Lexicon, terms: ReadonlyArray<QueryTerm>) {
     this.lexicon = lexicon

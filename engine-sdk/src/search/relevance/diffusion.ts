@@ -1,5 +1,5 @@
 /**
- * Score diffusion: documents that resemble other well-scored documents gain, those that resemble none lose. Every
+ * Score diffusion: documents that resemble other well-scored documents gain, and those that resemble none lose. Every
  * document of the window is a vector of its words' BM25F weights; a document's score is mixed with the mean score of
  * its nearest neighbours in the window (a manifold step in the sense of Zhou et al. 2004). Nothing is trained.
  */
@@ -10,7 +10,7 @@ import { FIRST_TERM } from "./unit-index.ts"
 import { saturated, type LengthNorms } from "./weighting.ts"
 
 const NEIGHBOURS = 10
-/** Number of a document's heaviest words that are used; the rest does not change its neighbours. */
+/** Number of a document's heaviest words that are used; the remaining words do not change its neighbours. */
 const WORDS_MAX = 64
 
 interface WindowDocument {
@@ -19,21 +19,21 @@ interface WindowDocument {
   readonly score: number
 }
 
-/** Column of each root in this window, plus one; zero between calls. */
+/** Column of each root in this window, plus one; all zero between calls. */
 let columnCells = new Int32Array(0)
 /** The window's vectors as flat entries: document, column, weight. */
 let entryDocs = new Uint16Array(0),
   entryColumns = new Uint32Array(0),
   entryWeights = new Float64Array(0)
-/** Weights of one document by column; zero between documents. */
+/** Weights of one document by column; all zero between documents. */
 let weights = new Float64Array(1024)
 let sorted = new Float64Array(1024)
 
 /**
- * New scores of a window, given best first, in its order. `share` is how much the neighbours count (0..1). Only the
- * scores of the `wanted` best, and of documents that might be among them, are computed: a document gains at most what
- * the best one has, so from some place on none can reach them. Cost: O(words of the window), plus, for each document
- * that might, the words of the documents that share one with it.
+ * New scores of a window whose documents are given best first, in the same order. `share` is how much the neighbours
+ * count (0..1). Only the scores of the `wanted` best, and of documents that might be among them, are computed: a
+ * document gains at most what the best one has, so from some position on none can reach them. Cost: O(words of the
+ * window), plus, for each document that might reach them, the words of the documents that share a word with it.
  */
 export const diffuse = (
   lexicon: Lexicon,
@@ -45,7 +45,7 @@ export const diffuse = (
   const n = window.length
   const neighbours = new Neighbours(readVectors(lexicon, norms, window), n)
   const scores = new Float64Array(n).fill(UNKNOWN)
-  // A document without neighbours loses rank, which affects those after it: then all are computed.
+  // A document without neighbours loses rank, which affects those after it. If there is one, all scores are computed.
   const best = neighbours.everyoneHasOne() ? new BestScores(wanted) : undefined
   for (let i = 0; i < n; i++) {
     const own = (1 - share) * window[i].score
@@ -57,7 +57,7 @@ export const diffuse = (
   return scores
 }
 
-/** The vectors by column, documents ascending in each, and which columns a document has, ascending. */
+/** The vectors by column, with documents ascending in each column, and the columns of each document, ascending. */
 class Neighbours {
   private readonly size: number
   private readonly starts: Uint32Array
@@ -114,7 +114,7 @@ class Neighbours {
     }
     return true
   }
-  /** The neighbours' scores weighted by their similarity; undefined: the document resembles no other. */
+  /** The mean of the neighbours' scores, weighted by similarity; undefined if the document resembles no other. */
   meanOf(
     i: number,
     window: ReadonlyArray<WindowDocument>
@@ -153,7 +153,7 @@ class Neighbours {
   }
 }
 
-/** Fills the entries with unit vectors; a column is one root, whatever the unit and segment. */
+/** Fills the entries with unit vectors. A column stands for one root in all units and segments. */
 const readVectors = (
   lexicon: Lexicon,
   norms: LengthNorms,
@@ -206,7 +206,7 @@ const widen = (): void => {
   weights = wider
   sorted = new Float64Array(wider.length)
 }
-/** Entries of a document from the heaviest of its columns; returns how many there are then. */
+/** Adds the entries of a document for its heaviest columns; returns the new number of entries. */
 const addEntries = (i: number, own: ReadonlyArray<number>, rarities: ReadonlyArray<number>, from: number): number => {
   let square = 0
   for (let k = 0; k < own.length; k++) {

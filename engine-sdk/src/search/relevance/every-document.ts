@@ -1,7 +1,7 @@
 /**
- * Scores for queries whose combinations of terms cannot be computed as sets: words that documents may write as one
- * (`head set`, `headset`), which count by what a document has of both, and queries of many words. Every document with
- * any term is scored first; then the matches are chosen. O(postings).
+ * Scores for queries whose combinations of terms cannot be computed as sets: queries with words that documents may
+ * write as one (`head set`, `headset`), whose score depends on what a document has of both, and queries of many words.
+ * Every document with any term is scored first; then the matches are chosen. O(postings).
  */
 import { hasBit } from "../../index/bits.ts"
 import { spend } from "../../budget/cutoff.ts"
@@ -19,7 +19,7 @@ interface TermDocs {
 }
 interface Scored {
   readonly scores: Float64Array
-  /** Rarity of the terms that each document has. */ readonly shares: Float64Array
+  /** Sum of the rarities of the terms that each document has. */ readonly shares: Float64Array
   readonly bits: Uint32Array
   readonly touched: Uint32Array
   count: number
@@ -36,8 +36,8 @@ export class EveryDocument {
   }
 
   /**
-   * `needsShare`: having any one of the terms is not enough; `coordinates`: documents that miss terms also lose score
-   * for it.
+   * `needsShare`: having any one of the terms is not enough. `coordinates`: documents that miss terms are also scored
+   * lower for it.
    */
   score(
     { compounds, terms }: QueryTerms,
@@ -104,7 +104,7 @@ export class EveryDocument {
         }
       }
     }
-    // The time is only checked here, where the reused arrays are clean: a search may be aborted at any check.
+    // The time budget is only checked here, where the reused arrays are clean, because any check may abort the search.
     const docs = touched.slice(0, n),
       kept = new Float32Array(n)
     for (let i = 0; i < n; i++) {
@@ -116,8 +116,8 @@ export class EveryDocument {
   }
 
   /**
-   * The share of the query that a document must have: all of it, or less if too few documents have it. Deleted
-   * documents do not count.
+   * The share of the query that a document must have to match: all of it, or less if too few documents have all.
+   * Deleted documents do not count.
    */
   private leastShare(scored: ReadonlyArray<Scored>, total: number): number {
     const bins = new Uint32Array(BINS)
@@ -150,8 +150,8 @@ const add = (cells: Scored, { docs, tfs }: TermDocs, weight: number, factor: num
 }
 
 /**
- * Documents that write two words of the query as one count as if they had both, unless the two words themselves give
- * them more.
+ * Documents that write two words of the query as one count as if they had both, unless the two separate words give them
+ * a higher score.
  */
 const addCompound = (
   cells: Scored,
@@ -163,7 +163,7 @@ const addCompound = (
 ): void => {
   const { docs, tfs } = joined
   if (docs.length === 0) return
-  // First collects what the two words contributed to each document, and then adds only the difference.
+  // First collects what the two words contributed to each document, then adds only the difference.
   const { bits, scores, shares, touched } = cells
   const given = new Map<number, { score: number; share: number }>(
     Array.from(docs, (doc) => [doc, { score: 0, share: 0 }])
@@ -192,7 +192,7 @@ const addCompound = (
   })
 }
 
-/** Cells are reused between searches; `shares` is all zero in between. */
+/** Cells are reused between searches; while unused, `shares` is all zero. */
 const waiting: Scored[] = []
 const WAITING_MAX = 16
 const borrow = (docs: number): Scored => {

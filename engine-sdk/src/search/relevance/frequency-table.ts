@@ -1,7 +1,7 @@
 /**
  * How many documents of a collection have each root in one unit, by the root's hash. Document vectors are weighted by
- * it, so that they do not depend on how documents are spread over segments. It is updated as segments come and go;
- * colliding hashes add up, which only blurs a cosine.
+ * these frequencies, so that they do not depend on how documents are distributed over segments. The table is updated as
+ * segments are added and removed. Colliding hashes add up, which only makes a cosine slightly less exact.
  */
 import type { CollectionReader } from "../../index/reader.ts"
 import { slotOf } from "../../slots.ts"
@@ -17,8 +17,8 @@ class FrequencyTable {
   private counts = new Uint32Array(1024)
   private size = 0
   /**
-   * Indexes counted so far, with a copy of what was added for each: the memory of a removed index may be reused by the
-   * time it is subtracted.
+   * Indexes counted so far, with a copy of what was added for each, because the memory of a removed index may be reused
+   * by the time its counts are subtracted.
    */
   private readonly included = new Map<UnitIndex, Added>()
   get bytes(): number {
@@ -60,7 +60,7 @@ class FrequencyTable {
     const wanted = keyOf(hash)
     return slotOf(this.keys, Math.imul(wanted, 0x9e3779b1) >>> 8, (key) => key === wanted)
   }
-  /** Roots that no document has any more are dropped. */
+  /** Enlarges the table; roots that no document has any more are dropped. */
   private grow(): void {
     const { counts, keys } = this
     let used = 0
@@ -81,7 +81,7 @@ class FrequencyTable {
 const keyOf = (hash: number): number => (hash === 0 ? 1 : hash)
 
 const PREFIX = "relevance frequencies "
-/** The table of a unit over the collection's current state. */
+/** The table of a unit for the collection's current state. */
 export const frequenciesOf = (
   reader: CollectionReader,
   unit: string,

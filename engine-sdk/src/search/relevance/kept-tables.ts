@@ -1,4 +1,4 @@
-/** Tables that searches derive from a collection for units; requests can name any number of different units. */
+/** Bound on the tables that searches derive from a collection for units: requests may name any number of units. */
 const TABLES_MAX = 128
 
 /** The most recently used is last; the oldest is evicted when there are too many. */

@@ -12,7 +12,7 @@ import { frequenciesOf } from "./frequency-table.ts"
 import { unitsOf } from "./unit-columns.ts"
 import { FIRST_TERM, GAP, PARTS, type UnitIndex } from "./unit-index.ts"
 
-/** Numbers of one root per segment and unit (segment · units + unit), -1 where it is absent. */
+/** Term number of one root per segment and unit (segment · units + unit), -1 where it is absent. */
 export type Places = Int32Array
 
 /** Words less than this many positions apart are near each other. */
@@ -65,7 +65,7 @@ export class Lexicon {
     this.known.set(stem, found)
     return found
   }
-  /** Documents with a root in the unit where it is most frequent: a lower bound of those with it anywhere. */
+  /** Number of documents with a root in the unit where it is most frequent: a lower bound for all units together. */
   frequency(places: Places): number {
     const width = this.units.length
     let most = 0
@@ -79,7 +79,7 @@ export class Lexicon {
     }
     return most
   }
-  /** Documents that have a root, by its hash, in the unit where it is most frequent. */
+  /** Number of documents that have a root, by its hash, in the unit where it is most frequent. */
   frequencies(): (hash: number) => number {
     const tables = this.units.map(({ name }, u) =>
       frequenciesOf(
@@ -94,9 +94,7 @@ export class Lexicon {
       return most
     }
   }
-  /**
-   * Calls `visit` with each word of any segment and unit within `cost` edits (exactly), or with completions at cost 0.
-   */
+  /** Calls `visit` with each word of any segment and unit at exactly `cost` edits, or with completions at cost 0. */
   expand(surface: string, cost: number, prefix: boolean, visit: (surface: string, stem: string) => void): void {
     const bytes = encodeUtf8(surface)
     for (const own of this.segments)
@@ -109,10 +107,10 @@ export class Lexicon {
   }
 }
 
-/** How often two terms are adjacent, and how often they are near each other, in the last counted document. */
+/** How often two terms are adjacent, and how often they are near each other, in the document counted last. */
 export let adjacent = 0
 export let near = 0
-/** Counts both over one document of a unit. `a` and `b` are term numbers of that unit. O(words). */
+/** Counts both in one document of a unit. `a` and `b` are term numbers of that unit. O(words). */
 export const countPairs = (unit: UnitIndex, doc: number, a: number, b: number): void => {
   adjacent = 0
   near = 0

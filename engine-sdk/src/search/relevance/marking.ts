@@ -1,6 +1,4 @@
-/**
- * Which words of a shown text the relevance ranking matched: by root, as its index does, not by the engine's tokens.
- */
+/** Which words of a shown text the relevance ranking matched: by root, as in its index, not by the engine's tokens. */
 import type { Marker, MarkedWord } from "../highlight/highlight-text.ts"
 import type { QueryTerms } from "./query-terms.ts"
 import { wordAnalyzerOf } from "./words.ts"

@@ -11,21 +11,21 @@ import type { TermSets } from "./term-sets.ts"
 /**
  * Decision: documents with every word of the query match. If fewer than this many have them all, those that miss the
  * least (by rarity of the words) match too, until this number is reached. A shop's filter counts then reflect the
- * query, while a question in prose still finds the articles that answer half of it. Documents are counted without
- * filters, so that a filter only ever removes documents. Measured: with 100 instead, recall@100 on two sets of
- * abstracts falls from .79 to .70 and from .69 to .59; with 500, nDCG@10 and recall@100 are those of matching any word.
+ * query, while a question in prose still finds articles that answer half of it. Documents are counted without filters,
+ * so that a filter only ever removes documents. Measured: with 100 instead, recall@100 on two sets of abstracts falls
+ * from .79 to .70 and from .69 to .59; with 500, nDCG@10 and recall@100 equal those of matching any word.
  */
 const FOUND_MIN = 500
 const SHARE_BINS = 512
-/** More terms have more combinations than is practical. */
+/** With more terms there would be too many combinations. */
 export const COMBINED_TERMS_MAX = 6
 
-/** A share that counts as the whole query, allowing for rounding in sums of rarities. */
+/** The smallest share that counts as the whole query, allowing for rounding in sums of rarities. */
 export const wholeOf = (total: number): number => total * (1 - 1e-9)
-/** Which of the steps from nothing to the whole query a share reaches. */
+/** The bin of a share, on a scale from nothing to the whole query. */
 export const binOf = (share: number, total: number): number =>
   share >= wholeOf(total) ? SHARE_BINS : Math.floor((SHARE_BINS * share) / total)
-/** The share that a document must have to match, from counts of documents per bin, the richest first. */
+/** The share that a document must have to match, from the number of documents per bin, highest bin first. */
 export const leastOf = (docsOfBin: (bin: number) => number, total: number): number => {
   let docs = 0
   for (let bin = SHARE_BINS; bin >= 0; bin--) {
@@ -34,7 +34,7 @@ export const leastOf = (docsOfBin: (bin: number) => number, total: number): numb
   }
   return 0
 }
-/** Bins of `leastOf`. */
+/** Number of bins of `leastOf`. */
 export const BINS = SHARE_BINS + 1
 
 const spareMatched = new SpareNumbers()
@@ -44,7 +44,7 @@ interface Segments {
   readonly docs: number
   readonly deleted: ReadonlyBits | undefined
 }
-/** Rarity of each combination of terms, by its bits: summed in the order of the terms, as for a document. */
+/** Rarity of each combination of terms, indexed by its bits. Summed in the order of the terms, as for a document. */
 export const sharesOf = (weights: ReadonlyArray<number>): Float64Array => {
   const shares = new Float64Array(1 << weights.length)
   for (let mask = 1; mask < shares.length; mask++) {
@@ -55,8 +55,8 @@ export const sharesOf = (weights: ReadonlyArray<number>): Float64Array => {
 }
 
 export class MatchedSets {
-  /** Valid until the next search's are computed; the caller may change them. */ readonly sets: ReadonlyArray<Bits>
-  /** Every match has all terms. */ isWhole = true
+  /** Valid until those of the next search are computed; may be changed. */ readonly sets: ReadonlyArray<Bits>
+  /** Whether every match has all terms. */ isWhole = true
   private readonly terms: TermSets
   private readonly segments: ReadonlyArray<Segments>
   private readonly count: number
@@ -76,7 +76,7 @@ export class MatchedSets {
       for (let t = 0; t < this.count; t++) orInto(set, this.terms.of(t, s))
     })
   }
-  /** Adds documents with all terms, or enough that miss the least, if words may be dropped. */
+  /** Adds documents with all terms or, if words may be dropped, enough of those that miss the least. */
   addRichest(weights: ReadonlyArray<number>, total: number, mayDropWords: boolean): void {
     const all = (1 << this.count) - 1
     const bins = Array.from(sharesOf(weights), (share) => binOf(share, total))

@@ -1,6 +1,6 @@
 /**
- * How many documents have two words next to each other: a statistic of the collection like the frequency of a word, but
- * found by reading documents. Cached for requested pairs until the next publication.
+ * How many documents have two words next to each other: a statistic of the collection like the frequency of a word,
+ * except that documents must be read to find it. Pairs that were requested are cached until the next publication.
  */
 import { keepTable } from "./kept-tables.ts"
 import type { Lexicon } from "./lexicon.ts"
@@ -12,7 +12,7 @@ export interface PairFrequency {
 }
 
 const PAIRS_MAX = 4_096
-/** Key of a pair: two words as text and two numbers; an unfinished word stands for many. */
+/** Bytes of a pair's key: two words as text and two numbers. An unfinished word stands for many words. */
 const PAIR_BYTES = 96
 
 export class PairFrequencies {
@@ -44,7 +44,7 @@ export class PairFrequencies {
 }
 
 const PREFIX = "relevance pairs "
-/** The frequencies of a collection's current state, for these units. */
+/** The pair frequencies for these units, in the collection's current state. */
 export const pairFrequenciesOf = (lexicon: Lexicon): PairFrequencies => {
   const { derived, name, segments } = lexicon
   const key = PREFIX + name

@@ -1,7 +1,7 @@
 /**
- * Neighbouring words of the query that are also neighbours in a document: counted once for being adjacent, once for
- * being near each other in any order (sequential dependence, Metzler and Croft 2005). Only the best documents gain; the
- * rarity of a pair is counted over all documents that have both words, or over an even sample of them.
+ * Neighbouring words of the query that are also neighbours in a document: they count once for being adjacent, and once
+ * for being near each other in any order (sequential dependence, Metzler and Croft 2005). Only the best documents gain;
+ * the rarity of a pair is counted over all documents that have both words, or over an even sample of them.
  */
 import { countBits, type Bits } from "../../index/bits.ts"
 import { isOver, spend } from "../../budget/cutoff.ts"
@@ -16,12 +16,12 @@ import type { UnitIndex } from "./unit-index.ts"
 import { idfOf, saturated } from "./weighting.ts"
 
 const PAIR_SHARE = 0.1
-/** Maximum pairs of one query: longer texts are prose, where further pairs add little. */
+/** Maximum number of pairs of one query. Longer texts are prose, where further pairs add little. */
 const PAIRS_MAX = 24
 /** Documents whose words are read to estimate how rare a pair is. */
 const SAMPLE_DOCS = 512
 
-/** Neighbouring words of the query, each pair once. */
+/** Pairs of neighbouring words of the query, each pair once. */
 export const pairsOf = (lexicon: Lexicon, { order, terms }: QueryTerms, sets: TermSets): WordPair[] => {
   const seen = new Set<number>()
   const pairs: WordPair[] = []
@@ -36,7 +36,7 @@ export const pairsOf = (lexicon: Lexicon, { order, terms }: QueryTerms, sets: Te
   return pairs
 }
 
-/** How often the two occur together in the last counted document, weighted by the units in which they do. */
+/** How often the two words are adjacent, and near each other, in the document counted last, weighted by unit. */
 let following = 0,
   nearby = 0
 /** A root of each word in one unit of a segment. */
@@ -56,7 +56,7 @@ export class WordPair {
   private readonly termB: QueryTerm
   private readonly key: string
   private readonly known: PairFrequencies
-  /** Weights of being adjacent and of being near each other. */
+  /** Weights for being adjacent and for being near each other. */
   private weights: { readonly follows: number; readonly stands: number } | undefined
   /** Per segment, in the order of the units. */ private readonly placed: ReadonlyArray<ReadonlyArray<PlacedPair>>
   constructor(
@@ -95,7 +95,7 @@ export class WordPair {
     if (!mayHave || isOver()) return 0
     this.count(s, doc)
     if (nearby === 0) return 0
-    // Counting in other documents overwrites these.
+    // Copied, because counting in other documents overwrites them.
     const next = following,
       close = nearby
     const { follows, stands } = (this.weights ??= this.weigh())
@@ -133,7 +133,7 @@ export class WordPair {
       nearDocs = 0,
       before = 0
     for (let s = 0; s < segments.length; s++) {
-      // If all are read, their order does not matter.
+      // If all of them are read, their order does not matter.
       const docs = step === 1 ? listOf(joint[s], counts[s]) : this.everyNth(s, joint[s], counts[s], before, step)
       before += counts[s]
       for (let i = 0; i < docs.length && !isOver(); i++) {
@@ -159,8 +159,8 @@ export class WordPair {
     })
   }
   /**
-   * Every `step`th document in the order of the second word's postings, which spreads a sample over its units; `before`
-   * of them were in other segments. `joint` is overwritten.
+   * Every `step`th document in the order of the second word's postings, which spreads the sample over its units.
+   * `before`: number of documents in earlier segments. `joint` is overwritten.
    */
   private everyNth(s: number, joint: Bits, count: number, before: number, step: number): Uint32Array {
     const { lexicon, termB } = this

@@ -1,21 +1,21 @@
 /**
  * What relevance searches request from the writing thread: indexes of their units for large segments. Once a list of
- * units was requested, the writer makes them before it publishes a segment, so a search itself has little left to read.
+ * units was requested, the writer builds them before publishing a segment, so a search has little left to read.
  */
 import type { CollectionReader } from "../../index/reader.ts"
 import type { RelevanceUnit, SearchPlan } from "../../plan.ts"
 import { missingDocs } from "./unit-columns.ts"
 import { sectionNameOf } from "./unit-sections.ts"
 
-/** Documents that a search may read itself: about ten milliseconds. */
+/** Number of documents that a search may read itself, in about ten milliseconds. */
 export const INLINE_DOCS = 500
-/** Number of lists of units that a collection keeps ready: the most recently requested ones. */
+/** Number of lists of units that a collection keeps ready; the most recently requested ones are kept. */
 const ASKED_MAX = 4
 
-/** Lists of units by their joint key, the most recently requested last. */
+/** Lists of units by their combined key, the most recently requested last. */
 export class AskedUnits {
   private readonly lists = new Map<string, ReadonlyArray<RelevanceUnit>>()
-  /** False if the list is already noted. */
+  /** Records a list of units; false if it is already recorded. */
   note(units: ReadonlyArray<RelevanceUnit>): boolean {
     const key = keyOf(units)
     if (this.lists.has(key)) return false
@@ -30,15 +30,15 @@ export class AskedUnits {
     return [...this.lists.values()]
   }
 }
-/** Weights do not affect the index. */
+/** Weights are left out, because they do not affect the index. */
 const keyOf = (units: ReadonlyArray<RelevanceUnit>): string => JSON.stringify(units.map(sectionNameOf))
 
-/** What was sent to the writer. */
+/** What was requested from the writer, by collection. */
 const told = new WeakMap<CollectionReader, AskedUnits>()
 interface AskedOf {
   readonly collection: string
   readonly units: ReadonlyArray<RelevanceUnit>
-  /** More is missing than the search reads itself, so it waits. */ readonly waits: boolean
+  /** The search waits, because more is missing than it may read itself. */ readonly waits: boolean
 }
 /** What to request from the writer for these searches. */
 export const askedOf = (

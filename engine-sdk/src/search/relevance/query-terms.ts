@@ -1,5 +1,5 @@
 /**
- * From the query text to the terms that are looked up: roots of the words that some document has. A word that no
+ * Turns the query text into the terms that are looked up: roots of words that some document has. A word that no
  * document has is completed (the last word), split or corrected. Known words are never corrected.
  */
 import type { RelevanceQuery } from "../../plan.ts"
@@ -8,18 +8,18 @@ import { adjacent, countPairs, type Lexicon, type Places } from "./lexicon.ts"
 import { FIRST_TERM } from "./unit-index.ts"
 import { wordAnalyzerOf, type Word, type WordAnalyzer } from "./words.ts"
 
-/** One root, or several that stand for one unfinished word. */
+/** One root, or several roots that one unfinished word may stand for. */
 export interface QueryTerm {
   readonly stems: ReadonlyArray<string>
   readonly places: ReadonlyArray<Places>
   /** Below 1 for guesses. */ readonly factor: number
   /** The typed part of a word that was completed. */ readonly typed: string | undefined
   /** The typed form of a word that no document has. */ readonly misspelt?: string
-  /** How often it occurs in the query. */ count: number
+  /** How often the term occurs in the query. */ count: number
 }
 export interface QueryTerms {
   /** Distinct, in the order of the query. */ readonly terms: ReadonlyArray<QueryTerm>
-  /** The words in order as indexes into `terms`: neighbours here are pairs. */ readonly order: ReadonlyArray<number>
+  /** The words in order, as indexes into `terms`; neighbours form pairs. */ readonly order: ReadonlyArray<number>
   /** Neighbouring words that some documents write as one: `head set`, `headset`. */ readonly compounds: ReadonlyArray<{
     readonly a: number
     readonly b: number
@@ -42,7 +42,7 @@ const SPELLING_FREQUENCY_MIN = 2
 const SMALL_COLLECTION_DOCS = 1_000
 const COMPLETED_LENGTH_MIN = 2
 const COMPLETIONS_MAX = 64
-/** A last word in so few documents may be unfinished although it is a word. */
+/** If so few documents have the last word, it may be unfinished although it is a known word. */
 const FINISHED_FREQUENCY_MIN = 10
 /** If two halves occur together this often without being adjacent, they still count as one word. */
 const TOGETHER_MIN = 3
@@ -69,7 +69,7 @@ export class TermResolver {
     this.analyzer = wordAnalyzerOf(query.units[0].locale)
   }
 
-  /** undefined if the text has no word but stop words. */
+  /** undefined if the text has no words other than stop words. */
   resolve(text: string): QueryTerms | undefined {
     const words = this.analyzer
       .words(text)
@@ -100,7 +100,7 @@ export class TermResolver {
     }
     return { terms, order, unknown, compounds: this.query.corrects ? this.compounds(words, known) : [] }
   }
-  /** Two words, one of them unknown, that documents write as one. */
+  /** Joins two words, at least one of them unknown, that documents write as one. */
   private joined(word: Word, next: Word | undefined): ReadonlyArray<Piece> | undefined {
     if (next === undefined || !this.query.corrects || !LETTERS.test(word.surface + next.surface)) return undefined
     const isKnown = (surface: string): boolean => this.lexicon.places(this.analyzer.stem(surface)) !== undefined
@@ -164,7 +164,7 @@ export class TermResolver {
       .map(({ stem }) => stem)
   }
 
-  /** Two known words written as one: the pair that is most often adjacent, then most often together, then rarer. */
+  /** Splits a text into two known words: the pair most often adjacent, then most often together, then rarer. */
   private split(surface: string): ReadonlyArray<Piece> | undefined {
     if (surface.length < SPLIT_LENGTH_MIN || !LETTERS.test(surface)) return undefined
     let best: { left: string; right: string; adjacent: number; together: number; rarer: number } | undefined
@@ -192,7 +192,7 @@ export class TermResolver {
       { stems: [best.right], factor: 1 }
     ]
   }
-  /** Documents in which two roots are adjacent in order, and in which they are in the same unit. */
+  /** Number of documents in which two roots are adjacent in order, and in which they occur in the same unit. */
   private together(a: Places, b: Places): { adjacent: number; together: number } {
     const { segments, units } = this.lexicon
     const width = units.length
@@ -237,7 +237,7 @@ export class TermResolver {
       ? undefined
       : [{ stems: started.slice(0, COMPLETIONS_MAX), factor: GUESS_FACTOR, misspelt: surface }]
   }
-  /** Roots of the words at this edit distance, the likeliest first: same first letter, then more documents. */
+  /** Roots of the words at this edit distance, likeliest first: those with the same first letter, then by documents. */
   private spellings(surface: string, distance: number, prefix: boolean): string[] {
     const found = new Map<string, { readonly sharesFirst: boolean; readonly docs: number }>()
     const docsMin = this.lexicon.docs < SMALL_COLLECTION_DOCS ? 1 : SPELLING_FREQUENCY_MIN
@@ -255,7 +255,7 @@ export class TermResolver {
       .map(([stem]) => stem)
   }
 
-  /** `mx500` as `mx` and `500`, where both are known. */
+  /** Splits `mx500` into `mx` and `500` if both are known. */
   private atBoundary(surface: string): ReadonlyArray<Piece> | undefined {
     const match = /^(\p{L}+)(\d+)$|^(\d+)(\p{L}+)$/u.exec(surface)
     if (match === null) return undefined
@@ -266,7 +266,7 @@ export class TermResolver {
   }
 }
 
-/** Numbers of a term in a unit's streams, for reading documents word by word. */
+/** Numbers of a term in a unit's word streams, for reading documents word by word. */
 export const streamNumbers = (term: QueryTerm, segment: number, unit: number, width: number): number[] =>
   term.places.flatMap((places) => {
     const at = places[segment * width + unit]

@@ -1,8 +1,8 @@
 /**
- * The relevance ranking as a stage of a search: which documents match, and what each scores. BM25F over the terms of
- * the query decides; the best documents are then examined word by word (pairs, share of the title) and compared with
- * each other (diffusion). Filters, other sort keys, facets, groups and pages are handled by the execution, as for the
- * engine-compatible scoring.
+ * The relevance ranking as a part of a search: it decides which documents match, and what each scores. Matches are
+ * scored by BM25F over the terms of the query; the best are then examined word by word (pairs, share of the title) and
+ * compared with each other (diffusion). Filters, other sort keys, facets, groups and pages are handled by the
+ * execution, as for the engine-compatible scoring.
  */
 import { andInto, countBits } from "../../index/bits.ts"
 import type { CollectionReader } from "../../index/reader.ts"
@@ -21,21 +21,21 @@ import { scoreMatches } from "./score-matches.ts"
 import { TermSets } from "./term-sets.ts"
 import { idfOf, LengthNorms } from "./weighting.ts"
 
-/** Steps that a spelling of the query costs before any document is examined. */
+/** Cost, in steps, of one spelling of the query before any document is examined. */
 const VARIANT_STEPS = 256
 const COORDINATED_TERMS_MAX = 3
 
 export class RelevanceSearch {
   private asked: ReadonlyArray<QueryTerms> = []
-  /** Numbers of terms in streams, by segment, unit and term, computed for the first hit. */
+  /** Term numbers in the word streams, by segment, unit and term; computed for the first hit. */
   private readonly numbers: number[][] = []
   private readonly query: RelevanceQuery
   private readonly matches: ReadonlyArray<SegmentMatches>
   private readonly lexicon: Lexicon
   private readonly norms: LengthNorms
-  /** False: another key comes first, so the costly last steps are left out. */
+  /** False if another key comes first; the costly last steps are then left out. */
   private readonly ordersByScore: boolean
-  /** Number of first places by score that are requested; documents that cannot be among them need no score. */
+  /** Number of top positions by score that are requested; documents that cannot be among them need no score. */
   private readonly shown: number
   constructor(
     reader: CollectionReader,
@@ -52,7 +52,7 @@ export class RelevanceSearch {
     this.norms = new LengthNorms(query.units, this.lexicon.lengthMeans)
   }
 
-  /** Fills the matches. False if the text holds nothing but stop words: then this ranking does not apply. */
+  /** Fills the matches. Returns false if the text has only stop words, in which case this ranking does not apply. */
   run(): boolean {
     const resolver = new TermResolver(this.lexicon, this.query)
     const asked = [this.query.text, ...this.query.variants].flatMap((text, i) =>
@@ -67,14 +67,14 @@ export class RelevanceSearch {
     return true
   }
 
-  /** What highlighting marks. */
+  /** Finds the words that highlighting marks. */
   marker(): Marker {
     return markerOf(this.asked, this.query.units[0].locale)
   }
   /**
-   * How much of the query the matched words stand for: 0 if nothing stands for any word, 1 if something does for all. A
-   * corrected word counts in full: counting it half, typos in product queries cost .037 nDCG@10 of .780, and those of
-   * Cranfield gain .002.
+   * How much of the query the matched words account for: 0 if no word was matched or replaced, 1 if all were. A
+   * corrected word counts in full: if it counted half, product queries with typos would lose .037 nDCG@10 of .780, and
+   * those of Cranfield would gain .002.
    */
   certainty(): number {
     const { terms, unknown } = this.asked[0]
@@ -87,7 +87,7 @@ export class RelevanceSearch {
       this.asked[0].terms.flatMap(({ misspelt, stems }) => (misspelt === undefined ? [] : [[misspelt, stems]]))
     )
   }
-  /** The parts of a hit's score, under the names of the engine-compatible one; scores are millionths. */
+  /** The parts of a hit's score, under the names that the engine-compatible ranking uses; scores are millionths. */
   infoOf(score: bigint, s: number, doc: number): TextMatchInfo {
     const { units } = this.lexicon
     const { terms } = this.asked[0]
@@ -147,7 +147,7 @@ export class RelevanceSearch {
     spend(best.size * 4)
     best.record(this.matches)
   }
-  /** Scores of documents with all terms, or enough that miss the least. */
+  /** Scores the documents with all terms, or enough of those that miss the least. */
   private scoreCombined(
     { terms }: QueryTerms,
     sets: TermSets,
@@ -170,7 +170,7 @@ export class RelevanceSearch {
       norms,
       terms,
       factors: terms.map(({ factor }, t) => factor * weights[t]),
-      // For a whole query it is 1.
+      // 1 for documents that have the whole query.
       coordination:
         needs.coordinates && !matched.isWhole
           ? Array.from(sharesOf(weights), (share) => Math.sqrt(Math.min(1, share / total)))

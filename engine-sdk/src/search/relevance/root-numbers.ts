@@ -1,22 +1,22 @@
 /**
- * Which roots of units and segments are one word, and how rare each is: roots that document vectors met are numbered,
- * so the next vectors need no lookup by hash. Numbers stay as segments come and go; the rarity of a root is read again
- * after each change.
+ * Numbers that identify a root across units and segments, and the rarity of each root. The roots that document vectors
+ * contain are numbered on first use, so that later vectors need no lookup by hash. Numbers stay valid as segments are
+ * added and removed; the rarity of a root is read again after each change.
  */
 import { keepTable } from "./kept-tables.ts"
 import type { Lexicon } from "./lexicon.ts"
 import type { UnitIndex } from "./unit-index.ts"
 import { idfOf } from "./weighting.ts"
 
-/** Maximum numbers before renumbering: until then, roots of removed segments keep theirs. */
+/** Number of roots at which all are renumbered; until then, roots of removed segments keep their numbers. */
 const ROOTS_MAX = 1 << 18
-/** Bytes of a root in the map. */
+/** Estimated bytes per root in the map. */
 const ROOT_BYTES = 40
 
 class RootNumbers {
   private byHash = new Map<number, number>()
   private rarities = new Float64Array(1024)
-  /** By term, plus one; 0 for a term not met yet. */ private numbers = new Map<UnitIndex, Uint32Array>()
+  /** By term, plus one; 0 for a term without a number. */ private numbers = new Map<UnitIndex, Uint32Array>()
   private docs = -1
   private frequencyOf: ((hash: number) => number) | undefined
 
@@ -25,11 +25,11 @@ class RootNumbers {
     for (const own of this.numbers.values()) total += own.byteLength
     return total
   }
-  /** Greater than any number. */
+  /** One more than the highest number. */
   get size(): number {
     return this.byHash.size
   }
-  /** Updates to the collection's current state. */
+  /** Updates the numbers to the collection's current state. */
   follow(lexicon: Lexicon): void {
     this.frequencyOf = undefined
     const indexes = lexicon.segments.flat()
@@ -50,7 +50,7 @@ class RootNumbers {
       indexes.map((index) => [index, this.numbers.get(index) ?? new Uint32Array(index.terms.size)])
     )
   }
-  /** Numbers by term, plus one; for a 0, call `add`. */
+  /** Root numbers by term, plus one; for a 0, call `add`. */
   of(unit: UnitIndex): Uint32Array {
     return this.numbers.get(unit)!
   }

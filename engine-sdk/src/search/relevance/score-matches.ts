@@ -1,6 +1,6 @@
 /**
- * Scores of the documents that match in one segment: only their postings are weighed, and each document is scored once,
- * when it is first met.
+ * Scores the documents that match in one segment: only their postings are weighed, and each document is scored once,
+ * when it is first encountered.
  */
 import type { Bits } from "../../index/bits.ts"
 import { spend } from "../../budget/cutoff.ts"
@@ -10,7 +10,7 @@ import type { QueryTerm } from "./query-terms.ts"
 import type { UnitIndex } from "./unit-index.ts"
 import { saturated, type LengthNorms } from "./weighting.ts"
 
-/** Weighted counts of each term by document; all zero between searches, unless one was aborted. */
+/** Weighted counts of each term by document; all zero between searches, unless a search was aborted. */
 const cells: Float32Array[] = []
 let areDirty = false
 const cellsOf = (terms: number, docs: number): ReadonlyArray<Float32Array> => {
@@ -24,11 +24,11 @@ interface ScoredTerms {
   readonly norms: LengthNorms
   readonly terms: ReadonlyArray<QueryTerm>
   /** The factor of each term. */ readonly factors: ReadonlyArray<number>
-  /** The factor of a score, by which terms the document has; undefined: none. */
+  /** Factor of a document's score, by which terms the document has; undefined: none. */
   readonly coordination: ReadonlyArray<number> | undefined
 }
 
-/** `matched` is empty afterwards. Order: by terms, their units and documents; it decides between equal scores. */
+/** Empties `matched`. The order (by terms, their units, documents) decides between equal scores. */
 export const scoreMatches = (
   scored: ScoredTerms,
   s: number,
@@ -71,7 +71,7 @@ const addCounts = (
     if ((matched[doc >>> 5] & (1 << (doc & 31))) !== 0) tfs[doc] += counts[p] * norms.of(u, lengths[doc])
   }
 }
-/** Returns how many documents were met for the first time. */
+/** Returns how many documents were encountered for the first time. */
 const scoreList = (
   { coordination, factors }: ScoredTerms,
   { postingDocs, starts }: UnitIndex,

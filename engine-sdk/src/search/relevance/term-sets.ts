@@ -1,5 +1,5 @@
 /**
- * Which documents have a term in any unit, as sets for one search. They are joined 32 documents at a time, so a posting
+ * Which documents have a term in any unit, as sets for one search. Sets are joined 32 documents at a time, so a posting
  * of a common word costs only setting its bit; recently used sets of common words are cached with the segment. Other
  * arrays are reused from one search to the next.
  */
@@ -10,7 +10,7 @@ import type { Lexicon } from "./lexicon.ts"
 import type { QueryTerm } from "./query-terms.ts"
 import type { UnitIndex } from "./unit-index.ts"
 
-/** A set for each of this many terms is kept for the next search. */
+/** Number of terms whose sets are kept for reuse by the next search. */
 const KEPT_TERMS_MAX = 8
 const rooms: Bits[] = []
 const roomOf = (t: number, words: number): Bits => {
@@ -22,14 +22,14 @@ const roomOf = (t: number, words: number): Bits => {
 }
 
 /**
- * A word is common if at least one in this many documents has it: building the set of a rarer one is as fast as reading
- * it.
+ * A word is common if at least one in this many documents has it. Building the set of a rarer word is as fast as
+ * reading a cached one.
  */
 const COMMON_SHARE = 64
-/** Sets cached per segment: six bytes a document. */
+/** Maximum sets cached per segment: six bytes a document. */
 const COMMON_SETS_MAX = 48
 interface CommonSet {
-  /** The index it was read from: a rebuilt index may differ. */
+  /** The indexes it was read from; a rebuilt index may differ. */
   readonly units: ReadonlyArray<UnitIndex>
   readonly bits: Bits
   readonly docs: number
@@ -71,7 +71,7 @@ export class TermSets {
   private readonly terms: ReadonlyArray<QueryTerm>
   private readonly sets: Array<Bits | undefined>
   private readonly counts: Float64Array
-  /** Number of set words in the segments before each, and in all. */ private readonly offsets: number[]
+  /** Set words in the segments before each; the last is the total. */ private readonly offsets: number[]
   private readonly own: Bits[] = []
   private readonly keys: ReadonlyArray<string>
   constructor(lexicon: Lexicon, terms: ReadonlyArray<QueryTerm>) {
@@ -83,11 +83,11 @@ export class TermSets {
     for (const [{ docs }] of lexicon.segments) this.offsets.push(this.offsets.at(-1)! + ((docs + 31) >>> 5))
     this.keys = terms.map(({ stems }) => `${lexicon.name}\n${stems.join(" ")}`)
   }
-  /** Must not be written to. */
+  /** The set of term `t` in segment `s`. Callers must not write to it. */
   of(t: number, s: number): Bits {
     return (this.sets[t * this.lexicon.segments.length + s] ??= this.make(t, s))
   }
-  /** Documents that have the term, including deleted ones. */
+  /** Number of documents that have the term, including deleted ones. */
   frequency(t: number): number {
     const { length } = this.lexicon.segments
     let docs = 0

@@ -1,6 +1,6 @@
 /**
  * Reads the words of documents into indexes of units: from stored documents, or from the indexes of the segments that
- * held them before a merge. It works in steps, because there may be much to read.
+ * held them before a merge. It works in steps, because there may be a lot to read.
  */
 import { parseJson } from "../../documents/json.ts"
 import { leavesOf, valueAt } from "../../documents/nested.ts"
@@ -13,17 +13,17 @@ import { wordAnalyzerOf } from "./words.ts"
 
 /** Documents between two chances to yield. */
 const STEP_DOCS = 32
-/** Characters between two chances to yield: few large documents make a step. */
+/** Characters between two chances to yield, so that few large documents also make a step. */
 const STEP_CHARACTERS = 32_768
 
 /** The source of the words of a segment's documents. */
 export interface WordSource {
   readonly segment: Segment
   readonly schema: CollectionSchema
-  /** A replaced document keeps its number, so its stored text is its successor's: the old one counts as empty. */
+  /** A replaced document keeps its number, but its stored text is that of its successor; it counts as empty. */
   readonly isGone: (doc: number) => boolean
   readonly text: (seq: number) => string | undefined
-  /** Where a document was before the merge; if that index exists, its words need not be read again. */
+  /** Where a document was before the merge. If that segment has an index, its words are not read again. */
   readonly before?: (doc: number) => { readonly segment: Segment; readonly doc: number } | undefined
   readonly unitOf?: (segment: Segment, unit: RelevanceUnit) => UnitIndex | undefined
 }
@@ -36,7 +36,7 @@ interface Build {
     { readonly index: UnitIndex; readonly numbers: Uint32Array } | undefined
   >
 }
-/** One pass over the documents for all of the units; returns their indexes in order. */
+/** Makes one pass over the documents for all of the units; returns their indexes in order. */
 export function* buildingUnits(
   source: WordSource,
   units: ReadonlyArray<RelevanceUnit>
@@ -84,7 +84,7 @@ function* readDocument(
     if (document === undefined) {
       const stored = text(segment.seqs[doc])
       readCharacters = stored?.length ?? 0
-      // Reading, parsing and tokenizing a large document each take a turn of their own.
+      // Reading, parsing and tokenizing a large document are separate steps.
       const isLarge = readBefore + readCharacters > STEP_CHARACTERS
       if (isLarge) yield
       document = stored === undefined ? {} : (parseJson(stored) as { readonly [key: string]: unknown })
@@ -161,8 +161,8 @@ const textFields = (schema: CollectionSchema): ReadonlySet<string> => {
 }
 
 /**
- * The content of a field that is indexed but not stored: its tokens in order, as far as the engine's own index keeps
- * them.
+ * The content of a field that is indexed but not stored: its tokens in order, as far as the engine's own index
+ * preserves them.
  */
 const textsOfColumn = (column: TextColumn, docs: number): string[] => {
   const words: Array<Array<{ readonly place: number; readonly text: string }>> = Array.from({ length: docs }, () => [])

@@ -1,7 +1,7 @@
 /**
- * Which units of a segment are indexed: those that the writing thread made (`unit-sections.ts`) and, for small segments
- * and units not made yet, those that a search of this thread reads from stored documents itself. The latter are cached
- * with the segment and counted in its bytes; the least recently used is evicted when there are too many.
+ * Which units of a segment are indexed: those that the writing thread built (`unit-sections.ts`) and, for small
+ * segments and units not built yet, those that a search on this thread reads from stored documents itself. The latter
+ * are cached with the segment and counted in its bytes; the least recently used is evicted when there are too many.
  */
 import { GIVE_WAY, spend } from "../../budget/cutoff.ts"
 import { hasBit } from "../../index/bits.ts"
@@ -12,19 +12,19 @@ import { buildingUnits } from "./unit-building.ts"
 import type { UnitIndex } from "./unit-index.ts"
 import { attachedUnit, sectionNameOf } from "./unit-sections.ts"
 
-/** Units cached per segment: more than one request may name. */
+/** Units cached per segment; one request may name fewer. */
 const UNITS_MAX = 128
 const KEY = "relevance"
 
-/** Steps of reading the words of a document. */
+/** Cost of reading the words of a document, in steps. */
 const DOCUMENT_STEPS = 1_024
 type Building = ReturnType<typeof buildingUnits>
 
 class UnitColumns {
   private readonly units = new Map<string, UnitIndex>()
   /**
-   * What a search was reading when the thread's quantum ended. The next search continues it: restarted each time, work
-   * longer than a quantum would never finish.
+   * What a search was reading when the thread's quantum ended. The next search continues it; if it restarted each time,
+   * work longer than a quantum would never finish.
    */
   private begun: { readonly names: string; readonly work: Building } | undefined
   private readonly segment: Segment
@@ -39,7 +39,7 @@ class UnitColumns {
   has(unit: RelevanceUnit): boolean {
     return this.units.has(sectionNameOf(unit)) || attachedUnit(this.segment, unit) !== undefined
   }
-  /** The most recently used is last. A shared index replaces the one that this thread made. */
+  /** The most recently used is last. A shared index replaces one that this thread built. */
   get(unit: RelevanceUnit): UnitIndex | undefined {
     const attached = attachedUnit(this.segment, unit)
     if (attached !== undefined) {
@@ -87,14 +87,14 @@ const columnsOf = (segment: Segment): UnitColumns => {
   return columns
 }
 
-/** Indexes of units, in their order; missing ones are built at once. */
+/** Indexes of units, in their order; missing ones are built immediately. */
 export const unitsOf = (
   reader: CollectionReader,
   view: SegmentView,
   units: ReadonlyArray<RelevanceUnit>
 ): UnitIndex[] => {
   const columns = columnsOf(view.segment)
-  // Read through `get`, so that what this search needs is evicted last.
+  // Read through `get`, so that the units this search needs are evicted last.
   const missing = units.filter((unit) => columns.get(unit) === undefined)
   if (missing.length > 0) columns.build(missing, () => buildingUnits(sourceOf(reader, view), missing))
   return units.map((unit) => columns.get(unit)!)
@@ -105,7 +105,7 @@ const sourceOf = ({ documents, schema }: CollectionReader, { deleted, segment }:
   isGone: (doc: number) => deleted !== undefined && hasBit(deleted, doc),
   text: (seq: number) => documents.text(seq)
 })
-/** Documents whose words a search over these units still has to read. */
+/** Number of documents whose words a search over these units still has to read. */
 export const missingDocs = (views: ReadonlyArray<SegmentView>, units: ReadonlyArray<RelevanceUnit>): number => {
   let docs = 0
   for (const { segment } of views) {

@@ -1,6 +1,6 @@
 /**
  * The relevance ranking's own index of one segment and one unit. A unit is one name of `query_by` (a field, an object,
- * or a wildcard whose fields count as one). Postings carry counts; beside them are the words of each document in order,
+ * or a wildcard whose fields count as one). Postings carry counts; the words of each document are also stored in order,
  * for pairs of words and for document vectors. Immutable like the segment, derived from stored documents on first use,
  * and removed with the segment.
  */
@@ -11,37 +11,37 @@ import type { WordAnalyzer } from "./words.ts"
 
 /** Separates two values of a unit: words on either side of it are never adjacent. */
 export const GAP = 0
-/** Ends the words at positions; parts of joined words follow. */
+/** Ends the words at positions; the parts of joined words follow it. */
 export const PARTS = 1
-/** Term numbers in streams begin after the two marks. */
+/** Term numbers in streams start after the two markers. */
 export const FIRST_TERM = 2
 const NO_TERM = 0xffffffff
 const WORDS_MAX = 0x7fff
-/** Characters of one text that are read: more than `WORDS_MAX` words of usual length, in a hundred milliseconds. */
+/** Maximum characters read of one text: more than `WORDS_MAX` words of usual length, in a hundred milliseconds. */
 const CHARACTERS_MAX = 262_144
 /** Characters of a text that are read between two chances to yield. */
 const PIECE_CHARACTERS = 8_192
-/** Cost of a value apart from its characters, in characters. */
+/** Cost of a value in addition to its characters, in characters. */
 const VALUE_CHARACTERS = 8
 const COUNT_MAX = 255
 
 export class UnitIndex {
   readonly docs: number
   /** Roots, sorted. */ readonly terms: StringTable
-  /** Identity of a root across segments and units; collisions only blur a cosine. */ readonly hashes: Uint32Array
+  /** Identity of a root across segments and units; a collision barely changes a cosine. */ readonly hashes: Uint32Array
   readonly starts: Uint32Array
   readonly postingDocs: Uint32Array
   readonly counts: Uint8Array
-  /** Words as written (lower case), sorted: completions and spellings are looked up in them. */ readonly surfaces: {
+  /** Words as written (lower case), sorted; completions and spellings are looked up here. */ readonly surfaces: {
     readonly terms: StringTable
     readonly shared: Uint8Array
     readonly termOf: Uint32Array
   }
   readonly streamStarts: Uint32Array
   readonly stream: Uint16Array | Uint32Array
-  /** Words at positions, per document. */ readonly lengths: Uint16Array
+  /** Number of words at positions, per document. */ readonly lengths: Uint16Array
   readonly lengthTotal: number
-  /** Documents that have the unit. */ readonly docsWith: number
+  /** Number of documents that have the unit. */ readonly docsWith: number
   readonly bytes: number
   constructor(parts: Omit<UnitIndex, "bytes" | "frequency">) {
     this.docs = parts.docs
@@ -103,16 +103,16 @@ export class UnitBuilder {
   private readonly parts: number[] = []
   private length = 0
   private open = false
-  /** Values of the document still to be read, the first one from `restAt` on. */
+  /** Values of the document still to be read; the first one is to be read from `restAt` on. */
   private readonly rest: string[] = []
   private restFirst = 0
   private restAt = 0
-  /** Characters of the document that were read in the current piece. */ private taken = 0
+  /** Characters of the document read in the current chunk. */ private taken = 0
   constructor(analyzer: WordAnalyzer) {
     this.analyzer = analyzer
     this.starts.push(0)
   }
-  /** Adds a value of the document. Long ones, and those after many have been read, are left to `addRest`. */
+  /** Adds a value of the document. Long values, and those after many have been read, are left to `addRest`. */
   add(text: string): void {
     if (this.taken + text.length > PIECE_CHARACTERS || this.rest.length > 0) {
       this.rest.push(text.slice(0, CHARACTERS_MAX))
@@ -121,15 +121,15 @@ export class UnitBuilder {
     this.taken += text.length + VALUE_CHARACTERS
     this.addPiece(text, false)
   }
-  /** Adds one piece of the rest; false if there is none. Call it until then, before closing the document. */
+  /** Adds one chunk of the rest; false if none is left. Call it until it returns false, before closing the document. */
   addRest(): boolean {
     const { rest } = this
     for (this.taken = 0; this.restFirst < rest.length && this.taken < PIECE_CHARACTERS;) {
       const text = rest[this.restFirst],
         from = this.restAt
-      // A text shorter than a piece is never cut: that would split a word in two.
+      // A text shorter than a chunk is never cut, because that would split a word in two.
       if (this.taken > 0 && this.taken + text.length > PIECE_CHARACTERS) break
-      // Cut between two words, if possible.
+      // Cuts between two words, if possible.
       const most = from + PIECE_CHARACTERS,
         space = text.length <= most ? -1 : text.lastIndexOf(" ", most),
         end = text.length <= most ? text.length : space > from ? space : most
@@ -220,7 +220,7 @@ export class UnitBuilder {
     this.surfaceTerm.push(term)
     return term
   }
-  /** In steps. */
+  /** Builds the index, in steps. */
   *finishing(): Generator<void, UnitIndex> {
     const words = this.stream.done()
     const { isUsed, rank, stems } = yield* this.rankedStems(words)
@@ -256,7 +256,7 @@ export class UnitBuilder {
       surfaces
     })
   }
-  /** Stems that occur in a document, sorted, and the index of each number among them. */
+  /** Stems that occur in a document, sorted, and the index of each stem number among them. */
   private *rankedStems(words: Uint32Array): Generator<void, RankedStems> {
     // An adopted vocabulary may contain words whose documents no longer exist.
     const isUsed = new Uint8Array(this.termIds.size)
@@ -300,7 +300,7 @@ interface RankedStems {
   readonly stems: ReadonlyArray<string>
   readonly rank: Uint32Array
 }
-/** The words of all documents by the indexes of their stems, in as few bytes as they need. */
+/** The words of all documents as indexes of their stems, in as few bytes as these need. */
 function* streamOf(words: Uint32Array, rank: Uint32Array, stems: number): Generator<void, Uint16Array | Uint32Array> {
   const stream = stems + FIRST_TERM <= 0x10000 ? new Uint16Array(words.length) : new Uint32Array(words.length)
   for (let i = 0; i < words.length; i++) {
@@ -309,7 +309,7 @@ function* streamOf(words: Uint32Array, rank: Uint32Array, stems: number): Genera
   }
   return stream
 }
-/** Documents of each stem, in order, and how often it occurs in them. */
+/** Documents of each stem, in order, and how often the stem occurs in them. */
 function* postingsOf(
   stream: Uint16Array | Uint32Array,
   streamStarts: Uint32Array,

@@ -1,6 +1,6 @@
 /**
- * The index of a unit as a derived section: its arrays in sequence in shared memory. Its name identifies what it was
- * made from; one of another version is never looked up and is made again.
+ * The index of a unit as a derived section: its arrays in sequence in shared memory. The section's name identifies what
+ * it was built from; a section of another version is never looked up and is rebuilt.
  */
 import { hasStemmer, stemmerMissing } from "../../analysis/stemmer.ts"
 import { arraysOf, sectionsOf, type DerivedSection } from "../../index/derived-sections.ts"
@@ -10,7 +10,7 @@ import { StringTable } from "../../index/string-table.ts"
 import type { RelevanceUnit } from "../../plan.ts"
 import { UnitIndex } from "./unit-index.ts"
 
-/** Must be raised with every change to what words are (`words.ts`) or to the layout of an index. */
+/** Must be raised with every change to what counts as a word (`words.ts`) or to the layout of an index. */
 const VERSION = 1
 const PREFIX = `relevance ${VERSION} `
 /** The stemming library is optional: indexes with and without stemmed words have different names. */
@@ -26,7 +26,7 @@ export const sectionNameOf = (unit: RelevanceUnit): string => {
 }
 export const isUnitSection = (name: string): boolean => name.startsWith(PREFIX)
 
-/** Yields; a caller that starts it must run it to the end. */
+/** Yields between steps; a caller that starts it must run it to the end. */
 export function* putUnit(index: UnitIndex, allocate: Allocate): Generator<void, Omit<DerivedSection, "id" | "name">> {
   const out = new SectionWriter()
   const { surfaces, terms } = index
@@ -68,7 +68,7 @@ const readUnit = (section: DerivedSection): UnitIndex => {
     docsWith
   })
 }
-/** One object for each section: derived data identifies indexes by it. */
+/** One object per section, because derived data identifies indexes by it. */
 const read = new WeakMap<DerivedSection, UnitIndex>()
 export const attachedUnit = (segment: Segment, unit: RelevanceUnit): UnitIndex | undefined => {
   const sections = sectionsOf(segment)

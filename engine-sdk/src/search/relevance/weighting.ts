@@ -7,18 +7,18 @@ const GAIN = 2.4
 /** Always positive. `docs` may be 0. */
 export const idfOf = (frequency: number, docs: number): number =>
   Math.log(1 + (docs - Math.min(frequency, docs) + 0.5) / (Math.min(frequency, docs) + 0.5))
-/** 0..2.4 for a weighted, length-normalised count. */
+/** 0..2.4 for a weighted, length-normalized count. */
 export const saturated = (tf: number): number => (GAIN * tf) / (SATURATION + tf)
 /** Weight of one occurrence in a text of this length. */
 const perOccurrence = (weight: number, length: number, lengthMean: number): number =>
   weight / (1 - LENGTH_SHARE + (LENGTH_SHARE * length) / lengthMean)
 
-/** Texts up to this length use the table; for longer ones the weight is computed each time. */
+/** Lengths up to this one use the table; for longer texts the weight is computed each time. */
 const LENGTHS_MAX = 512
 let table = new Float64Array(0)
 /**
- * Weight of one occurrence, by unit and length. Two divisions a posting were a twentieth of a search, and lengths
- * repeat. The table is used by one search at a time.
+ * Weight of one occurrence, by unit and length. The table exists because two divisions per posting took a twentieth of
+ * a search, and lengths repeat. It is used by one search at a time.
  */
 export class LengthNorms {
   private readonly units: ReadonlyArray<{ readonly weight: number }>

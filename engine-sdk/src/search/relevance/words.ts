@@ -1,7 +1,7 @@
 /**
- * What a word is to the relevance ranking: words as in UAX 29 with hyphens splitting, English stop words, Snowball
- * roots, and a number with its unit as one word. Documents and queries both pass through here; the engine-compatible
- * analyzer (`analysis/`) serves everything else.
+ * What counts as a word in the relevance ranking: words as in UAX 29 with hyphens splitting, English stop words,
+ * Snowball roots, and a number with its unit as one word. Documents and queries are both analyzed here; the
+ * engine-compatible analyzer (`analysis/`) serves everything else.
  */
 import { BoundedMap } from "../../bounded-map.ts"
 import { createAnalyzer } from "../../analysis/analyzer.ts"
@@ -19,7 +19,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
 )
 const NO_STOP_WORDS: ReadonlySet<string> = new Set()
 
-/** Units that belong to the number before them. */
+/** Units of measurement that are joined with the number before them. */
 const UNITS: ReadonlySet<string> = new Set(
   "b kb mb gb tb bit kbps mbps gbps mm cm m km nm ft inch w kw mw v kv mv a ma mah ah wh kwh va kva g kg mg lb lbs oz l ml cl hz khz mhz ghz dpi ppi rpm fps db mp px psi btu lm".split(
     " "
@@ -39,7 +39,7 @@ export interface WordAnalyzer {
   isStop(surface: string): boolean
   /** Root of a surface; a token with a digit is its own root. */
   stem(surface: string): string
-  /** A root begins as its surface does. */ readonly keepsFirstLetters: boolean
+  /** Whether a root starts with the same letters as its surface. */ readonly keepsFirstLetters: boolean
 }
 
 const SPLIT = 0,
@@ -58,7 +58,7 @@ CLASSES[46] = POINT
 CLASSES[44] = COMMA
 CLASSES[39] = APOSTROPHE
 
-/** Whether a UTF-16 unit belongs to a word: 0 not checked yet, 1 no, 2 yes. */
+/** Whether a UTF-16 code unit belongs to a word: 0 not checked yet, 1 no, 2 yes. */
 const wordCodes = new Uint8Array(65_536)
 const classOf = (code: number): number => {
   if (code < 128) return CLASSES[code]
@@ -75,7 +75,7 @@ const hasWide = (text: string): boolean => {
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u
 const segmenter = new Intl.Segmenter("und", { granularity: "word" })
 
-/** Compatibility forms and marks are removed, trademark signs separate words, and Latin letters become plain ones. */
+/** Applies compatibility forms, removes marks, makes Latin letters plain; trademark signs separate words. */
 const plain = (text: string): string => {
   const bare = text
     .replace(/[™®©℠]/g, " ")
@@ -149,7 +149,7 @@ const cut = (given: string): string[] => {
 
 const isDigit = (code: number): boolean => code >= 48 && code < 58
 const isNumber = (word: string): boolean => isDigit(word.charCodeAt(0)) && /^\d+(\.\d+)?$/.test(word)
-/** Number and unit of `500gb`. */
+/** The number and the unit of a word like `500gb`. */
 const partsOf = (word: string): readonly [string, string] | undefined => {
   if (!isDigit(word.charCodeAt(0)) || isDigit(word.charCodeAt(word.length - 1))) return undefined
   const match = /^(\d+(?:\.\d+)?)([a-z]+)$/.exec(word)
@@ -180,12 +180,12 @@ const hasDigit = (word: string): boolean => {
   return false
 }
 
-/** By locale, which tenants choose; a locale with its own segmentation takes some 100 kB. */
+/** Bounded, because tenants choose locales, and a locale with its own segmentation takes some 100 kB. */
 const analyzers = new BoundedMap<string, WordAnalyzer>({ bytes_max: 16_000_000, bytesOf: () => 100_000 })
 /**
  * The analyzer of a field's locale. Decision: fields without a locale are read as English, as the demo and most
  * catalogues are; other locales use their own segmentation and roots and have no stop words. Without the optional
- * stemming library their words stay unstemmed: the ranking loses some recall, where refusing would lose the search.
+ * stemming library their words stay unstemmed: the ranking loses some recall, whereas refusing would lose the search.
  */
 export const wordAnalyzerOf = (locale: string): WordAnalyzer => {
   const known = analyzers.get(locale)

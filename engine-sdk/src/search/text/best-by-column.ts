@@ -1,16 +1,16 @@
 /**
- * If the order begins with a column, text scores matter only between equal values and in what is shown: only documents
- * that may be among the k best by the column are scored. Blocks of 32 documents whose best value is too low are
- * skipped.
+ * If the order starts with a column, text scores only decide between equal values and appear in the answer, so only
+ * documents that may be among the k best by the column are scored. Blocks of 32 documents whose best value is too low
+ * are skipped.
  */
 import { bitsOf, setBit, type Bits } from "../../index/bits.ts"
 import { spend } from "../../budget/cutoff.ts"
 import type { SegmentMatches } from "./segment-matches.ts"
 import type { TieColumn } from "./top-k-scorer.ts"
 
-/** Shorter sets are scanned just as fast. */
+/** Shorter sets are scanned just as fast without skipping. */
 const WORDS_MIN = 128
-/** Words of sets between two charges to the time, less one. */
+/** Set words between two checks of the time budget, less one. */
 const BLOCK_MASK = 1_023
 
 /** The documents of each segment that do not rank below k others by the first column of the order. */
@@ -34,7 +34,7 @@ export const bestByColumn = (
 }
 
 interface Threshold {
-  /** Also called with the highest value of 32. */ isReached(value: number): boolean
+  /** Also called with the highest value of 32 documents. */ isReached(value: number): boolean
 }
 const eachAbove = (
   found: Bits,

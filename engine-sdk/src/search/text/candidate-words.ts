@@ -1,5 +1,5 @@
 /**
- * Which words of the vocabulary a typed one may stand for (`docs/contract/matching.md#candidate-words`): the word
+ * Which words of the vocabulary a typed word may stand for (`docs/contract/matching.md#candidate-words`): the word
  * itself, words it is a prefix of, and words some edits away, best first and bounded in number.
  */
 import type { TextQuery } from "../../plan.ts"
@@ -20,9 +20,7 @@ export interface WordLookup extends Pick<
   /** By segment and field. */ readonly columns: ReadonlyArray<ReadonlyArray<WordColumn | undefined>>
 }
 
-/**
- * With several segments, this many words of each are examined, because the sum of their worth over all segments counts.
- */
+/** With several segments, this many words of each are examined, because worth is summed over all segments. */
 const SUMMED_TERMS = 256
 
 /** A word as it was typed. */
@@ -58,8 +56,8 @@ export class CandidateWords {
   }
 
   /**
-   * Words for one token at one cost, over fields by weight; for the last word, those that follow the one before it,
-   * `previous`, are preferred. Words in `seen` are left out, and those found are added to it.
+   * Words for one token at one cost, over fields by weight. For the last word, candidates that occur after `previous`,
+   * the word before it, are preferred. Words in `seen` are left out, and those found are added to it.
    */
   wordsOf(token: QueryToken, cost: number, previous: string | undefined, seen: Set<string>): ReadonlyArray<string> {
     const words: string[] = []
@@ -117,7 +115,7 @@ export class CandidateWords {
   }
 
   /**
-   * Words some edits away, or completions of a prefix: those of the highest worth, equal ones in alphabetical order.
+   * Words some edits away, or completions of a prefix: those with the highest worth; equal ones in alphabetical order.
    */
   private collectExpanded(
     field: number,
@@ -140,11 +138,11 @@ export class CandidateWords {
         if (term >= 0 && lookup.isUsable(s, field, term, previous)) exact = token.text
       }
     }
-    // The worth of a word does not depend on where its documents are: segments in which none of them can be used count
-    // too.
+    // The worth of a word does not depend on where its documents are, so segments in which none of them can be used
+    // count too.
     if (lookup.columns.length > 1 && (previous !== undefined || lookup.isRestricted))
       for (const word of worths.keys()) worths.set(word, lookup.worthOf(field, encodeUtf8(word)))
-    // The word as typed comes first and takes one of the places.
+    // The word as typed comes first and takes one of the slots.
     let taken = 0
     if (exact !== undefined && !seen.has(exact)) {
       seen.add(exact)
@@ -161,7 +159,7 @@ export class CandidateWords {
     }
   }
 
-  /** Adds the best words of one segment, and their worth in it. `seenCount`: words that are known already. */
+  /** Adds the best words of one segment and their worth in it. `seenCount`: number of words that are known already. */
   private addBestTerms(
     s: number,
     field: number,
@@ -175,7 +173,7 @@ export class CandidateWords {
   ): void {
     const { lookup } = this
     const { byBestValue } = lookup
-    // A word's worth is its sum over segments: with several, examine more than the best of each.
+    // A word's worth is its sum over segments, so with several segments more than the best of each are examined.
     const size = this.most + seenCount
     const top = new BestTerms(lookup.columns.length === 1 ? size : Math.max(size, SUMMED_TERMS))
     expandTerm(column, token.bytes, cost, isPrefix, (term) => {
@@ -193,8 +191,8 @@ export class CandidateWords {
 
   /**
    * Completions of a prefix in the order in which the reference engine visits them (`compat/walk-order.ts`), if not all
-   * fit and it visits them all: it stops at four times the candidates. If there are more of them, equal ones go by the
-   * alphabet here, and false is returned. O(candidates · log terms) per segment.
+   * fit and it visits them all: it stops at four times the candidates. If there are more, equal ones are taken in
+   * alphabetical order, and false is returned. O(candidates · log terms) per segment.
    */
   private collectWalked(
     field: number,
@@ -239,7 +237,7 @@ export class CandidateWords {
       byField ? "best" : "nothing",
       (i) => found[i].text !== token.text && isUsable(found[i])
     )
-    // The word as typed comes first and takes one of the places.
+    // The word as typed comes first and takes one of the slots.
     const exact = found.findIndex(({ text }) => text === token.text)
     const chosen = exact >= 0 && isUsable(found[exact]) ? [exact, ...order] : order
     for (const i of chosen.slice(0, most)) {
@@ -250,7 +248,7 @@ export class CandidateWords {
   }
 }
 
-/** The `most` terms of the highest worth, unordered until read. */
+/** The `most` terms with the highest worth, unordered until read. */
 class BestTerms {
   readonly terms: number[] = []
   readonly worths: number[] = []

@@ -1,6 +1,6 @@
 /**
- * Which documents contain every word of a combination. Lists are read in order, and those of common words are sets
- * (`index/list-sets.ts`) that are joined 32 documents at a time, so there is little random access to memory.
+ * Which documents contain every word of a combination. Lists are read in order; those of common words are sets
+ * (`index/list-sets.ts`) that are joined 32 documents at a time. This avoids random access to memory.
  */
 import { bitsOf, countBits, type Bits, type ReadonlyBits } from "../../index/bits.ts"
 import type { TextColumn } from "../../index/columns.ts"
@@ -15,12 +15,12 @@ export interface PostingList {
 }
 /** Up to this share of a segment, candidates are kept as numbers instead of bits. */
 export const SPARSE_FACTOR = 64
-/** From this many candidates on, building a set for them pays off. */
+/** From this many candidates on, building a set of them pays off. */
 export const SET_DOCS_MIN = 1_024
 
 /**
  * Documents that contain each of the first `words` words in some field, ascending; undefined if there are none. Cost:
- * an eighth of a byte a document for each word, or a lookup per candidate if the rarest word has few.
+ * an eighth of a byte a document for each word, or a lookup per candidate if the rarest word has few documents.
  */
 export const matchingDocs = (
   lists: ReadonlyArray<PostingList>,
@@ -40,7 +40,7 @@ export const matchingDocs = (
     for (let word = 0; word < words; word++) if (word !== lead) docs = docsWith(docs, lists, word)
   } else {
     const [bits, other] = spareSets(docsOfSegment)
-    // Nothing matches outside the range of the rarest word's documents: similar documents are stored together.
+    // Nothing matches outside this range; it may be short, because similar documents are stored together.
     const [from, end] = spanOf(lists, lead)
     let within: ReadonlyBits | undefined
     const narrow = (by: ReadonlyBits): void => {
@@ -50,7 +50,7 @@ export const matchingDocs = (
       if (word !== lead) narrow(setOfWord(within === undefined ? bits : other, lists, word, from, end))
     if (allowed !== undefined) narrow(allowed)
     if (alone !== undefined) {
-      // Its documents are ordered already: they are looked up in the other sets, and no set has to be decoded.
+      // Its documents are already in order: they are looked up in the other sets, and no set has to be decoded.
       const {
         column: { docs: postings, starts },
         term
@@ -73,7 +73,7 @@ const onlyListOf = (lists: ReadonlyArray<PostingList>, word: number): PostingLis
   }
   return only
 }
-/** First and last word, exclusive, of the set of a word's documents. */
+/** The range of set words, from first to last (exclusive), that contains the documents of a word. */
 export const spanOf = (lists: ReadonlyArray<PostingList>, word: number): readonly [number, number] => {
   let first = Infinity,
     last = 0
@@ -118,8 +118,8 @@ export const spareSets = (docsOfSegment: number): [Bits, Bits] => {
   return [spare[0].subarray(0, size), spare[1].subarray(0, size)]
 }
 /**
- * Documents of a word: the set of its only list, else `room`, filled with all of them. Read-only, and valid only
- * between the words `from` and `end`.
+ * The set of a word's documents: that of its only list, else `room`, filled with the documents of all its lists.
+ * Read-only, and valid only between the set words `from` and `end`.
  */
 export const setOfWord = (
   room: Bits,
@@ -151,7 +151,7 @@ export const andOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits, from: number
   for (let w = from; w < end; w++) into[w] = a[w] & b[w]
   return into
 }
-/** Four at a time: a pass for each set would read and write the room again. */
+/** Joins four sets at a time, because a pass per set would read and write the target each time. */
 const orOf = (into: Bits, sets: ReadonlyArray<Bits>, from: number, end: number): void => {
   const none = sets.length < 4 ? noBits(into.length) : into
   const a = sets[0] ?? none,
@@ -168,7 +168,7 @@ const orFour = (into: Bits, a: Bits, b: Bits, c: Bits, d: Bits, from: number, en
 let emptySet = bitsOf(0)
 const noBits = (words: number): Bits => (emptySet.length < words ? (emptySet = new Uint32Array(words)) : emptySet)
 /**
- * Writes the numbers of the set bits, ascending, to `docs`. `most`: upper bound of their count between the words `from`
+ * Writes the numbers of the set bits, ascending, to `docs`. `most`: upper bound on their count between the words `from`
  * and `end`.
  */
 export const listOf = (
@@ -243,7 +243,7 @@ const docsWith = (docs: Uint32Array, lists: ReadonlyArray<PostingList>, word: nu
   }
   return kept.subarray(0, n)
 }
-/** The first posting at or after `doc`, galloping from `at`. */
+/** Index of the first posting at or after `doc`, searched by galloping from `at`. */
 export const firstFrom = (docs: Uint32Array, at: number, end: number, doc: number): number =>
   gallop(at, end, (index) => docs[index] < doc)
 /** Sets the documents' bits; returns those that were not set before. */
@@ -260,7 +260,7 @@ export const addDocs = (docs: Uint32Array, found: Bits): Uint32Array => {
   }
   return fresh.subarray(0, n)
 }
-/** The same if no bit is set yet. */
+/** Like `addDocs`, but no bit is set yet. */
 export const addFirstDocs = (docs: Uint32Array, found: Bits): void => {
   for (let i = 0; i < docs.length; i++) {
     const doc = docs[i]

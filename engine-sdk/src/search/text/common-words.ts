@@ -1,24 +1,24 @@
 /**
- * Combinations whose every word is common: their documents are a set, joined 32 at a time. It stays a set, so that
- * nothing is done for a document unless it may be among the best (`field-slices.ts`).
+ * Combinations whose words are all common. Their documents are a set, joined 32 at a time. It stays a set, so that no
+ * work is done for a document unless it may be among the best (`field-slices.ts`).
  */
 import { popcount32, type Bits, type ReadonlyBits } from "../../index/bits.ts"
 import { andOf, setOfWord, spanOf, spareSets, type PostingList } from "./candidates.ts"
 
-/** A combination stays a set if its rarest word, and the remaining documents, are at least this share of a segment. */
+/** A combination stays a set if its rarest word, and the documents that remain, cover this share of a segment. */
 const COMMON_FACTOR = 24
-/** Smaller segments keep no sets of words: building some for a search costs what they save. */
+/** Smaller segments keep no sets of words: building some for a search costs as much as they save. */
 const COMMON_DOCS_MIN = 32_768
-/** Maximum fields that contain all words, each alone or several together: 2 to that power of slices are examined. */
+/** Maximum number of fields that contain all words; with n such fields, 2^n slices are examined. */
 const COMPLETE_FIELDS_MAX = 4
 
-/** Documents as bits, between two words; bits outside are undefined. Valid until sets are joined again. */
+/** Documents as bits, valid between two set words; bits outside are undefined. Valid until sets are joined again. */
 export interface DocumentSet {
   readonly bits: ReadonlyBits
   readonly from: number
   readonly end: number
 }
-/** Lists of each field, if all words of the combination have one in it. */
+/** Lists of each field in which all words of the combination occur. */
 export const completeFields = (lists: ReadonlyArray<PostingList>, words: number): Map<number, PostingList[]> => {
   const fields = new Map<number, PostingList[]>()
   for (const list of lists) {
@@ -29,7 +29,7 @@ export const completeFields = (lists: ReadonlyArray<PostingList>, words: number)
   for (const [field, own] of fields) if (own.length < words) fields.delete(field)
   return fields
 }
-/** Documents that contain every word in some field; undefined if lists are faster. No word was dropped. */
+/** Documents that contain every word in some field; undefined if lists are faster. Only used if no word was dropped. */
 export const commonDocs = (
   lists: ReadonlyArray<PostingList>,
   words: number,
@@ -54,7 +54,7 @@ export const commonDocs = (
   if (allowed !== undefined) within = andOf(bits, within, allowed, from, end)
   return { bits: within, from, end }
 }
-/** True if so many are left that listing them one by one is not worth it. */
+/** True if so many documents remain that listing them one by one does not pay off. */
 export const staysSet = (count: number, docsOfSegment: number): boolean => count * COMMON_FACTOR >= docsOfSegment
 
 export const countWithin = ({ bits, end, from }: DocumentSet): number => {

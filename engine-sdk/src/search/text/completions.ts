@@ -2,13 +2,12 @@
 import { WALKED, walkOrder } from "../../compat/walk-order.ts"
 import { compareBytes, encodeUtf8 } from "../../index/bytes.ts"
 
-/** The best `most` of the words with a common prefix, each with its documents. O(n log n). */
+/** The best `most` of the words with a common prefix; `words` gives each one's number of documents. O(n log n). */
 export const bestCompletions = (words: ReadonlyMap<string, number>, most: number): string[] => {
   const ordered = [...words]
     .map(([word, worth]) => ({ word, bytes: encodeUtf8(word), worth }))
     .sort((a, b) => compareBytes(a.bytes, 0, a.bytes.length, b.bytes, 0, b.bytes.length))
-  // Of equal ones, those that the reference engine visits first, if it visits them all; else those first in the
-  // alphabet.
+  // Equal words are ordered as the reference engine visits them, if it visits them all; else alphabetically.
   const order =
     ordered.length > most && ordered.length <= most * WALKED
       ? walkOrder(

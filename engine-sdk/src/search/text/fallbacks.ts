@@ -16,7 +16,7 @@ const INFIX_SCORE = 100
 
 /** Whether a live document has two words next to each other in a field. */
 type AreNeighbours = (field: number, left: string, right: string) => boolean
-/** The first spelling, with words joined or one split in two, that the first possible field knows. */
+/** The first spelling, with two words joined or one split in two, that exists in the first field that has one. */
 export const respell = (
   tokens: ReadonlyArray<string>,
   lookup: Pick<TermLookup, "fields" | "exists">,
@@ -61,14 +61,14 @@ export const neighboursIn =
     })
   }
 
-/** Some of the tokens, and the others. */
+/** The tokens that are kept, and the others. */
 interface FewerTokens {
   readonly kept: ReadonlyArray<QueryToken>
   readonly dropped: ReadonlyArray<QueryToken>
 }
 /**
- * Ever fewer tokens, down to one: dropped from one side, then from the other. `wantsMore` is called before each; when
- * it returns false, only short queries that drop from both sides continue.
+ * Yields ever fewer tokens, down to one, dropped from one side and then from the other. `wantsMore` is called before
+ * each; when it returns false, only short queries that drop from both sides continue.
  */
 export function* fewerTokens(
   all: ReadonlyArray<QueryToken>,
@@ -96,7 +96,7 @@ export function* fewerTokens(
   }
 }
 
-/** Fields that are searched by infix: always, or only if nothing was found otherwise. */
+/** Fields that are searched by infix: some always, others only if nothing was found otherwise. */
 export const infixFields = (
   query: TextQuery,
   lookup: TermLookup,

@@ -1,6 +1,6 @@
 /**
  * How well one field of one document matches (`docs/contract/matching.md#field-score`): 48 bits kept in a double, so
- * that no object is made per document. The composition into the 64-bit record score is here too, as two halves.
+ * that no object is allocated per document. The composition into the 64-bit record score, as two halves, is here too.
  */
 import { SPILLED, type TextColumn } from "../../index/columns.ts"
 
@@ -15,7 +15,7 @@ const TWO_4 = 16,
   TWO_32 = 4294967296,
   TWO_40 = 1099511627776
 
-/** Number of words of the query, of this variant, and of the longest of all spellings. */
+/** Number of words of the query, of this variant, and of the longest spelling. */
 interface SynonymLengths {
   readonly query: number
   readonly variant: number
@@ -41,8 +41,8 @@ let bestWords = 0,
   bestLast = 0
 
 /**
- * The densest window (positions at most ten apart): most words, then least spread, then first. Sets the three results
- * above.
+ * Finds the densest window (positions at most ten apart): most words, then least spread, then first. Sets the three
+ * results above.
  */
 const findWindow = (tokens: number): void => {
   bestWords = 0
@@ -99,7 +99,7 @@ const compose = (
   (isExact ? TWO_12 : 0) +
   (rules.tokenPosition ? Math.max(0, 255 - last) * TWO_4 : 0) +
   rules.synonymBit
-/** The window's score; a synonym that is present with all its words counts as the query's words. */
+/** The window's score; a synonym with all its words present counts as the query's words. */
 const composeWindow = (unique: number, tokens: number, cost: number, isExact: boolean, rules: ScoreRules): number => {
   const { synonym } = rules
   if (synonym === undefined || tokens !== synonym.variant)
@@ -118,8 +118,8 @@ const composeWindow = (unique: number, tokens: number, cost: number, isExact: bo
 /** Distinct words are at distinct positions. */
 export const leastSpread = (tokens: number, repeats: number): number => Math.max(0, tokens - repeats - 1)
 /**
- * The maximum score of a document with this many of the tokens in a field (no synonym). `repeats`: how many of them may
- * equal another token and share its position.
+ * The maximum score of a document with this many of the tokens in a field (no synonym). `repeats`: how many of the
+ * tokens may equal another one and share its position.
  */
 export const fieldScoreBound = (
   tokens: number,
@@ -134,7 +134,7 @@ export const fieldScoreBound = (
 }
 
 /**
- * The score of a field in which `tokens` words occur once each within `distance`, the last of them at `last` (no
+ * The score of a field in which `tokens` words occur once each within `distance`, the last one at position `last` (no
  * synonym).
  */
 export const scoreOnce = (
@@ -147,8 +147,8 @@ export const scoreOnce = (
 ): number => compose(tokens, tokens, cost, distance, isExact && rules.exactMatch, last, rules)
 
 /**
- * The score of a field whose best window contains `words` of the `tokens` words, within `distance` and the last of them
- * at `last` (no synonym).
+ * The score of a field whose best window contains `words` of the `tokens` words, within `distance` and the last one at
+ * position `last` (no synonym).
  */
 export const scoreApart = (
   words: number,
@@ -160,7 +160,7 @@ export const scoreApart = (
   rules: ScoreRules
 ): number => compose(words, tokens, cost, distance, isExact && rules.exactMatch, last, rules)
 
-/** One matched token in the field. `mayBeExact`: the query has one word and it matched at no cost. */
+/** The score of one matched token in the field. `mayBeExact`: the query has one word and it matched at no cost. */
 export const scoreSingle = (
   column: TextColumn,
   posting: number,
@@ -186,7 +186,7 @@ export const scoreSingle = (
   return compose(synonym.longest, synonym.longest, cost, synonym.longest - 1, isExact, last, rules)
 }
 
-/** Several matched tokens in the field; for arrays, the best element counts. */
+/** The score of several matched tokens in the field; for arrays, that of the best element. */
 export const scoreMany = (
   column: TextColumn,
   postings: Int32Array,
@@ -211,7 +211,7 @@ export const scoreMany = (
   findWindow(most)
   return composeWindow(tokens, tokens, cost, rules.exactMatch && isWhole(column.lengths![doc], most), rules)
 }
-/** The common case: every word occurs once, and all of them in one window. Sets the three results above then. */
+/** In the common case, every word occurs once and all are in one window; then sets the three results above. */
 const isOneWindow = (column: TextColumn, postings: Int32Array, tokens: number): boolean => {
   let first = Infinity,
     last = -1
@@ -227,7 +227,7 @@ const isOneWindow = (column: TextColumn, postings: Int32Array, tokens: number): 
   bestLast = last
   return true
 }
-/** All positions of a token, over all elements. */
+/** Reads all positions of a token, over all elements. */
 const readPlaces = (column: TextColumn, posting: number, t: number): void => {
   const loc = column.locs[posting]
   if (loc < SPILLED) {
@@ -241,7 +241,7 @@ const readPlaces = (column: TextColumn, posting: number, t: number): void => {
   for (let i = 0; i < n; i++) all[t][i] = column.spill[at + 1 + i]
   allCounts[t] = n
 }
-/** How far the positions of each token were read. */
+/** How far the positions of each token have been read. */
 const cursor = new Int32Array(TOKENS_MAX)
 /** The score of the best element. */
 const scoreElements = (
@@ -254,7 +254,7 @@ const scoreElements = (
 ): number => {
   let best = 0
   for (;;) {
-    // The next element that contains any of the tokens; `cursor` walks each token's positions in order.
+    // Go to the next element that contains any of the tokens; `cursor` walks each token's positions in order.
     let element = -1
     for (let t = 0; t < most; t++) {
       const from = cursor[t]
@@ -273,7 +273,7 @@ const scoreElements = (
   cursor.fill(0)
   return best
 }
-/** Positions in one element, for the tokens that occur in it; returns how many do. */
+/** Reads the positions in one element of the tokens that occur in it; returns how many do. */
 const readElement = (element: number, most: number): number => {
   let present = 0
   for (let t = 0; t < most; t++) {
@@ -300,11 +300,11 @@ const isWhole = (length: number, present: number): boolean => {
 
 // ---- the record score as two halves --------------------------------------------------------------------------------
 
-/** Upper half (bits 32 and up) and lower half of the last composed record score. */
+/** Upper half (bits 32 and up) and lower half of the record score composed last. */
 export let scoreHigh = 0
 export let scoreLow = 0
 const split = (tokens: number, body: number, unit: number, rest: number): void => {
-  // body · unit + rest, plus tokens in bits 59-62; unit is a power of two and body below 2^53.
+  // Computes body · unit + rest, plus tokens in bits 59-62; unit is a power of two and body below 2^53.
   const perHigh = TWO_32 / unit
   const high = Math.floor(body / perHigh)
   scoreLow = (body - high * perHigh) * unit + rest
@@ -316,6 +316,6 @@ export const composeMaxWeight = (tokens: number, best: number, weight: number, f
   split(tokens, best, 8, fields)
   scoreHigh += weight * 524288
 }
-/** Sums carry no count of matched words (as recorded answers show). */
+/** Sums carry no count of matched words, as in recorded answers. */
 export const composeSumScore = (sum: number, fields: number): void => split(0, sum, 8, fields)
 export const scoreAsBigInt = (high: number, low: number): bigint => (BigInt(high) << 32n) + BigInt(low)

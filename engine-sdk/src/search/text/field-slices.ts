@@ -1,6 +1,6 @@
 /**
- * The documents of a combination that stayed a set (`common-words.ts`), split by which fields contain all of its words:
- * more words in one field always beat fewer, so each slice has its own upper bound, and slices below the threshold are
+ * The documents of a combination that stayed a set (`common-words.ts`), split by which fields contain all of its words.
+ * More words in one field always beat fewer, so each slice has its own upper bound, and slices below the threshold are
  * never examined.
  */
 import { bitsOf, type Bits, type ReadonlyBits } from "../../index/bits.ts"
@@ -11,8 +11,8 @@ import { scoreHigh, scoreLow } from "./field-score.ts"
 import { ALL_FIELDS, possiblyWhole, type UnscoredMatches, type UpperBounds } from "./upper-bounds.ts"
 
 /**
- * Documents with all words in these fields and in no others: the sets of the former's lists without those of the
- * latter.
+ * Documents with all words in these fields and in no others: the sets of the lists of these fields, minus those of the
+ * others.
  */
 interface FieldSlice {
   /** The highest score that a document of the slice can have. */ readonly high: number
@@ -20,11 +20,11 @@ interface FieldSlice {
   /** Sets that contain every document of the slice. */ readonly within: ReadonlyArray<ReadonlyBits>
   /** By field: no document of the slice is in all of these sets. */
   readonly without: ReadonlyArray<ReadonlyArray<ReadonlyBits>>
-  /** No field contains all words: by word, one of its sets contains the document. */
+  /** If no field contains all words: for each word, one of its sets contains the document. */
   readonly anywhere: ReadonlyArray<ReadonlyArray<ReadonlyBits>>
 }
 
-/** Sets of lists that are too short to be cached as one. Reused by the next combination. */
+/** Space for sets of lists that are too short to have a cached set. Reused by the next combination. */
 const rooms: Bits[] = []
 const roomFor = (at: number, { column, term }: PostingList, docsOfSegment: number): Bits => {
   const size = (docsOfSegment + 31) >>> 5
@@ -34,7 +34,7 @@ const roomFor = (at: number, { column, term }: PostingList, docsOfSegment: numbe
   return room
 }
 
-/** The lists of one combination as sets; one combination at a time. */
+/** The lists of one combination as sets; used for one combination at a time. */
 export class ListsAsSets {
   readonly bits: ReadonlyArray<Bits>
   private readonly lists: ReadonlyArray<PostingList>
@@ -45,7 +45,7 @@ export class ListsAsSets {
     this.sets = lists.map(({ column, term }) => column.setOf(term))
     this.bits = this.sets.map((set, at) => set?.bits ?? roomFor(at, lists[at], docsOfSegment))
   }
-  /** Which lists contain a document, by bit. */
+  /** The lists that contain a document, as bits. */
   markOf(doc: number): number {
     const { bits } = this
     const w = doc >>> 5,
@@ -54,13 +54,13 @@ export class ListsAsSets {
     for (let bit = 0; bit < bits.length; bit++) mark |= ((bits[bit][w] >>> shift) & 1) << bit
     return mark
   }
-  /** The posting of a document that the list contains. */
+  /** The posting of a document in a list that contains it. */
   posting(bit: number, doc: number): number {
     const set = this.sets[bit]
     return set === undefined ? this.lists[bit].column.posting(this.lists[bit].term, doc) : postingIn(set, doc)
   }
 
-  /** The slices with the highest bounds first. */
+  /** The slices, those with the highest bounds first. */
   slices(one: UnscoredMatches, bounds: UpperBounds): FieldSlice[] {
     const { words } = one.scoring
     const complete = [...completeFields(this.lists, words)]
@@ -74,7 +74,7 @@ export class ListsAsSets {
         if ((chosen & (1 << at)) !== 0) within.push(...sets)
         else {
           without.push(sets)
-          // One of the field's words does not occur.
+          // One of the field's words does not occur in it.
           mark &= ~(1 << this.lists.indexOf(own[0]))
         }
       }
@@ -98,7 +98,7 @@ export class ListsAsSets {
   }
 }
 
-/** The documents of a slice among 32 documents. */
+/** The documents of a slice within one block of 32 documents. */
 export const sliceAt = (
   { anywhere, within, without }: FieldSlice,
   allowed: ReadonlyBits | undefined,

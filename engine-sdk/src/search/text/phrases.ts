@@ -13,8 +13,8 @@ import { record, type SegmentMatches } from "./segment-matches.ts"
 const PHRASE_SCORE = 100_000
 
 /**
- * Documents of one segment with all phrases in one field. A phrase that no document of the collection has in a field
- * does not count there.
+ * Documents of one segment that have all phrases in one field. A phrase that no document of the collection has in a
+ * field is ignored there.
  */
 export const phraseMatches = (reader: CollectionReader, query: TextQuery, view: SegmentView): Bits => {
   const all = bitsOf(view.segment.docs)
@@ -37,7 +37,7 @@ export const phraseMatches = (reader: CollectionReader, query: TextQuery, view: 
   return all
 }
 
-/** Matches and scores a query of phrases only: the score is a constant and the weight of the best field. */
+/** Matches and scores a query of phrases only: the score is a constant plus the weight of the best field. */
 export const scorePhrases = (query: TextQuery, matches: ReadonlyArray<SegmentMatches>): void => {
   for (const match of matches) {
     for (const { field, weight } of query.fields) {

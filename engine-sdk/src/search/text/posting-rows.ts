@@ -5,28 +5,28 @@ import { firstFrom, SET_DOCS_MIN, SPARSE_FACTOR, spareSets, type PostingList } f
 
 /** Postings of the current documents: a row per document with a cell per list. */
 export let postingRows = new Uint32Array(1 << 14)
-/** Lists that contain each document, by bit. */
+/** The lists that contain each document, as bits. */
 export let marks = new Uint32Array(1 << 12)
-/** A list is searched per document if it is this many times longer than the documents. */
+/** A list is searched per document if it is this many times longer than the list of documents. */
 const LONG_LIST_FACTOR = 8
 /** Up to this many documents, the rows of all are filled in one pass. */
 const FEW_DOCS = 4_096
-/** The share of the documents that are looked up one by one; beyond it, one pass fills the rows of all. */
+/** Up to one in this many documents are looked up one by one; beyond it, one pass fills the rows of all. */
 const SINGLE_ROWS_SHARE = 32
 
-/** Marks and postings of the documents of one combination, one at a time. */
+/** Marks and postings of the documents of one combination; used for one combination at a time. */
 export class PostingRows {
   private readonly lists: ReadonlyArray<PostingList>
   private readonly docs: Uint32Array
-  /** The documents of a single list: a document's index is its posting's. */ private readonly isList: boolean
+  /** There is a single list, so a document's index is its posting's. */ private readonly isList: boolean
   private readonly sets: Array<ListSet | undefined> = []
   /** Lists (by bit) whose cells are filled for all documents. */ private walked = 0
   /** Marks may have been replaced by numbers since (`upper-bounds.ts`). */ private areMarksDone = false
   private left: number
-  /** Documents differ in which lists contain them. */ readonly isMarked: boolean
+  /** Whether documents differ in which lists contain them. */ readonly isMarked: boolean
   /**
-   * `words`: lists that contain every document, if there are no others. Cost: a lookup per list and document, and a
-   * pass over lists that have no set.
+   * `words`: number of lists that contain every document, if there are no others. Cost: a lookup per list and document,
+   * and a pass over lists that have no set.
    */
   constructor(lists: ReadonlyArray<PostingList>, words: number, docs: Uint32Array, docsOfSegment: number) {
     const n = docs.length
@@ -68,7 +68,7 @@ export class PostingRows {
       else this.walk(bit)
     }
   }
-  /** Marks and cells of all documents of one list, galloping through it if it is much longer. */
+  /** Fills marks and cells of all documents for one list, galloping through the list if it is much longer. */
   private walk(bit: number): void {
     const { docs, lists } = this
     const marksThem = this.isMarked && !this.areMarksDone

@@ -1,7 +1,7 @@
 /**
- * Scores of documents from the postings of their words (`docs/contract/matching.md#field-score`): one word in one
- * field, one word in several fields, or several required words. This is the innermost loop of a search that scores
- * everything, so nothing is allocated per document.
+ * Scores documents from the postings of their words (`docs/contract/matching.md#field-score`): one word in one field,
+ * one word in several fields, or several required words. This is the innermost loop of a search that scores everything,
+ * so nothing is allocated per document.
  */
 import type { TextQuery } from "../../plan.ts"
 import { hasBit } from "../../index/bits.ts"
@@ -20,7 +20,7 @@ import {
 } from "./field-score.ts"
 import { record, type SegmentMatches } from "./segment-matches.ts"
 
-/** Documents that are examined between two charges to the time. */
+/** Documents examined between two checks of the time budget. */
 const BLOCK_DOCS = 4_096,
   BLOCK_MASK = BLOCK_DOCS - 1
 
@@ -32,14 +32,14 @@ export interface PostingCursor {
   readonly end: number
 }
 export interface RecordRules extends ScoreRules {
-  /** Minimum of `tokens_matched`, if synonyms take part. */ readonly matchedTokens: number | undefined
+  /** Minimum of `tokens_matched`, if synonyms are involved. */ readonly matchedTokens: number | undefined
 }
 /** What all documents of a combination of words have in common. */
 export interface CombinationScoring {
   /** Number of words that a document must contain. */ readonly words: number
   /** Cost of edits and completions over all words. */ readonly cost: number
-  /** There is one word, and it was matched as typed. */ readonly mayBeExact: boolean
-  /** Words that equal another one: they share its positions. */ readonly repeats: number
+  /** There is one word, and it matched as typed. */ readonly mayBeExact: boolean
+  /** Words that equal another word and share its positions. */ readonly repeats: number
   readonly rules: RecordRules
 }
 
@@ -50,7 +50,7 @@ export class RecordScorer {
     this.query = query
   }
 
-  /** One word in one field: without positions there are only two scores, so none is computed per document. */
+  /** Scores one word in one field: without positions there are only two scores, so none is computed per document. */
   scoreList(match: SegmentMatches, list: PostingCursor, scoring: CombinationScoring): boolean {
     const { cost, mayBeExact, rules } = scoring
     const tokens = tokensMatched(1, rules)
@@ -78,8 +78,8 @@ export class RecordScorer {
     return hasMatches
   }
   /**
-   * One word in several fields: the lists are walked together, and documents in equal situations share a composed
-   * score.
+   * Scores one word in several fields: the lists are walked together, and documents with the same inputs share a
+   * composed score.
    */
   scoreLists(match: SegmentMatches, lists: ReadonlyArray<PostingCursor>, scoring: CombinationScoring): boolean {
     const { allowed } = match
@@ -141,8 +141,8 @@ export class RecordScorer {
     }
   }
   /**
-   * Several words: the lists of `lead`, the rarest, are walked and the others advanced to its documents. Words of
-   * `extra` are optional and count if they occur.
+   * Scores several words: the lists of `lead`, the rarest word, are walked, and the others are advanced to its
+   * documents. Words of `extra` are optional and count if they occur.
    */
   scoreAll(
     match: SegmentMatches,
@@ -191,8 +191,8 @@ export class RecordScorer {
     }
   }
   /**
-   * The record score of a document from its postings per field, of which `held` gives the number, in `scoreHigh` and
-   * `scoreLow`. `tokens`: its `tokens_matched`.
+   * Composes the record score of a document from its postings per field (`held` gives their number) into `scoreHigh`
+   * and `scoreLow`. `tokens`: its `tokens_matched`.
    */
   composeScore(
     doc: number,

@@ -1,13 +1,13 @@
 /**
- * The fields that contain the most words of a document decide its score. If each word occurs there once, the score is
- * immediate; else it is bounded by what is known without reading all positions, and the bound excludes most documents.
+ * The fields that contain the most words of a document decide its score. If each word occurs there once, the score
+ * follows directly; otherwise it is bounded without reading all positions, and the bound excludes most documents.
  */
 import { SPILLED } from "../../index/columns.ts"
 import { leastSpread, scoreApart, scoreOnce, WINDOW } from "./field-score.ts"
 import { postingRows } from "./posting-rows.ts"
 import type { UnscoredMatches, UpperBounds } from "./upper-bounds.ts"
 
-/** For the last document: the best field's score or a bound of it, its weight, and whether these are final. */
+/** For the document examined last: the best field's score or a bound on it, its weight, and whether these are final. */
 export let richestScore = 0
 export let richestWeight = 0
 export let isScored = false
@@ -17,7 +17,7 @@ const once = new Int32Array(WINDOW)
 let windowWords = 0,
   windowDistance = 0,
   windowLast = 0
-/** The densest window of the first `n` positions, as `field-score.ts` finds it: most words, least spread, first. */
+/** Finds the densest window of the first `n` positions as `field-score.ts` does: most words, least spread, first. */
 const findWindowOnce = (n: number): void => {
   windowWords = 0
   for (let from = 0; from < n; from++) {
@@ -58,10 +58,10 @@ export const boundRichest = (
     } else if (score === best && weight > highestWeight) highestWeight = weight
   }
   richestScore = best
-  // Of equal fields the first counts; only scores show which fields are equal.
+  // Among equal fields the first one counts; only scores show which fields are equal.
   richestWeight = isScored ? firstWeight : highestWeight
 }
-/** For one field, or several, when others contain `second` words; `isScored` becomes false if the result is a bound. */
+/** For one field, or several if others contain `second` words; `isScored` becomes false if the result is a bound. */
 const scoreOrBound = (
   { lists, scoring }: UnscoredMatches,
   doc: number,
@@ -96,10 +96,10 @@ const scoreOrBound = (
   if (!isSpilled && !isArray && span <= WINDOW)
     return scoreOnce(words, cost, span, mayBeExact && last === words - 1, last, rules)
   if (span > WINDOW) {
-    // Words that occur once and far from each other share no window and no element.
+    // Words that occur once and are far from each other share neither a window nor an element.
     findWindowOnce(single)
     const together = windowWords + words - single
-    // Fewer words of another field may be closer together.
+    // Fewer words in another field may be closer together.
     const isBest = together >= second
     if (isBest && !isSpilled && !isArray)
       return scoreApart(windowWords, words, cost, windowDistance, false, windowLast, rules)

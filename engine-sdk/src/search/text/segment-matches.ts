@@ -1,21 +1,21 @@
 /**
- * What a search found in one segment: the set of documents, and a score per document in two halves. The cells and sets
- * are as long as the segment, so they are reused from one search to the next.
+ * What a search found in one segment: the set of documents, and a score per document in two halves. The score cells and
+ * sets are as long as the segment, so they are reused from one search to the next.
  */
 import { bitsOf, type Bits, type ReadonlyBits } from "../../index/bits.ts"
 import type { SegmentView } from "../../index/reader.ts"
 
-/** Result of the text part in one segment. */
+/** Result of the text search in one segment. */
 export interface SegmentMatches {
   readonly view: SegmentView
   /** Documents that may match; undefined = all. */ readonly allowed: ReadonlyBits | undefined
   readonly found: Bits
   /**
-   * Which score cells are valid: all of `found`, unless only the best were requested; then every document that may be
-   * among them.
+   * Which score cells are valid: all of `found`, unless only the best were requested; then those of every document that
+   * may be among the best.
    */
   scored: Bits
-  /** The same documents in no order, if only the best were requested. */ scoredDocs?: number[] | undefined
+  /** The documents of `scored`, in no order; set if only the best were requested. */ scoredDocs?: number[] | undefined
   high: Float64Array
   low: Float64Array
   count: number
@@ -54,7 +54,7 @@ const keepBits = (bits: Bits): void => {
   if (list !== undefined) {
     if (list.length < SCRATCH_MAX) list.push(bits)
   }
-  // Arrays sized for removed segments must not pile up.
+  // Arrays sized for removed segments must not accumulate.
   else {
     if (spareBits.size >= SCRATCH_MAX) spareBits.delete(spareBits.keys().next().value!)
     spareBits.set(bits.length, [bits])
@@ -70,7 +70,7 @@ export const releaseMatches = (matches: ReadonlyArray<SegmentMatches>): void => 
   scratch.sort((a, b) => a.high.length - b.high.length)
 }
 
-/** From now on only documents that may be among the best have a score: `scored` becomes a separate set. */
+/** Restricts scoring to documents that may be among the best: `scored` becomes a separate set. */
 export const scoreOnlyBest = (matches: ReadonlyArray<SegmentMatches>): void => {
   for (const match of matches) {
     match.scored = emptyBits(match.view.segment.docs)

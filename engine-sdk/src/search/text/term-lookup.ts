@@ -1,6 +1,6 @@
 /**
- * Words of a query in the dictionaries of its fields: which term a word is in each segment, which documents contain it,
- * and whether any of them can match. Everything is looked up once per search.
+ * Looks up the words of a query in the dictionaries of its fields: which term a word is in each segment, which
+ * documents contain it, and whether any of them can match. Every word is looked up once per search.
  */
 import type { TextQuery } from "../../plan.ts"
 import type { CollectionSchema, Field } from "../../schema.ts"
@@ -11,9 +11,9 @@ import type { CollectionReader } from "../../index/reader.ts"
 import { spend } from "../../budget/cutoff.ts"
 import type { SegmentMatches } from "./segment-matches.ts"
 
-/** Steps per word of the vocabulary that is read. */
+/** Cost of reading a word of the vocabulary, in steps. */
 export const WORD_STEPS = 8
-/** Documents that are examined between two charges to the time. */
+/** Documents examined between two checks of the time budget. */
 const BLOCK_DOCS = 4_096,
   BLOCK_MASK = BLOCK_DOCS - 1
 /** The first pass over a word's documents samples one in this many. */
@@ -27,7 +27,7 @@ export class TermLookup {
   readonly fields: ReadonlyArray<Field>
   /** By segment and field; undefined if the segment has no text of the field. */
   readonly columns: ReadonlyArray<ReadonlyArray<TextColumn | undefined>>
-  /** Words are chosen by the best value of their documents (`default_sorting_field`), else by number of documents. */
+  /** Words are chosen by their documents' best value (`default_sorting_field`), else by number of documents. */
   readonly byBestValue: boolean
   private readonly matches: ReadonlyArray<SegmentMatches>
   private readonly termCache = new Map<string, Int32Array>()
@@ -60,7 +60,7 @@ export class TermLookup {
     return terms
   }
 
-  /** True where any segment has the word in this field. */
+  /** True if any segment has the word in this field. */
   exists(field: number, word: string): boolean {
     const terms = this.termsOf(word)
     for (let at = field; at < terms.length; at += this.fields.length) if (terms[at] >= 0) return true
@@ -101,7 +101,7 @@ export class TermLookup {
   get isRestricted(): boolean {
     return this.matches.some(({ allowed }) => allowed !== undefined)
   }
-  /** True if a live, allowed document has the term (and the previous word in the same field). */
+  /** True if a live, allowed document has the term (and, if `previous` is given, that word in the same field). */
   isUsable(s: number, field: number, term: number, previous: string | undefined): boolean {
     const column = this.columns[s][field]!
     const { allowed } = this.matches[s]

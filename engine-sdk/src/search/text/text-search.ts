@@ -1,7 +1,7 @@
 /**
- * Finding and scoring documents for words (`docs/contract/matching.md#candidate-words`): from the words as typed
- * through other spellings, synonyms and fewer words to infix matches. Every segment keeps its own scores; thresholds
- * consider all segments together, so the result does not depend on how documents are spread over them.
+ * Finds and scores documents by words (`docs/contract/matching.md#candidate-words`): from the words as typed through
+ * other spellings, synonyms and fewer words to infix matches. Every segment keeps its own scores; thresholds consider
+ * all segments together, so the result does not depend on how documents are distributed over them.
  */
 import type { TextQuery } from "../../plan.ts"
 import { encodeUtf8 } from "../../index/bytes.ts"
@@ -29,9 +29,9 @@ interface TextSearchOutcome {
 }
 
 /**
- * Fills the matches. Phrases and exclusions must already be part of `allowed`. `countResults` returns what thresholds
- * are compared with: documents, or groups when grouping. `topK`: the order is by text score and only the best are
- * needed; undefined = score everything.
+ * Fills the matches. Phrases and exclusions must already be applied to `allowed`. `countResults` returns what
+ * thresholds are compared with: documents, or groups when grouping. `topK`: the order is by text score and only the
+ * best are needed; undefined = score everything.
  */
 export const searchText = (
   reader: CollectionReader,
@@ -54,7 +54,7 @@ class TextSearch {
   private readonly lookup: TermLookup
   private readonly matcher: WordMatcher
   private readonly combinations: WordCombinations
-  /** Tokens of the longest spelling. */ private readonly longest: number
+  /** Number of tokens of the longest spelling. */ private readonly longest: number
 
   constructor(
     reader: CollectionReader,
@@ -93,7 +93,7 @@ class TextSearch {
     if (mode !== "always" && (mode !== "fallback" || countMatches(this.matches) > 0)) return
     const respelled = respell(query.tokens, this.lookup, neighboursIn(this.lookup, this.matches))
     if (respelled === undefined) return
-    // A joined or split word is a whole word; the last word stays a prefix only if it is as typed.
+    // A joined or split word is complete; the last word remains a prefix only if it is as typed.
     const tokens = respelled.map((text, i) => ({
       text,
       bytes: encodeUtf8(text),
@@ -102,7 +102,7 @@ class TextSearch {
     this.combinations.search(tokens, [], this.rulesFor(tokens.length, undefined, this.longest), false)
   }
 
-  /** First for the query, then for each synonym. */
+  /** Drops words, first from the query and then from each synonym. */
   private searchFewer(lists: ReadonlyArray<ReadonlyArray<QueryToken>>): void {
     const { query } = this
     const wantsMore = (): boolean => query.exhaustive || this.countResults() < query.dropTokensThreshold

@@ -1,9 +1,9 @@
 /**
- * The k best documents so far, best first. Columns of numbers instead of objects: a search offers thousands of
- * documents, and most offers change nothing.
+ * The k best documents so far, best first. It uses columns of numbers instead of objects, because a search offers
+ * thousands of documents, and most offers change nothing.
  */
 
-/** By text score in two halves, then the tie value. */
+/** Ordered by text score in two halves, then by the tie value. */
 export class TopKList {
   readonly k: number
   readonly high: Float64Array
@@ -23,7 +23,7 @@ export class TopKList {
   get isFull(): boolean {
     return this.size === this.k
   }
-  /** A document is in the list once, with its latest score. */
+  /** Removes a document: it may be in the list only once, with its latest score. */
   remove(s: number, doc: number): void {
     for (let i = 0; i < this.size; i++) {
       if (this.docs[i] !== doc || this.segments[i] !== s) continue
@@ -33,7 +33,7 @@ export class TopKList {
       return
     }
   }
-  /** False if the document is not among the best. */
+  /** Returns false if the document is not among the best. */
   offer(s: number, doc: number, high: number, low: number, tie: number): boolean {
     let at = this.size
     if (at === this.k) {

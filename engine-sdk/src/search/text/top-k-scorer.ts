@@ -1,7 +1,7 @@
 /**
  * Scores only documents that can still be shown. Upper bounds of scores are known by mark (`upper-bounds.ts`), so
  * positions are read only for the few documents whose bound, together with the next sort value, reaches the threshold:
- * the score of the last of the k best known so far. All others are found and counted without a score.
+ * the score of the last of the k best found so far. All others are counted without a score.
  */
 import type { Bits, ReadonlyBits } from "../../index/bits.ts"
 import { spend } from "../../budget/cutoff.ts"
@@ -28,16 +28,16 @@ export interface TieColumn {
   readonly first: ArrayLike<number>
   readonly has?: Bits
   readonly absent: number
-  /** A byte per document that grows with its value: it decides most comparisons. */ readonly classes?: Uint8Array
+  /** A byte per document that grows with its value; it settles most comparisons. */ readonly classes?: Uint8Array
   /** The highest value of every 32 documents. */ readonly maxima?: () => Float64Array
 }
 /**
- * How many documents must be scored exactly, and per segment what decides ties (undefined: something that is not
+ * How many documents must be scored exactly, and what decides ties in each segment (undefined: a key that is not
  * considered here).
  */
 export interface TopK {
   readonly k: number
-  /** If set, the order begins with these columns, before any score, in every segment. */
+  /** If set, the order starts with these columns, before any score, in every segment. */
   readonly first?: ReadonlyArray<TieColumn>
   readonly ties: ReadonlyArray<TieColumn | undefined>
 }
@@ -50,23 +50,23 @@ interface ScoredMatches {
   readonly view: { readonly segment: { readonly docs: number } }
   /** If only the best are scored: the documents of `scored`, in no order. */ readonly scoredDocs?: number[] | undefined
 }
-/** Composes the score of a document from a row of postings; `lists`: those that contain it, by bit. */
+/** Composes the score of a document from a row of postings; `lists`: the lists that contain it, as bits. */
 export type Score = (one: UnscoredMatches, doc: number, row: number, lists: number) => void
-/** Source of a document's postings: `postingRows`, a cell per list from its row on. */
+/** Source of a document's postings: fills `postingRows` with a cell per list, from the document's row on. */
 interface Rows {
   fill(i: number, doc: number, wanted: number): void
 }
 
-/** Documents, and words of sets, between two charges to the time, less one. */
+/** Documents, and words of sets, between two checks of the time budget, less one. */
 const LOOK_MASK = 4_095,
   BLOCK_MASK = 1_023
-/** Steps per scored document. */
+/** Cost of scoring a document, in steps. */
 export const SCORE_STEPS = 16
 
 /**
- * Scores every document of `unscored` that may be among the k best into the segment's cells; `score` composes a
- * document's score from its row of postings. Documents that are left out rank certainly below k others. Cost: a pass
- * over all documents for their marks, and one that drops nearly all of them by their mark alone.
+ * Scores every document of `unscored` that may be among the k best and writes the scores into the segment's cells;
+ * `score` composes a document's score from its row of postings. Documents that are left out certainly rank below k
+ * others. Cost: a pass over all documents for their marks, and one that drops nearly all of them by their mark alone.
  */
 export const scoreTopK = (
   unscored: ReadonlyArray<UnscoredMatches>,
@@ -92,7 +92,7 @@ export const scoreTopK = (
         const sets = new ListsAsSets(one.lists, docs)
         new TopKScorer(one, oneRow(sets), best, bounds, ties[one.s], matches[one.s], score).runSlices(sets)
       } else {
-        // All marks of this many documents fit into the tables.
+        // The tables have room for all marks of this many documents.
         const part = isNumbered(one) ? MARKS : one.docs.length
         for (let from = 0; from < one.docs.length; from += part) {
           const own = one.docs.subarray(from, from + part)
@@ -103,13 +103,13 @@ export const scoreTopK = (
         }
       }
     } finally {
-      // The tables are shared: a failed search must leave them clean for the next.
+      // The tables are shared, so a failed search must leave them clean for the next one.
       bounds.clear()
     }
   }
 }
 
-/** Documents of a set are looked up one by one. */
+/** Looks up the documents of a set one by one. */
 const oneRow = (sets: ListsAsSets): Rows => ({
   fill: (_i, doc, wanted) => {
     for (let rest = wanted; rest !== 0; rest &= rest - 1) {
@@ -119,7 +119,7 @@ const oneRow = (sets: ListsAsSets): Rows => ({
   }
 })
 
-/** Scores the documents of one combination in one segment, as far as they can still be among the best. */
+/** Scores those documents of one combination in one segment that can still be among the best. */
 class TopKScorer {
   private readonly one: UnscoredMatches
   private readonly rows: Rows
@@ -129,12 +129,12 @@ class TopKScorer {
   private readonly classes: Uint8Array | undefined
   private readonly cells: ScoredMatches
   private readonly score: Score
-  /** Score of the last of the best: a lower one is not among them. Until there are k of them, every score is. */
+  /** Score of the last of the best; lower scores are not among them. Until there are k, every score qualifies. */
   private thresholdHigh = -1
   private thresholdLow = 0
   private thresholdTie = -Infinity
-  /** A lower class implies a value below the threshold's, too. */ private thresholdClass = 0
-  /** The bound of documents with these whole fields, for the most recently requested lists. */
+  /** A document of a lower class has a value below the threshold's. */ private thresholdClass = 0
+  /** The bound of documents with these whole fields, for the lists requested last. */
   private wholeHigh = 0
   private wholeLow = 0
   private boundedWhole = -1
@@ -166,11 +166,11 @@ class TopKScorer {
       this.scoreAlike(docs, seen[0])
       return
     }
-    // The most promising first: the more of the best are known, the fewer of the others need a score.
+    // The most promising documents first: the more of the best are known, the fewer others need a score.
     this.scoreThose(docs, 1)
     this.scoreThose(docs, 0)
   }
-  /** The documents of a set, slice by slice; blocks of 32 that all lose by the tie value are skipped. */
+  /** Scores the documents of a set, slice by slice; blocks of 32 that all lose by the tie value are skipped. */
   runSlices(sets: ListsAsSets): void {
     const { best, bounds, one } = this
     const { allowed, view } = this.cells
@@ -196,7 +196,7 @@ class TopKScorer {
     if (verdict === BELOW || (verdict === AT && this.best.isFull && this.valueOf(doc) < this.thresholdTie)) return
     this.consider(0, doc, mark)
   }
-  /** Documents with a top mark, or the others. */
+  /** Scores the documents with a top mark, or those without. */
   private scoreThose(docs: Uint32Array, top: number): void {
     const { classes } = this
     const { exactVerdicts, isTop } = this.bounds
@@ -205,14 +205,14 @@ class TopKScorer {
       if ((i & LOOK_MASK) === 0 && spend(LOOK_MASK)) return
       const mark = own[i],
         verdict = exactVerdicts[mark]
-      // Most documents of a large result lose by their mark and one comparison of the tie value.
+      // Most documents of a large result are excluded by their mark and one comparison of the tie value.
       if (verdict === BELOW || isTop[mark] !== top) continue
       if (verdict === AT && classes !== undefined && classes[docs[i]] < this.thresholdClass) continue
       this.consider(i, docs[i], mark)
     }
   }
   /**
-   * All documents have one mark, so a single comparison decides whether any of the rest can still be among the best.
+   * All documents have one mark, so a single comparison decides whether any that remain can still be among the best.
    */
   private scoreAlike(docs: Uint32Array, mark: number): void {
     const { classes } = this
@@ -248,7 +248,7 @@ class TopKScorer {
     if (bits === 0 || !isScored) this.score(one, doc, i * one.lists.length, lists)
     const high = scoreHigh,
       low = scoreLow
-    // Certainly below all of the best: its score is not needed.
+    // It is certainly below all of the best, so its score is not needed.
     if (isFull && this.isBelow(high, low)) return
     const isTied = isFull && high === this.thresholdHigh && low === this.thresholdLow
     if (isTied && this.classes !== undefined && this.classes[doc] < this.thresholdClass) return
@@ -257,11 +257,11 @@ class TopKScorer {
     if (this.write(doc, high, low) && best.offer(one.s, doc, high, low, this.tie === undefined ? -Infinity : value))
       if (best.isFull) this.raiseThreshold()
   }
-  /** Below the threshold, whatever the tie value. */
+  /** Whether a score is below the threshold, whatever the tie value. */
   private isBelow(high: number, low: number): boolean {
     return high < this.thresholdHigh || (high === this.thresholdHigh && low < this.thresholdLow)
   }
-  /** False if the bound of the document, with its tie value, is below the threshold. */
+  /** False if the bound of the document, including its tie value, is below the threshold. */
   private mayReach(mark: number, doc: number): boolean {
     const { exactVerdicts, plainVerdicts } = this.bounds
     if (exactVerdicts[mark] === AT && this.valueOf(doc) < this.thresholdTie) return false
@@ -287,7 +287,7 @@ class TopKScorer {
         (wholeLow > thresholdLow || (wholeLow === thresholdLow && this.valueOf(doc) >= this.thresholdTie)))
     )
   }
-  /** False if another combination gave the document an equal or better score. */
+  /** Writes the score; false if another combination gave the document an equal or better one. */
   private write(doc: number, high: number, low: number): boolean {
     const { cells } = this
     const w = doc >>> 5,
@@ -310,13 +310,13 @@ class TopKScorer {
         ? tie.absent
         : tie.sign * tie.first[doc]
   }
-  /** The last of the best has changed. */
+  /** Called when the last of the best has changed. */
   private raiseThreshold(): void {
     const { best, classes, one } = this
     const last = best.k - 1
     const high = best.high[last],
       low = best.low[last]
-    // Its class is known if it is a document of this segment; 0 excludes nothing.
+    // The class is known if the document is in this segment; 0 excludes nothing.
     this.thresholdClass = classes !== undefined && best.segments[last] === one.s ? classes[best.docs[last]] : 0
     this.thresholdTie = best.tie[last]
     if (high === this.thresholdHigh && low === this.thresholdLow) return

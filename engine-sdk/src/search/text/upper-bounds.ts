@@ -1,17 +1,17 @@
 /**
- * Upper bounds of scores. Which words occur in which fields of a document is its mark, a bit per list of the
- * combination; the mark alone bounds the score that the document can reach. Few distinct marks occur, so bounds are
- * tables by mark, as is how each bound compares with the score that a document must exceed to be among the best (the
- * threshold).
+ * Upper bounds of scores. The mark of a document says which words occur in which of its fields, as a bit per list of
+ * the combination; the mark alone bounds the score that the document can reach. Few distinct marks occur, so tables by
+ * mark hold the bounds and how each compares with the threshold, the score that a document must exceed to be among the
+ * best.
  */
 import { slotOf } from "../../slots.ts"
 import { fieldScoreBound, composeMaxScore, scoreHigh, scoreLow, WINDOW } from "./field-score.ts"
 import type { PostingList } from "./candidates.ts"
 import { tokensMatched, type CombinationScoring } from "./record-scorer.ts"
 
-/** Maximum lists of one combination, a bit each. With more of them every match is scored. */
+/** Maximum number of lists of one combination, one bit each. With more lists every match is scored. */
 export const LISTS_MAX = 30
-/** Up to this many lists a mark is its own number; with more, marks are numbered as they occur. */
+/** Up to this many lists a mark is used as its own number; with more, marks are numbered as they occur. */
 const OWN_NUMBER_LISTS = 16
 /** Number of marks that fit into the tables. */
 export const MARKS = 1 << OWN_NUMBER_LISTS
@@ -21,13 +21,13 @@ export const isNumbered = ({ lists }: UnscoredMatches): boolean => lists.length 
 export interface UnscoredMatches {
   readonly s: number
   /**
-   * In the order of words, and of fields within a word; the index is the bit of a mark. Words from `scoring.words` on
+   * In the order of words, and of fields within a word; the index is the bit in a mark. Words from `scoring.words` on
    * were dropped: they count if they occur.
    */
   readonly lists: ReadonlyArray<PostingList>
   readonly scoring: CombinationScoring
   /**
-   * Undefined if they are so many that they stay a set, which is recomputed from the lists' sets (`field-slices.ts`).
+   * Undefined if there are so many that they stay a set, which is recomputed from the lists' sets (`field-slices.ts`).
    */
   readonly docs: Uint32Array | undefined
 }
@@ -38,7 +38,7 @@ export const BELOW = 1,
   AT = 2,
   ABOVE = 3
 
-// The tables are three megabytes, so all searches of the thread share them: searches do not overlap, and each clears
+// The tables take three megabytes, so all searches of the thread share them: searches do not overlap, and each clears
 // what it wrote.
 const plainHigh = new Float64Array(MARKS),
   plainLow = new Float64Array(MARKS),
@@ -57,31 +57,31 @@ const exactVerdicts = new Uint8Array(MARKS),
   plainVerdicts = new Uint8Array(MARKS),
   isTop = new Uint8Array(MARKS)
 const tokens = new Uint8Array(MARKS)
-/** The marks that occur: their cells are cleared when the combination is done. */
+/** The marks that occur; their cells are cleared when the combination is done. */
 const seen: number[] = []
-/** By mark, for each field that contains the most words: its lists by bit. */
+/** By mark, for each field that contains the most words: its lists as bits. */
 const richestFields: number[] = []
 
 export const ALL_FIELDS = -1
 
 export class UpperBounds {
-  /** The bound of documents with a field that consists of the words, compared with the threshold. */
+  /** By mark: how the bound of documents with a field that consists of the words compares with the threshold. */
   readonly exactVerdicts = exactVerdicts
   /** The same for documents without such a field. */
   readonly plainVerdicts = plainVerdicts
-  /** The lists, by bit, of each mark. */
+  /** By mark: its lists, as bits. */
   readonly lists = listsOfMark
   /** 1 for the marks with the highest bound. */
   readonly isTop = isTop
-  /** The lists, by bit, of the fields that contain the most words, if these are several; else 0. */
+  /** By mark: the lists, as bits, of the fields that contain the most words, if there are several; else 0. */
   readonly richest = richest
-  /** The same by field, in the order of fields: `richestCount[mark]` of them from `richestFrom[mark]` on. */
+  /** The same by field, in the order of fields: `richestCount[mark]` entries from `richestFrom[mark]` on. */
   readonly richestFields: ReadonlyArray<number> = richestFields
   readonly richestFrom = richestFrom
   readonly richestCount = richestCount
   /** Maximum words in each of the other fields. */
   readonly secondMost = secondMost
-  /** Number of fields that contain any word, if that counts. */
+  /** Number of fields that contain any word, if that number counts. */
   readonly fieldCounts = fieldCounts
   /** `tokens_matched`. */
   readonly tokens = tokens
@@ -90,19 +90,19 @@ export class UpperBounds {
   private readonly countFields: boolean
   /** Words that each field contains, for the current mark. */ private readonly held: Int32Array
 
-  /** `weights`: of the fields of the query. `countFields`: the number of matching fields is part of the score. */
+  /** `weights`: those of the query's fields. `countFields`: the number of matching fields is part of the score. */
   constructor(weights: ReadonlyArray<number>, countFields: boolean) {
     this.weights = weights
     this.countFields = countFields
     this.held = new Int32Array(weights.length)
   }
 
-  /** The highest score of any document, in `scoreHigh` and `scoreLow`. */
+  /** Computes the highest score that any document can have, into `scoreHigh` and `scoreLow`. */
   ofAll(one: UnscoredMatches): void {
     this.bound(one, (1 << one.lists.length) - 1, ALL_FIELDS)
   }
   /**
-   * Fills the tables for the documents of `marks`, which is overwritten with numbers of marks; at most `MARKS`
+   * Fills the tables for the documents of `marks`, which is overwritten with the numbers of the marks; at most `MARKS`
    * different ones.
    */
   fill(one: UnscoredMatches, marks: Uint32Array, documents: number): void {
@@ -172,8 +172,8 @@ export class UpperBounds {
   }
 
   /**
-   * The highest record score of a document with this mark whose `whole` fields (by bit) may consist of the words, in
-   * `scoreHigh` and `scoreLow`.
+   * Computes the highest record score of a document with this mark whose `whole` fields (as bits) may consist of the
+   * words, into `scoreHigh` and `scoreLow`.
    */
   bound(one: UnscoredMatches, mark: number, whole: number): void {
     const { held, weights } = this
@@ -219,7 +219,7 @@ export const verdictOf = (high: number, low: number, thresholdHigh: number, thre
     : high === thresholdHigh && low === thresholdLow
       ? AT
       : BELOW
-/** `tokens_matched`: the words of the combination, plus the dropped ones in the mark. */
+/** `tokens_matched`: the words of the combination, plus the dropped words in the mark. */
 export const tokensOf = ({ lists, scoring: { rules, words } }: UnscoredMatches, mark: number): number => {
   let found = words,
     last = -1
@@ -257,8 +257,8 @@ const setRichest = ({ lists }: UnscoredMatches, mark: number, holding: number, h
   }
 }
 /**
- * Fields (by bit) where a document with the words may have a value of as many words as were found: an estimate from the
- * shortest values of each word.
+ * Fields (as bits) where a document with the words may have a value of as many words as were found; an estimate from
+ * the shortest values of each word.
  */
 export const possiblyWhole = ({ lists }: UnscoredMatches, mark: number): number => {
   let whole = 0,
@@ -274,7 +274,7 @@ export const possiblyWhole = ({ lists }: UnscoredMatches, mark: number): number 
   }
   return whole & ~impossible
 }
-/** Fields (by bit) of the document with a value of as many words as were found in the field. */
+/** Fields (as bits) of the document with a value of as many words as were found in the field. */
 export const wholeFields = ({ lists }: UnscoredMatches, mark: number, doc: number): number => {
   let whole = 0
   for (let bit = 0; bit < lists.length; bit++) {

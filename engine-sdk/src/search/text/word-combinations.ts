@@ -10,9 +10,9 @@ import type { MatchedWord, WordMatcher } from "./word-matcher.ts"
 
 const COMBINATIONS = 10
 export const COMBINATIONS_EXHAUSTIVE = 10_000
-/** More tokens than this are looked up as typed. */
+/** If a query has more tokens than this, they are looked up as typed. */
 const TYPO_TOKENS_MAX = 30
-/** Steps that a combination of words costs before any document is examined. */
+/** Cost, in steps, of a combination of words before any document is examined. */
 const COMBINATION_STEPS = 256
 
 interface Candidates {
@@ -39,7 +39,7 @@ export class WordCombinations {
     this.countResults = countResults
   }
 
-  /** Searches for all `tokens`; `dropped` ones count if they occur. `isSynonym`: no typos. */
+  /** Searches for all `tokens`; `dropped` ones count if they occur. With `isSynonym`, typos are not allowed. */
   search(
     tokens: ReadonlyArray<QueryToken>,
     dropped: ReadonlyArray<QueryToken>,
@@ -58,7 +58,7 @@ export class WordCombinations {
       const candidates = this.candidatesAt(tokens, chosen, dropped.length === 0, found)
       if (candidates.length === tokens.length) this.searchCandidates(candidates, dropped, rules, tried)
       else {
-        // The token has no words at this cost: all combinations are enumerated again without it.
+        // The token has no words at this cost, so all combinations are enumerated again without the cost.
         const missing = candidates.length
         costs[missing] = costs[missing].filter((cost) => cost !== chosen[missing])
         if (costs[missing].length === 0) return
@@ -77,7 +77,7 @@ export class WordCombinations {
     found: Map<string, ReadonlyArray<string>>
   ): Candidates[] {
     const candidates: Candidates[] = []
-    // A word that is looked up serves only one token of a combination; cached lookups are exempt (as recorded).
+    // A word that is looked up serves only one token of a combination; cached lookups are exempt, as recorded.
     const taken = new Set<string>()
     for (let i = 0; i < tokens.length; i++) {
       const key = `${tokens[i].text}\n${costs[i]}`
@@ -93,7 +93,7 @@ export class WordCombinations {
     return candidates
   }
 
-  /** Every choice of one word per token; the first token's words change fastest. */
+  /** Searches every choice of one word per token; the first token's words change fastest. */
   private searchCandidates(
     candidates: ReadonlyArray<Candidates>,
     dropped: ReadonlyArray<QueryToken>,

@@ -1,7 +1,7 @@
 /**
- * Documents that contain every word of one combination in some field (`docs/contract/matching.md#field-score`). If only
- * the best are requested, documents are found here and scored later, all combinations together (`top-k-scorer.ts`);
- * else they are scored as they are found.
+ * Finds the documents that contain every word of one combination in some field
+ * (`docs/contract/matching.md#field-score`). If only the best are requested, documents are found here and scored later,
+ * all combinations together (`top-k-scorer.ts`); else they are scored as they are found.
  */
 import type { TextQuery } from "../../plan.ts"
 import { spend } from "../../budget/cutoff.ts"
@@ -27,7 +27,7 @@ export interface MatchedWord {
   readonly cost: number
   readonly isPrefix: boolean
 }
-/** The words behind a score: highlighting marks them. */
+/** The words behind a score, which highlighting marks. */
 export interface Combination {
   readonly words: ReadonlyArray<MatchedWord>
   readonly dropped: ReadonlyArray<string>
@@ -50,7 +50,7 @@ export class WordMatcher {
   private readonly topK: TopK | undefined
   private readonly unscored: UnscoredMatches[] = []
 
-  /** `topK` undefined: every document gets its score. */
+  /** If `topK` is undefined, every document gets its score. */
   constructor(query: TextQuery, lookup: TermLookup, matches: ReadonlyArray<SegmentMatches>, topK: TopK | undefined) {
     this.query = query
     this.lookup = lookup
@@ -92,7 +92,7 @@ export class WordMatcher {
     if (hasMatches) this.combinations.push({ words, dropped: dropped.map(({ text }) => text) })
   }
 
-  /** A word found by typo or completion still has to be allowed in the field. */
+  /** A word found by typo or completion must also be allowed in the field. */
   private isAsked(word: MatchedWord, field: number): boolean {
     const asked = this.query.fields[field]
     return word.cost <= asked.numTypos && (!word.isPrefix || asked.prefix)
@@ -102,7 +102,7 @@ export class WordMatcher {
   // ---------------------------------------------------------------------------------------
 
   /**
-   * The lists of one segment: words in order, fields within a word, then dropped words. None if a required word is
+   * The lists of one segment: words in order, fields within a word, then dropped words. Empty if a required word is
    * absent.
    */
   private listsOf(s: number, { droppedTerms, terms, words }: LookedUp): PostingList[] {
@@ -139,7 +139,7 @@ export class WordMatcher {
     }
     const docs = matchingDocs(lists, scoring.words, match.allowed, match.view.segment.docs)
     if (docs === undefined) return false
-    // As long as all matches came as lists, facets count over these lists.
+    // As long as all matches arrived as lists, facets count over these lists.
     if (match.count === 0) {
       addFirstDocs(docs, match.found)
       match.docs = [docs]
@@ -153,7 +153,7 @@ export class WordMatcher {
     return true
   }
 
-  /** False if too few are left for a set. */
+  /** Returns false if too few documents are left for a set. */
   private findCommon(match: SegmentMatches, common: DocumentSet): boolean {
     if (!staysSet(countWithin(common), match.view.segment.docs)) return false
     match.count += addSet(common, match.found)
@@ -194,7 +194,7 @@ export class WordMatcher {
       scorer.composeScore(doc, columns[s], postings, held, scoring, tokensOf(one, mark))
     }
   }
-  /** All that may be among the k best by a column that comes before any score. */
+  /** Scores all documents that may be among the k best by a column that comes before any score. */
   private scoreBestByColumn(columns: ReadonlyArray<TieColumn>, k: number, score: Score): void {
     const { matches } = this
     const best = bestByColumn(matches, columns, k)

@@ -1,7 +1,7 @@
 /**
  * The nearest documents of a vector query over all segments (`docs/contract/vectors.md`): through a segment's graph if
- * it has one and the filter leaves enough, else over every allowed vector. Distances always come from the stored
- * vectors, so only the choice of candidates is ever approximate.
+ * it has one and the filter leaves enough documents, else over every allowed vector. Distances always come from the
+ * stored vectors, so only the choice of candidates is ever approximate.
  */
 import { countBits, hasBit, type ReadonlyBits } from "../../index/bits.ts"
 import type { VectorColumn } from "../../index/columns.ts"
@@ -31,16 +31,16 @@ interface NearestRequest {
   }>
 }
 /**
- * One candidate of a graph costs about as much as scanning this many vectors in sequence (measured: 9 to 15 with 20,000
- * vectors, 14 to 38 with 100,000).
+ * Examining one candidate of a graph costs about as much as scanning this many vectors in sequence (measured: 9 to 15
+ * with 20,000 vectors, 14 to 38 with 100,000).
  */
 const CANDIDATE_COST = 24
-/** Vectors whose bytes are compared between two checks of the time. */
+/** Vectors whose bytes are compared between two checks of the time budget. */
 const ESTIMATED = 1_024
 /** Documents that are collected before their vectors are read. */
 const TOGETHER = 64
 /**
- * Steps per candidate and dimension, in one piece: the time is not checked during a graph search. 216 candidates of 384
+ * Cost per candidate and dimension, in steps; the time is not checked during a graph search. 216 candidates of 384
  * dimensions take 1 ms, 3 ns a step.
  */
 const CANDIDATE_STEPS = 4
@@ -66,7 +66,7 @@ export const nearest = (reader: CollectionReader, request: NearestRequest): Neig
     if (!isSmall && graph !== undefined && search.approximate(s, column, graph, passing[s])) isExact = false
     else if (!search.byBytes(s, column, segment, graph)) search.exact(s, column, segment)
   })
-  // A filtered set below the cutoff is returned whole, without a bound on neighbours.
+  // All of a filtered set below the cutoff is returned, whatever `k` is.
   return search.best(isSmall || (isExact && isFiltered && search.count < query.flatSearchCutoff) ? Infinity : k)
 }
 
@@ -106,13 +106,13 @@ class NearestSearch {
     this.count++
     this.found.push({ s, doc, distance })
     if (this.found.length < this.keep * 2 + 64) return
-    // Farther documents can no longer be among the first; equal ones may still win by insertion order.
+    // Farther documents can no longer be among the first; equally distant ones may still win by insertion order.
     this.found = this.best(this.keep)
     this.bound = Math.min(this.bound, this.found[this.found.length - 1].distance)
   }
   /**
-   * The same as `exact`, if bytes in memory show that most vectors are too far: only the others are read. False if they
-   * cannot show it; nothing was added then.
+   * Like `exact`, but if bytes in memory show that most vectors are too far, only the others are read. False if the
+   * bytes cannot show it; nothing was added then.
    */
   byBytes(s: number, column: VectorColumn, segment: Segment, graph: VectorGraph | undefined): boolean {
     const index = column.isInFile && this.isCosine && this.norm > 0 ? graph?.index : undefined
@@ -123,7 +123,7 @@ class NearestSearch {
       if (spend(1)) return true
       if (this.counts(s, column, doc)) docs[count++] = doc
     }
-    // In pieces, between which the time is checked.
+    // In chunks, between which the time is checked.
     const nearest = new Heap(),
       highs: Float32Array[] = []
     for (let from = 0; from < count; from += ESTIMATED) {
@@ -161,7 +161,7 @@ class NearestSearch {
       if (isOver) return
     }
   }
-  /** In ascending order: they are read in storage order. */
+  /** `docs` is ascending, so vectors are read in storage order. */
   private takeAll(s: number, column: VectorColumn, docs: Uint32Array): void {
     column.expect(docs)
     for (const doc of docs) this.take(s, column, doc)
@@ -175,7 +175,7 @@ class NearestSearch {
     const width = Math.ceil(Math.max(record.ef, this.request.query.ef, widthOf(wanted) / share))
     if (width * CANDIDATE_COST > passing) return false
     const candidates = this.candidates(s, column, index, width, rescoredOf(wanted))
-    // The passing documents may be far from the query; then too few are found and the graph is of no use.
+    // The passing documents may be far from the query; if too few are found, the graph is of no use.
     if (candidates.length < wanted) return false
     // The selection does not depend on the order; reading in storage order is faster.
     this.takeAll(s, column, candidates.sort())

@@ -8,7 +8,7 @@ import type { CollectionReader } from "../../index/reader.ts"
 import { graphOf } from "../../index/vector-graph.ts"
 
 /**
- * Nothing if the schema has no vector field. `missing`: why there can be no index, or "" if there can. Counts include
+ * Empty if the schema has no vector field. `missing`: why there can be no index, or "" if there can. Counts include
  * deleted documents until a merge drops them.
  */
 export const vectorUsage = (

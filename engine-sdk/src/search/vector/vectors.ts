@@ -1,6 +1,6 @@
 /**
- * Exact vector distances (`docs/contract/vectors.md`): every vector of a segment against one query, in single precision
- * storage.
+ * Exact vector distances (`docs/contract/vectors.md`): every vector of a segment against one query; vectors are stored
+ * in single precision.
  */
 import type { VectorQuery } from "../../plan.ts"
 import { hasBit } from "../../index/bits.ts"
@@ -14,7 +14,7 @@ export interface DistanceTable {
   readonly [doc: number]: number | undefined
 }
 
-/** The query's vector: its own, or that of the document it refers to. undefined if that document has none. */
+/** The query's vector: its own, or that of the document it refers to. undefined if that document has no vector. */
 export const queryVector = (
   query: VectorQuery,
   reader: CollectionReader
@@ -29,7 +29,7 @@ export const queryVector = (
 export const isCosineField = (reader: CollectionReader, field: string): boolean =>
   (reader.schema.fields.find(({ name }) => name === field)?.vec_dist ?? "cosine") === "cosine"
 
-/** O(documents · dimensions). Documents that were not reached in time have none. */
+/** Distances of all documents; NaN for those that were not reached in time. O(documents · dimensions). */
 export const vectorDistances = (segment: Segment, query: VectorQuery, reader: CollectionReader): Float64Array => {
   const table = new Float64Array(segment.docs).fill(NaN)
   const vector = queryVector(query, reader)
