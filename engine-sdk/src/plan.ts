@@ -207,8 +207,7 @@ export interface HighlightRequest {
   /** Maximum size of one highlighted text, tags included. */ readonly bytes_max: number
 }
 
-// ---- what rules put into a list
-// --------------------------------------------------------------------------------------
+// ---- what rules put into a list -------------------------------------------------------------------------------------
 
 /**
  * A document that rules place whether or not it matches. It counts once in `found`, facets and paging and appears

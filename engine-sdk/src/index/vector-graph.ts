@@ -102,8 +102,7 @@ export const graphsOf = (segment: Segment): VectorGraph[] =>
 
 type GraphShape = Pick<GraphRecord, "dimensions" | "metric" | "M" | "ef_construction">
 
-// ---- distances
-// -------------------------------------------------------------------------------------------------------
+// ---- distances ------------------------------------------------------------------------------------------------------
 
 export const normOf = (vector: ArrayLike<number>): number => {
   let sum = 0
@@ -167,8 +166,7 @@ export const distanceTo = (
   return Math.fround(isCosine ? 1 - dot / (vectorNorm * Math.sqrt(n0 + n1 + (n2 + n3)) || 1) : 1 - dot)
 }
 
-// ---- building
-// --------------------------------------------------------------------------------------------------------
+// ---- building -------------------------------------------------------------------------------------------------------
 
 const paramsOf = (field: Field, dimensions: number): GraphShape => ({
   dimensions,

@@ -85,7 +85,7 @@ const WORDS_MS = 50
 const PRACTICE_MS = 8
 /** Time without publications before missing data is prepared: less than the writer takes to merge segments. */
 const QUIET_MS = 300
-/** Number of new segments' documents that justify preparing their facet values separately. */
+/** Minimum documents of a new segment for preparing its facet values in a separate turn. */
 const MAPPED_DOCS_MIN = 128
 
 /**
@@ -545,8 +545,7 @@ export class LocalEngine implements SearchEngine {
     )
   }
 
-  // ---- searches that take long
-  // ---------------------------------------------------------------------------------------
+  // ---- searches that take long --------------------------------------------------------------------------------------
 
   /**
    * A quantum on this thread, a small one if the namespace's searches currently take long; none if there is no other
@@ -646,8 +645,7 @@ export class LocalEngine implements SearchEngine {
     await this.writer.setDictionary(namespace, name, words)
   }
 
-  // ---- opening and closing
-  // -------------------------------------------------------------------------------------------
+  // ---- opening and closing ------------------------------------------------------------------------------------------
 
   private entryOf(namespace: Namespace, name: string): Entry | undefined {
     const key = this.byName.get(namespace)?.get(name)

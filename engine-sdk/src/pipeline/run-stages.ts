@@ -62,7 +62,7 @@ export const runStages = (
         const message = `The stage \`${stages[at].name}\` ${outcome === "late" ? "took too long" : `failed: ${note ?? "no reason given"}`}.`
         return { candidates: current, stages: traces, scores, failure: { kind: "Unavailable", message } }
       }
-      // Each stage keeps to its budget, but a rule set may have several stages.
+      // Each stage keeps to its budget, but there may be several, so other work gets a turn in between.
       const turn = at + 1 < stages.length ? give() : undefined
       return turn === undefined ? step(at + 1, ran.candidates) : turn.then(() => step(at + 1, ran.candidates))
     })

@@ -347,8 +347,7 @@ const parseStrings = (field: Field, raw: string, context: FieldContext): Result<
   return ok(negate({ kind: "string", field: field.name, values, prefixCandidates: context.prefixCandidates }, negated))
 }
 
-// ---- numbers
-// ---------------------------------------------------------------------------------------------------------
+// ---- numbers --------------------------------------------------------------------------------------------------------
 
 type Range = NumberFilter["ranges"][number]
 const INT32_MAX = 2_147_483_647

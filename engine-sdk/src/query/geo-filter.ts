@@ -5,8 +5,7 @@ import type { Field } from "../schema.ts"
 import { isDecimal, splitOutside } from "./text-scanner.ts"
 import { isList } from "./filter-values.ts"
 
-// ---- places
-// ----------------------------------------------------------------------------------------------------------
+// ---- places ---------------------------------------------------------------------------------------------------------
 
 const METRES_PER_MILE = 1_609.34
 const EXACT_FILTER_RADIUS_M = 10_000

@@ -143,8 +143,7 @@ export class CollectionWriter implements ChunkOwner {
     return this.segments.documentCount
   }
 
-  // ---- opening
-  // -------------------------------------------------------------------------------------------------------
+  // ---- opening ------------------------------------------------------------------------------------------------------
 
   /** Loads the snapshot and replays later changes; without a snapshot all documents are indexed again. */
   async open(): Promise<void> {
@@ -177,8 +176,7 @@ export class CollectionWriter implements ChunkOwner {
     this.merger.schedule()
   }
 
-  // ---- writing
-  // -------------------------------------------------------------------------------------------------------
+  // ---- writing ------------------------------------------------------------------------------------------------------
 
   /**
    * Returns one verdict per operation, in order. Resolves when everything is durable and published; undefined if it was
@@ -351,8 +349,7 @@ export class CollectionWriter implements ChunkOwner {
     return committed
   }
 
-  // ---- what chunks need
-  // -----------------------------------------------------------------------------------------------
+  // ---- what chunks need ---------------------------------------------------------------------------------------------
 
   textOf(seq: number): string | undefined {
     return this.journal.get(this.key, seq)
@@ -376,8 +373,7 @@ export class CollectionWriter implements ChunkOwner {
     this.schema = { ...this.schema, fields: [...this.schema.fields, ...fresh] }
   }
 
-  // ---- alter
-  // ---------------------------------------------------------------------------------------------------------
+  // ---- alter --------------------------------------------------------------------------------------------------------
 
   /** Validates every stored document against the new schema, then replaces the index in one publication. */
   alter(change: SchemaChange, keeps?: KeepLimits): Promise<Result<CollectionRecord>> {
@@ -435,8 +431,7 @@ export class CollectionWriter implements ChunkOwner {
     this.merger.schedule()
   }
 
-  // ---- as its owner sees it
-  // ------------------------------------------------------------------------------------------
+  // ---- as its owner sees it -----------------------------------------------------------------------------------------
 
   /** Resolves when no work is pending: no merge and no publication. */
   async settled(): Promise<void> {

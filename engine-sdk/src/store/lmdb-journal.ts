@@ -398,8 +398,7 @@ export class LmdbJournal implements Journal {
     await this.flushed()
   }
 
-  // ---- snapshots
-  // -----------------------------------------------------------------------------------------------------
+  // ---- snapshots ----------------------------------------------------------------------------------------------------
 
   async loadIndex(key: number, allocate: Allocate, allocateLinear?: Allocate): Promise<StoredIndex | undefined> {
     this.files.doubt(key)

@@ -379,8 +379,7 @@ export class Writer implements WriterPort {
     }
   }
 
-  // ---- a disk that refuses writes
-  // -------------------------------------------------------------------------------------------
+  // ---- a disk that refuses writes -----------------------------------------------------------------------------------
 
   /**
    * Releases a collection whose commit failed, without a snapshot: the next read or write opens what is on disk.

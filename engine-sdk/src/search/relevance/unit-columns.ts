@@ -12,7 +12,7 @@ import { buildingUnits } from "./unit-building.ts"
 import type { UnitIndex } from "./unit-index.ts"
 import { attachedUnit, sectionNameOf } from "./unit-sections.ts"
 
-/** Units cached per segment; one request may name fewer. */
+/** Units cached per segment, more than any single request may name. */
 const UNITS_MAX = 128
 const KEY = "relevance"
 

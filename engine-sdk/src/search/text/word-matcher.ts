@@ -98,8 +98,7 @@ export class WordMatcher {
     return word.cost <= asked.numTypos && (!word.isPrefix || asked.prefix)
   }
 
-  // ---- found now, scored later
-  // ---------------------------------------------------------------------------------------
+  // ---- found now, scored later --------------------------------------------------------------------------------------
 
   /**
    * The lists of one segment: words in order, fields within a word, then dropped words. Empty if a required word is
@@ -215,8 +214,7 @@ export class WordMatcher {
     }
   }
 
-  // ---- scored as they are found
-  // --------------------------------------------------------------------------------------
+  // ---- scored as they are found -------------------------------------------------------------------------------------
 
   private findScored(s: number, { droppedTerms, scoring, terms, words }: LookedUp): boolean {
     const columns = this.lookup.columns[s]
