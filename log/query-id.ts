@@ -7,7 +7,7 @@ import type { Identifiers } from "./identifiers.ts"
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 const minted = /^qry_[0-7][0-9A-HJKMNP-TV-Z]{25}$/
-/** Ten bits: `qry_`, ten characters of time, then two of partition. */
+/** Position of the ten bits: after `qry_` and ten characters of time, two characters of partition. */
 const PARTITION_AT = 14
 /**
  * The number of partitions that ten bits can name. With more, two would have the same mark, so `SearchServed` refuses

@@ -1,7 +1,7 @@
 /**
  * The durable log under every stream: topics are divided into partitions, and records are numbered by offset within a
  * partition. The port only stores and returns records; a consumer's offset is stored in Postgres, next to its
- * aggregates. Adapters: `layerMemory` here, LMDB in `event-log-lmdb.ts`, Kafka in `event-log-kafka.ts`.
+ * aggregates. Adapters: `layerMemory` here, LMDB in `lmdb.ts`, Kafka in `kafka.ts`.
  */
 import { Clock, Context, Effect, Layer, Queue, Schema, Scope } from "effect"
 
@@ -45,7 +45,7 @@ export interface ReadAnswer {
 }
 
 export interface PartitionBounds {
-  /** For brokers, where retention moves it, up to a second old. */
+  /** On brokers up to a second old, because retention moves it. */
   readonly startOffset: number
   /** One past the newest durable record. */
   readonly endOffset: number

@@ -125,7 +125,7 @@ const rowOf = (row: Uint8Array, takes: ReadonlyArray<Entry>): Uint8Array =>
 /** What is read from a row: the newest interactions, preceded by the ids seen last. */
 export const remembered = (row: Uint8Array): Uint8Array => rowOf(row, newest(row).takes)
 /**
- * What is kept of a row: in addition the newest of the forgotten entries, which marks how far back the row remembers.
+ * What is kept of a row: also the newest of the forgotten entries, which marks how far back the row remembers.
  * So flushes and replays read the same history in whatever order and portions interactions arrive: anything older than
  * the mark would have been forgotten in any order.
  */

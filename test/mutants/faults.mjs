@@ -562,8 +562,8 @@ export const faults = [
     name: "tenant-dropped-webhook",
     why: "an endpoint is read by its id alone",
     file: "src/webhooks/endpoints-repository.ts",
-    from: "WHERE organization_id = ${organizationId} AND id = ${id}`\n      ),\n    /** The row",
-    to: "WHERE id = ${id}`\n      ),\n    /** The row",
+    from: "WHERE organization_id = ${organizationId} AND id = ${id}`\n      ),\n    /** Locks",
+    to: "WHERE id = ${id}`\n      ),\n    /** Locks",
     tests: ["test/contract/isolation.test.ts"],
     only: "shows nothing of one"
   },

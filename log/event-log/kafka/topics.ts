@@ -45,7 +45,7 @@ export const differencesOf = (spec: TopicSpec, found: FoundTopic): ReadonlyArray
   return differences
 }
 
-/** The existing topics do not suit the installation. */
+/** The existing topics differ from the required settings. */
 export class KafkaTopicsDiffer extends Error {
   override readonly name = "KafkaTopicsDiffer"
 }

@@ -13,7 +13,7 @@ import { placeKey, type Skipped } from "../../../streams/reading/skipped.ts"
 import type { Positions } from "../../../streams/state/state.ts"
 import type { SimulatedProcess, World } from "./world.ts"
 
-/** As in `offset-store-postgres.ts`. */
+/** As in `postgres.ts`. */
 const STANDSTILL_MAX_MS = 10_000
 
 interface Lease {
