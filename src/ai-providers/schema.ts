@@ -34,7 +34,7 @@ export const ProviderBody = Schema.Struct({
   ),
   dimensions: Schema.optionalKey(
     Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 4_096 })).annotate({
-      description: "Of an embedding model that can make fewer than it has."
+      description: "For an embedding model that can shorten its vectors."
     })
   )
 }).annotate({ identifier: "AiProviderBody" })
@@ -45,7 +45,7 @@ export const Provider = Schema.Struct({
   kind: Schema.String,
   model: Schema.optionalKey(Schema.String),
   url: Schema.optionalKey(Schema.String),
-  api_key: Schema.optionalKey(Schema.String.annotate({ description: "Its first characters." })),
+  api_key: Schema.optionalKey(Schema.String.annotate({ description: "The first characters of the key." })),
   dimensions: Schema.optionalKey(Schema.Int),
   created_at: Schema.Int,
   updated_at: Schema.Int
@@ -53,11 +53,12 @@ export const Provider = Schema.Struct({
 
 const InUse = Schema.Struct({
   name: Schema.NullOr(Schema.String),
-  embedded: Schema.Boolean.annotate({ description: "It runs in this program, and nothing leaves it." }),
+  embedded: Schema.Boolean.annotate({ description: "It runs in this program and sends nothing elsewhere." }),
   dimensions: Schema.optionalKey(Schema.Int),
   languages: Schema.optionalKey(
     Schema.Array(Schema.String).annotate({
-      description: "Language that it was trained for; queries in others are answered by text. Absent if unknown."
+      description:
+        "The language it was trained for; queries in other languages use text search only. Absent if unknown."
     })
   ),
   state: Schema.optionalKey(Schema.Literals(["ready", "loading", "installing", "absent"]))

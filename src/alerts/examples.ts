@@ -31,7 +31,7 @@ export const described = {
     example: { params, body: { ...alert, threshold: 0.25, enabled: false } }
   },
   deleteAlert: {
-    description: "Deletes an alert and answers its id. An unknown id is a 404.",
+    description: "Deletes an alert and returns its id. An unknown id is a 404.",
     example: { params: { alertId: sampleIds.oldAlert } }
   }
 } as const satisfies Readonly<Record<string, Described>>

@@ -44,12 +44,12 @@ export const AnalyticsRule = Schema.Struct({
 export const AnalyticsRuleList = Schema.Array(AnalyticsRule).annotate({ identifier: "AnalyticsRuleList" })
 export const AnalyticsRulesBody = Schema.Unknown.annotate({
   identifier: "AnalyticsRulesBody",
-  description: "One rule, or an array of rules: then an array of results is answered, a failed one as `{error}`."
+  description: "One rule, or an array of rules; an array returns an array of results, with `{error}` for a failed rule."
 })
 export const AnalyticsRulesAnswer = Schema.Unknown.annotate({ identifier: "AnalyticsRulesAnswer" })
 export const AnalyticsRuleReplacement = Schema.Unknown.annotate({
   identifier: "AnalyticsRuleReplacement",
-  description: "A rule without its name. Of a rule that exists only `rule_tag` and `params` change."
+  description: "A rule without its name. Only `rule_tag` and `params` of an existing rule can change."
 })
 export const AnalyticsEventsQuery = Schema.Struct({ user_id: text, name: text, n: text }).annotate({
   identifier: "AnalyticsEventsQuery"

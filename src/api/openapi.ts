@@ -121,11 +121,11 @@ const plainSchema = (media: string, description: string | undefined) => ({
   ...(description === undefined ? {} : { description })
 })
 const streamed: ReadonlyMap<string, string> = new Map([
-  ["application/x-ndjson", "One JSON object a line."],
+  ["application/x-ndjson", "One JSON object per line."],
   ["text/event-stream", "Server-sent events: an `event` and its `data` as JSON, then an empty line."]
 ])
 const schemaFor = (media: string, json: unknown, isLines: boolean): unknown =>
-  isJson(media) ? json : plainSchema(media, isLines ? "One JSON object a line." : streamed.get(media))
+  isJson(media) ? json : plainSchema(media, isLines ? "One JSON object per line." : streamed.get(media))
 
 /** Parameters with the example's values, and the headers of the example. */
 const withExamples = (

@@ -45,7 +45,7 @@ const Collections = Schema.Array(line(256)).check(
 )
 const SearchParams = Schema.Record(Schema.String, Schema.Unknown).annotate({
   identifier: "AssistantSearchParams",
-  description: "Parameters of every search, without `q`; a profile among them."
+  description: "Parameters of every search, without `q`; they may name a profile."
 })
 const Templates = Schema.Record(
   Schema.String,
@@ -155,19 +155,19 @@ export const ChatBody = Schema.Struct({
 export type ChatBody = typeof ChatBody.Type
 
 const Citation = Schema.Struct({
-  start: Schema.Int.annotate({ description: "In the content, in UTF-16 code units." }),
+  start: Schema.Int.annotate({ description: "Position in the content, in UTF-16 code units." }),
   end: Schema.Int,
-  source: Schema.Int.annotate({ description: "Place in `sources`, from 0." })
+  source: Schema.Int.annotate({ description: "Index into `sources`, from 0." })
 }).annotate({ identifier: "ChatCitation" })
 const Source = Schema.Struct({
   collection: Schema.String,
   document: Schema.Record(Schema.String, Schema.Unknown),
-  score: Schema.Number.annotate({ description: "0 to 1; the best of its collection has 1." }),
+  score: Schema.Number.annotate({ description: "From 0 to 1; the best source of its collection has 1." }),
   snippet: Schema.String
 }).annotate({ identifier: "ChatSource" })
 const Usage = Schema.Struct({ input_tokens: Schema.Int, output_tokens: Schema.Int }).annotate({
   identifier: "ChatUsage",
-  description: "As the model's server counts; of the embedded model a quarter of the characters."
+  description: "As counted by the model's server; for the embedded model, a quarter of the characters."
 })
 export const ChatAnswer = Schema.Struct({
   id: Schema.String,
@@ -181,7 +181,7 @@ export const ChatAnswer = Schema.Struct({
   refused: Schema.Boolean,
   citations: Schema.Array(Citation),
   unsupported: Schema.Array(
-    Schema.Int.annotate({ description: "Indexes of sentences, from 0, with something that no source contains." })
+    Schema.Int.annotate({ description: "Indexes, from 0, of sentences with something that no source contains." })
   )
 }).annotate({ identifier: "ChatAnswer" })
 
@@ -191,7 +191,7 @@ const summary = {
   created_at: Schema.Int,
   updated_at: Schema.Int,
   turns: Schema.Int,
-  title: Schema.String.annotate({ description: "Of the first question." })
+  title: Schema.String.annotate({ description: "Taken from the first question." })
 }
 export const ConversationSummary = Schema.Struct(summary).annotate({ identifier: "ConversationSummary" })
 export type ConversationSummary = typeof ConversationSummary.Type

@@ -59,7 +59,7 @@ export const CollectionChange = Schema.Struct({
 }).annotate({ identifier: "CollectionChange" })
 export const Document = anything.annotate({
   identifier: "Document",
-  description: "Free keys; the keys of the schema are indexed."
+  description: "Any keys; those in the schema are indexed."
 })
 const Updated = Schema.Struct({ num_updated: Schema.Int }).annotate({ identifier: "DocumentsUpdated" })
 const Deleted = Schema.Struct({

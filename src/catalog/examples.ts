@@ -48,7 +48,7 @@ export const described = {
   },
   deleteCollection: {
     description:
-      "Drops a collection with all its documents and answers its last schema. This cannot be undone. Aliases that point to it stay, and point nowhere until they are moved.",
+      "Drops a collection with all its documents and returns its last schema. This cannot be undone. Aliases that point to it stay, and point nowhere until they are moved.",
     example: { params: { collectionName: "old_products" } }
   },
   indexDocument: {
@@ -70,7 +70,7 @@ export const described = {
   },
   importDocuments: {
     description:
-      "Stores many documents, one JSON object per line, and answers one result per line in the same order. The status is 200 even if lines were refused, so read the results. The body may be of any length: it is read as it arrives, and the answer streams meanwhile.",
+      "Stores many documents, one JSON object per line, and returns one result per line in the same order. The status is 200 even if lines were refused, so read the results. The body may be of any length: it is read as it arrives, and the answer streams meanwhile.",
     example: {
       params: { collectionName: "products" },
       query: { action: "upsert" },
@@ -97,17 +97,17 @@ export const described = {
   },
   deleteDocument: {
     description:
-      "Deletes one document and answers its content. An unknown id is a 404, or a success with `ignore_not_found=true`. Documents of other collections that lose their last reference are deleted too, unless their field says `cascade_delete: false`.",
+      "Deletes one document and returns its content. An unknown id is a 404, or a success with `ignore_not_found=true`. Documents of other collections that lose their last reference are deleted too, unless their field says `cascade_delete: false`.",
     example: { params: { collectionName: "products", documentId: "p9" } }
   },
   updateDocuments: {
     description:
-      "Changes the given fields of every document that `filter_by` matches and answers their number. Without a filter the request is a 400.",
+      "Changes the given fields of every document that `filter_by` matches and returns their number. Without a filter the request is a 400.",
     example: { params: { collectionName: "products" }, query: { filter_by: "brand:=Hearth" }, body: { popularity: 10 } }
   },
   deleteDocuments: {
     description:
-      "Deletes every document that `filter_by` matches and answers their number; `return_id` and `return_doc` show which. Emptying a whole collection takes `truncate=true`. A request with neither is a 400.",
+      "Deletes every document that `filter_by` matches and returns their number; `return_id` and `return_doc` show which. Emptying a whole collection takes `truncate=true`. A request with neither is a 400.",
     example: { params: { collectionName: "products" }, query: { filter_by: "discontinued:=true", return_id: "true" } }
   },
   listAliases: {
@@ -161,7 +161,7 @@ export const described = {
       }
     },
     delete: {
-      description: "Deletes a synonym set with its items and answers its name. An unknown name is a 404.",
+      description: "Deletes a synonym set with its items and returns its name. An unknown name is a 404.",
       example: { params: { setName: "old_clothing" } }
     },
     listItems: {
@@ -206,7 +206,7 @@ export const described = {
       }
     },
     delete: {
-      description: "Deletes a curation set with its items and answers its name. An unknown name is a 404.",
+      description: "Deletes a curation set with its items and returns its name. An unknown name is a 404.",
       example: { params: { setName: "old_campaigns" } }
     },
     listItems: {
@@ -250,7 +250,7 @@ export const described = {
     example: { params: { dictionaryId: "plurals" } }
   },
   deleteStemmingDictionary: {
-    description: "Deletes a stemming dictionary and answers its id. Give fields that name it another one first.",
+    description: "Deletes a stemming dictionary and returns its id. Give fields that name it another one first.",
     example: { params: { dictionaryId: "old_plurals" } }
   },
   importStemmingDictionary: {

@@ -105,7 +105,7 @@ export const Report = Schema.Struct({
   applied_revision: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
   discovery: Schema.optionalKey(Discovery),
   sync_health: Schema.optionalKey(SyncHealth),
-  last_error: Schema.optionalKey(Schema.NullOr(Text)).annotate({ description: "`null`: it is over." }),
+  last_error: Schema.optionalKey(Schema.NullOr(Text)).annotate({ description: "`null` once it has ended." }),
   ...metadata
 })
   .check(refusing(bytesRefusal))

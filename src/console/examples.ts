@@ -49,7 +49,7 @@ export const described = {
   },
   deleteMember: {
     description:
-      "Removes a member, whose sessions end at once. Only an owner, or the operator, can remove an owner; removing the last one is a 409.",
+      "Removes a member, whose sessions end immediately. Only an owner, or the operator, can remove an owner; removing the last one is a 409.",
     example: { params: { organizationId, memberId: sampleIds.formerMember } }
   }
 } as const satisfies Readonly<Record<string, Described>>

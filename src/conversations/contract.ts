@@ -13,7 +13,7 @@ const Model = Schema.StructWithRest(
     model_name: Schema.String,
     max_bytes: Schema.Int,
     history_collection: Schema.String,
-    api_key: Schema.optionalKey(Schema.String.annotate({ description: "Its first characters." }))
+    api_key: Schema.optionalKey(Schema.String.annotate({ description: "The first characters of the key." }))
   }),
   [anything]
 ).annotate({ identifier: "ConversationModel" })
@@ -37,7 +37,9 @@ const ModelBody = Schema.StructWithRest(
     ),
     api_key: Schema.optionalKey(Schema.String),
     system_prompt: Schema.optionalKey(Schema.String),
-    ttl: Schema.optionalKey(Schema.Int.annotate({ description: "Seconds that a message is kept; 86400." }))
+    ttl: Schema.optionalKey(
+      Schema.Int.annotate({ description: "Seconds for which a message is kept; 86400 by default." })
+    )
   }),
   [anything]
 ).annotate({ identifier: "ConversationModelBody" })

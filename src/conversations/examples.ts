@@ -29,7 +29,7 @@ export const described = {
     example: { params: { modelId: "shop-assistant" }, body: { system_prompt: "You work for a shop that sells lamps." } }
   },
   deleteConversationModel: {
-    description: "Removes the model and answers it. Its conversations stay in their collection.",
+    description: "Removes the model and returns it. Its conversations stay in their collection.",
     example: { params: { modelId: "shop-assistant" } }
   }
 } as const satisfies Readonly<Record<string, Described>>

@@ -15,7 +15,7 @@ const Hit = Schema.Struct({
     Schema.Struct({ label: Schema.String, campaign_id: Schema.String }).annotate({ identifier: "SponsoredHit" })
   ),
   geo_distance_meters: Schema.optionalKey(anything),
-  distance_m: Schema.optionalKey(Schema.Number.annotate({ description: "Of a geo-search." })),
+  distance_m: Schema.optionalKey(Schema.Number.annotate({ description: "Only for geo-searches." })),
   vector_distance: Schema.optionalKey(Schema.Number),
   hybrid_search_info: Schema.optionalKey(anything)
 }).annotate({ identifier: "SearchHit" })
@@ -46,7 +46,7 @@ const QueryUnderstanding = Schema.Struct({
   }),
   tokens: Schema.Array(Schema.String),
   language: Schema.optionalKey(
-    Schema.String.annotate({ description: "ISO 639-1, if two words or the script identify it." })
+    Schema.String.annotate({ description: "ISO 639-1, if at least two words or the script identify the language." })
   ),
   rewrites: Schema.Array(
     Schema.Struct({ kind: Schema.Literals(["layout", "translit", "split"]), q: Schema.String }).annotate({
@@ -75,7 +75,9 @@ const Refinement = Schema.Struct({
 const Conversation = Schema.Struct({
   answer: Schema.String,
   query: Schema.String,
-  conversation_id: Schema.String.annotate({ description: "To go on with; empty where nothing is remembered." }),
+  conversation_id: Schema.String.annotate({
+    description: "The id for the next question; empty if the conversation is not stored."
+  }),
   conversation_history: Schema.optionalKey(
     Schema.Struct({
       conversation: Schema.Array(anything),
@@ -87,7 +89,7 @@ const Conversation = Schema.Struct({
   error: Schema.optionalKey(
     Schema.String.annotate({ description: "Why there is no answer, or none that can be continued." })
   )
-}).annotate({ identifier: "Conversation", description: "With `conversation=true`." })
+}).annotate({ identifier: "Conversation", description: "Only with `conversation=true`." })
 
 export const SearchResponse = Schema.Struct({
   found: Schema.Int,
@@ -118,13 +120,13 @@ export const SearchResponse = Schema.Struct({
       version: Schema.NullOr(Schema.Int)
     }).annotate({
       identifier: "UsedProfile",
-      description: "The search profile that was used; without a release if its draft acts at once."
+      description: "The search profile that was used; without a release if its draft is in effect."
     })
   ),
   experiment: Schema.optionalKey(
     Schema.Struct({ id: Schema.String, variant_id: Schema.String }).annotate({
       identifier: "ShownVariant",
-      description: "The variant of a running experiment that it was answered by."
+      description: "The variant of the running experiment that answered."
     })
   ),
   query_understanding: Schema.optionalKey(QueryUnderstanding),

@@ -42,7 +42,7 @@ export const described = {
   },
   replayEvents: {
     description:
-      "Starts a job that rebuilds the figures of whole days from the event log, and answers the job. Readers see the old figures until the new ones are complete. With the target `recommendations` every process rebuilds the organization's models from everything that the log keeps; meanwhile answers use what has been read so far. An organization has one replay per target at a time (409); the plan must include replays (403).",
+      "Starts a job that rebuilds the figures of whole days from the event log, and returns the job. Readers see the old figures until the new ones are complete. With the target `recommendations` every process rebuilds the organization's models from everything that the log keeps; meanwhile answers use what has been read so far. An organization has one replay per target at a time (409); the plan must include replays (403).",
     example: { body: { from: "2026-11-01", to: "2026-11-02", target: "analytics" } }
   },
   eraseSubject: {

@@ -29,9 +29,11 @@ const variant = {
         "Search parameters, merged over the request's and those of its preset or profile. Not `q` or `filter_by`."
     })
   ),
-  rules: Schema.optionalKey(anything.annotate({ description: "A whole rule set, in place of the collection's." })),
+  rules: Schema.optionalKey(
+    anything.annotate({ description: "A complete rule set, used instead of the collection's." })
+  ),
   profile: Schema.optionalKey(
-    Schema.String.annotate({ description: "A profile of the collection, in place of the one that acts." })
+    Schema.String.annotate({ description: "A profile of the collection, used instead of the one in effect." })
   )
 }
 const ExperimentVariant = Schema.Struct({ id: Schema.String, ...variant }).annotate({

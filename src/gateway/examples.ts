@@ -57,7 +57,7 @@ export const described = {
   },
   gatewayPutDocuments: {
     description:
-      "Stores 1 to 1,000 documents by their ids, replacing whole documents, and answers one result for each in the same order. The next search finds those that succeeded, whatever happened to the others. The body has at most 5 MB.",
+      "Stores 1 to 1,000 documents by their ids, replacing whole documents, and returns one result for each in the same order. The next search finds those that succeeded, whatever happened to the others. The body has at most 5 MB.",
     example: {
       params: { collectionName },
       body: {
@@ -77,7 +77,7 @@ export const described = {
   },
   gatewayDeleteDocuments: {
     description:
-      "Deletes 1 to 1,000 documents by their ids and answers one result for each. An id that does not exist has a result with status 404 and does not fail the others.",
+      "Deletes 1 to 1,000 documents by their ids and returns one result for each. An id that does not exist has a result with status 404 and does not fail the others.",
     example: { params: { collectionName }, body: { ids: ["p8"] } }
   },
   createScopedToken: {

@@ -49,4 +49,7 @@ export const GraphCommunity = Schema.Struct({
 export const GraphCommunityList = Schema.Struct({
   data: Schema.Array(GraphCommunity),
   next_cursor: Schema.optionalKey(Schema.String)
-}).annotate({ identifier: "GraphCommunityList", description: "Largest first, each before its parts." })
+}).annotate({
+  identifier: "GraphCommunityList",
+  description: "Largest first; each community precedes its sub-communities."
+})

@@ -12,7 +12,7 @@ export const described = {
   },
   createIngestJob: {
     description:
-      "Queues a job that imports the documents of a `source` into a collection, and answers the queued job: `yml`, `csv`, `google_xml` and `jsonl` read a feed at `config.url` (at most 500 MB) or in `config.content` (at most 1,000,000 characters), `inline` the list `config.documents`, `url` the pages of a site along their links (`start_urls`, `max_pages` up to 10,000, `max_depth` up to 5, `include` and `exclude` as globs), `sitemap` the pages of a sitemap, `youtube` the videos of a `channel_id` or `playlist_id` or chunks of `captions`, and `reindex` the collection itself. Pages that cannot be read are errors of the job, not its failure; a secret in the config (`api_key`) is never shown. `config.create_collection: true` creates a missing collection (404 otherwise); after a complete pass without failures, `config.full: true` deletes every document that the feed does not have, unless that is more than 30 % of them and `config.confirm_deletes` is not `true`. `schedule_cron` (five fields, UTC) repeats a source that has an address; an organization has at most 20 waiting or running jobs, another is a 409.",
+      "Queues a job that imports the documents of a `source` into a collection, and returns the queued job: `yml`, `csv`, `google_xml` and `jsonl` read a feed at `config.url` (at most 500 MB) or in `config.content` (at most 1,000,000 characters), `inline` the list `config.documents`, `url` the pages of a site along their links (`start_urls`, `max_pages` up to 10,000, `max_depth` up to 5, `include` and `exclude` as globs), `sitemap` the pages of a sitemap, `youtube` the videos of a `channel_id` or `playlist_id` or chunks of `captions`, and `reindex` the collection itself. Pages that cannot be read are errors of the job, not its failure; a secret in the config (`api_key`) is never shown. `config.create_collection: true` creates a missing collection (404 otherwise); after a complete pass without failures, `config.full: true` deletes every document that the feed does not have, unless that is more than 30 % of them and `config.confirm_deletes` is not `true`. `schedule_cron` (five fields, UTC) repeats a source that has an address; an organization has at most 20 waiting or running jobs, another is a 409.",
     example: {
       body: {
         name: "Autumn lamps",
@@ -39,7 +39,7 @@ export const described = {
   },
   uploadIngestFeed: {
     description:
-      "Takes a feed as the body, stores it while it arrives and answers the job that imports it. `format` is `yml`, `jsonl`, `csv` or `google_xml`; `full`, `create_collection`, `confirm_deletes` and `id_field` are as in a job's config. A body without `Content-Length` is a 411, one of more than 500 MB a 413, both before it is read. Waiting and running feeds of an organization may take 2 GB, 409 beyond.",
+      "Takes a feed as the body, stores it while it arrives and returns the job that imports it. `format` is `yml`, `jsonl`, `csv` or `google_xml`; `full`, `create_collection`, `confirm_deletes` and `id_field` are as in a job's config. A body without `Content-Length` is a 411, one of more than 500 MB a 413, both before it is read. Waiting and running feeds of an organization may take 2 GB, 409 beyond.",
     example: {
       query: { collection: "products", format: "csv" },
       body: "id,title\nlamp-2,Desk lamp\n"

@@ -15,7 +15,7 @@ export const described = {
   },
   cancelJob: {
     description:
-      "Cancels a job that can still be cancelled and answers it; a finished one is answered as it ended. An erasure, a push, and a replay that is already being swapped in cannot be cancelled: that is a 409.",
+      "Cancels a job that can still be cancelled and returns it; a finished one is returned as it ended. An erasure, a push, and a replay that is already being swapped in cannot be cancelled: that is a 409.",
     example: { params: { jobId: sampleIds.job } }
   }
 } as const satisfies Readonly<Record<string, Described>>

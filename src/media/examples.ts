@@ -20,7 +20,7 @@ export const described = {
   },
   deleteMedia: {
     description:
-      "Deletes an asset with its content, even while that is being uploaded, and answers its id. An unknown id is a 404.",
+      "Deletes an asset with its content, even while that is being uploaded, and returns its id. An unknown id is a 404.",
     example: { params: { mediaId: sampleIds.oldMedia } }
   },
   putMediaContent: {

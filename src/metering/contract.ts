@@ -18,7 +18,7 @@ export const Entitlement = Schema.Struct({
     expires_at: Schema.NullOr(Schema.Int)
   }),
   features: Schema.Record(Schema.String, Schema.Union([Schema.Boolean, Schema.Int])).annotate({
-    description: "Whether the plan has it, or up to how many."
+    description: "Whether the plan includes the feature, or its limit."
   }),
   usage: Schema.Struct(
     Object.fromEntries(keptFeatures.map((feature) => [feature, Schema.optionalKey(Schema.Int)])) as Record<
@@ -80,7 +80,7 @@ export const setOrganizationPlan = operation({
     plan: Schema.Literals(planIds),
     quota: Schema.optionalKey(
       Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1e12 })).annotate({
-        description: "Search units a month instead of the plan's."
+        description: "Search units per month, instead of the plan's."
       })
     ),
     overage: Schema.optionalKey(Schema.Boolean)
@@ -102,7 +102,7 @@ export const topUpOrganization = operation({
   payload: Schema.Struct({
     credits: CreditAmount,
     reference: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))).annotate({
-      description: "Sent again, it is booked once."
+      description: "Requests with the same reference are booked once."
     })
   }).annotate({ identifier: "TopUp" }),
   success: Schema.Struct({ organization_id: Schema.String, credits: Credits }).annotate({ identifier: "ToppedUp" }),

@@ -21,7 +21,7 @@ export const described = {
   },
   topUpOrganization: {
     description:
-      "Adds credits, with up to six decimals, to the wallet of an organization and answers the new balance. With a `reference`, such as an invoice number, repeating the top-up books it only once.",
+      "Adds credits, with up to six decimals, to the wallet of an organization and returns the new balance. With a `reference`, such as an invoice number, repeating the top-up books it only once.",
     example: {
       params: { organizationId: sampleIds.otherOrganization },
       body: { credits: 250, reference: "invoice 2026-0117" }

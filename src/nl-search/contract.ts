@@ -12,7 +12,7 @@ const Model = Schema.StructWithRest(
     id: Schema.String,
     model_name: Schema.String,
     max_bytes: Schema.Int,
-    api_key: Schema.optionalKey(Schema.String.annotate({ description: "Its first characters." }))
+    api_key: Schema.optionalKey(Schema.String.annotate({ description: "The first characters of the key." }))
   }),
   [anything]
 ).annotate({ identifier: "NlSearchModel" })
@@ -25,7 +25,9 @@ const ModelBody = Schema.StructWithRest(
       })
     ),
     max_bytes: Schema.optionalKey(
-      Schema.Int.annotate({ description: "Seconds for which a description of the collection is kept for the model." })
+      Schema.Int.annotate({
+        description: "Seconds for which the description of the collection is cached for the model."
+      })
     ),
     api_key: Schema.optionalKey(Schema.String)
   }),

@@ -29,7 +29,7 @@ export const described = {
     example: { params: { modelId: "default" }, body: { temperature: 0.1 } }
   },
   deleteNlSearchModel: {
-    description: "Removes the model and answers it. Searches that name it run as typed, and say so.",
+    description: "Removes the model and returns it. Searches that name it run as typed, and say so.",
     example: { params: { modelId: "default" } }
   }
 } as const satisfies Readonly<Record<string, Described>>

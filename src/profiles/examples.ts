@@ -19,17 +19,17 @@ export const described = {
   },
   createSearchProfile: {
     description:
-      "Creates a profile: it decides on the server what is searched, filtered, sorted and counted, under a name that clients send as `profile`. Its draft acts at once, until it is first published; so every field that it names must exist with the index that it needs, and a 400 names each that does not. A name that is taken is a 409, and the plan bounds the number of profiles (403).",
+      "Creates a profile: it decides on the server what is searched, filtered, sorted and counted, under a name that clients send as `profile`. Its draft takes effect immediately, until the profile is first published; so every field that it names must exist with the index that it needs, and a 400 names each that does not. A name that is taken is a 409, and the plan bounds the number of profiles (403).",
     example: { params: { collectionName: "products" }, body: { name: "search", ...body } }
   },
   getSearchProfile: {
     description:
-      "Shows a profile: its draft, its revision, and its active release. It is `broken` if what acts on searches no longer fits the collection's schema, and `changes` says why.",
+      "Shows a profile: its draft, its revision, and its active release. It is `broken` if what is in effect no longer fits the collection's schema, and `changes` says why.",
     example: { params: listing }
   },
   replaceSearchProfile: {
     description:
-      "Replaces the draft of a profile as a whole: omitted fields return to their defaults, and the revision increases by one. Before the first publication it acts from the next search on; afterwards it changes no search until it is published.",
+      "Replaces the draft of a profile as a whole: omitted fields return to their defaults, and the revision increases by one. Before the first publication it takes effect with the next search; afterwards it changes no search until it is published.",
     example: { params: listing, body }
   },
   deleteSearchProfile: {
@@ -48,7 +48,7 @@ export const described = {
   },
   publishSearchProfile: {
     description:
-      "Publishes the draft as an immutable release, which acts from the next search on; if nothing has changed since the active release, that one is answered. It is refused (409) if the profile's revision is not `expected_revision`, if the draft does not fit the collection's schema (`data.changes`), and with `quality` if the draft finds the judged documents less well than what is active (`data.quality`).",
+      "Publishes the draft as an immutable release, which takes effect with the next search; if nothing has changed since the active release, that one is returned. It is refused (409) if the profile's revision is not `expected_revision`, if the draft does not fit the collection's schema (`data.changes`), and with `quality` if the draft finds the judged documents less well than what is active (`data.quality`).",
     example: { params: listing, body: { expected_revision: 2, note: "Cheapest first" } }
   },
   activateProfileRelease: {

@@ -47,7 +47,7 @@ const body = {
       /** Accepted from an earlier answer; figures are the service's own. */ chosen: Schema.optionalKey(Schema.Unknown)
     }).annotate({
       identifier: "ProfileMeaningBody",
-      description: "How much meaning counts beside words, from 0 to 1; without effect if the collection has no vectors."
+      description: "Weight of meaning relative to words, from 0 to 1; without effect if the collection has no vectors."
     })
   )
 }
@@ -179,5 +179,5 @@ export const Storefront = Schema.Struct({
   per_page_max: Schema.Int
 }).annotate({
   identifier: "Storefront",
-  description: "What a browser may know of a profile: no expressions and no list of fields."
+  description: "The parts of a profile that a browser may see: no expressions and no list of fields."
 })

@@ -38,7 +38,7 @@ export const described = {
   },
   deleteQualitySuite: {
     description:
-      "Deletes a suite with its judgments and runs, and answers its id; a run in progress ends without leaving one. An unknown id is a 404.",
+      "Deletes a suite with its judgments and runs, and returns its id; a run in progress ends without leaving one. An unknown id is a 404.",
     example: { params: { suiteId: sampleIds.oldSuite } }
   },
   runQualitySuite: {

@@ -72,7 +72,7 @@ export const RunBody = Schema.Struct({
   profile: Schema.optionalKey(Schema.String)
 }).annotate({
   identifier: "RunQualitySuite",
-  description: "Runs something else than the stored parameters: other ones, or a profile of the collection."
+  description: "Runs other parameters, or a profile of the collection, instead of the stored parameters."
 })
 export const MeaningBody = Schema.Struct({
   profile: Schema.String.check(

@@ -26,7 +26,7 @@ export const described = {
   },
   deleteRecommendationModel: {
     description:
-      "Deletes a model and answers its id. An unknown id is a 404. A model that search rules fall back on cannot be deleted: 409 with `data.collections`.",
+      "Deletes a model and returns its id. An unknown id is a 404. A model that search rules fall back on cannot be deleted: 409 with `data.collections`.",
     example: { params: { modelId: sampleIds.oldRecommendationModel } }
   },
   trainRecommendationModel: {

@@ -19,7 +19,7 @@ export const described = {
   },
   multiSearch: {
     description:
-      "Runs up to 50 searches in one request and answers a result for each, a failed one with its `code` and `error`; with `union` their hits become one list. Query parameters are the defaults of all of them. The request counts as one search unit of the month. With `conversation=true` in the query string all of them use its `q`, and get one answer in words.",
+      "Runs up to 50 searches in one request and returns a result for each, a failed one with its `code` and `error`; with `union` their hits become one list. Query parameters are the defaults of all of them. The request counts as one search unit of the month. With `conversation=true` in the query string all of them use its `q`, and get one answer in words.",
     example: {
       query: { query_by: "title" },
       body: {

@@ -27,7 +27,7 @@ export const semanticSearch = operation({
   path: "/v1/collections/:collectionName/documents/semantic_search",
   payload: Schema.Record(Schema.String, Schema.Unknown).annotate({
     identifier: "SemanticSearchBody",
-    description: "Search parameters, `q` among them."
+    description: "Search parameters, including `q`."
   }),
   success: Schema.Struct({ ...SearchResponse.fields, embedder: UsedEmbedder }).annotate({
     identifier: "SemanticSearchResponse"

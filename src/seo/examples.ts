@@ -35,7 +35,7 @@ export const described = {
   },
   deleteSeoRule: {
     description:
-      "Deletes a rule with its pages and their addresses, and answers its id; a job in progress ends without pages. An unknown id is a 404.",
+      "Deletes a rule with its pages and their addresses, and returns its id; a job in progress ends without pages. An unknown id is a 404.",
     example: { params: { ruleId: sampleIds.oldSeoRule } }
   },
   generateSeoPages: {

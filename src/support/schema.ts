@@ -33,7 +33,7 @@ const VisitorBody = Schema.Struct({
       )
     )
   )
-}).annotate({ identifier: "SupportVisitorBody", description: "The visitor, as far as the visitor says." })
+}).annotate({ identifier: "SupportVisitorBody", description: "The visitor, as stated by the visitor." })
 
 export const STATUSES = ["open", "pending", "closed"] as const
 const Status = Schema.Literals(STATUSES)
@@ -107,7 +107,7 @@ export type SupportThread = typeof SupportThread.Type
 export const SupportThreadList = Schema.Struct({
   data: Schema.Array(SupportThread),
   next_cursor: Schema.optionalKey(Schema.String)
-}).annotate({ identifier: "SupportThreadList", description: "Where something was written last comes first." })
+}).annotate({ identifier: "SupportThreadList", description: "Threads with the newest messages first." })
 export const SupportMessageList = Schema.Struct({
   data: Schema.Array(SupportMessage),
   next_cursor: Schema.optionalKey(Schema.String)

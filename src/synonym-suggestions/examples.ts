@@ -15,7 +15,7 @@ export const described = {
   },
   acceptSynonymSuggestion: {
     description:
-      "Writes the suggestion into a synonym set, which is created if it is missing, and answers the suggestion. A search for the term then finds what its synonyms find, if the collection or the search names the set. A suggestion that was already decided is a 409.",
+      "Writes the suggestion into a synonym set, which is created if it is missing, and returns the suggestion. A search for the term then finds what its synonyms find, if the collection or the search names the set. A suggestion that was already decided is a 409.",
     example: { params: { ...params, suggestionId: sampleIds.synonymSuggestion }, body: { synonym_set: "shop" } }
   },
   rejectSynonymSuggestion: {

@@ -22,7 +22,7 @@ const AUDIO_MEDIA = [
 const AUDIO_BODY_BYTES_MAX = 34_000_000
 
 const language = Schema.optionalKey(
-  Schema.String.annotate({ description: "That is spoken, ISO 639-1; the transcriber's own guess where absent." })
+  Schema.String.annotate({ description: "The spoken language, ISO 639-1; if absent, the transcriber detects it." })
 )
 const spoken = {
   plane: "control",
@@ -49,8 +49,8 @@ export const Transcription = Schema.Struct({
   model: Schema.String
 }).annotate({ identifier: "Transcription" })
 const Spoken = Schema.Struct({
-  text: Schema.String.annotate({ description: "That was searched for." }),
-  raw_text: Schema.String.annotate({ description: "As the transcriber wrote it down." }),
+  text: Schema.String.annotate({ description: "The corrected text that was searched for." }),
+  raw_text: Schema.String.annotate({ description: "The transcript before corrections." }),
   language: Schema.String,
   model: Schema.String
 }).annotate({ identifier: "VoiceTranscript" })
@@ -88,11 +88,11 @@ export const voiceSearch = operation({
 
 const VoiceFrame = Schema.Struct({
   type: Schema.Literals(["transcript", "results", "final", "error", "pong"]),
-  text: Schema.optionalKey(Schema.String.annotate({ description: "Of `transcript`: all that was said so far." })),
-  is_final: Schema.optionalKey(Schema.Boolean.annotate({ description: "None of these words will change." })),
+  text: Schema.optionalKey(Schema.String.annotate({ description: "In a `transcript`: everything said so far." })),
+  is_final: Schema.optionalKey(Schema.Boolean.annotate({ description: "Whether the words are final." })),
   transcript: Schema.optionalKey(Spoken),
   results: Schema.optionalKey(SearchResponse),
-  status: Schema.optionalKey(Schema.Int.annotate({ description: "Of `error`, as HTTP would have it." })),
+  status: Schema.optionalKey(Schema.Int.annotate({ description: "The HTTP status that corresponds to an `error`." })),
   message: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "VoiceFrame", description: "A text frame of the server." })
 
@@ -108,9 +108,9 @@ export const voiceStream = operation({
   path: "/v1/collections/:collectionName/documents/search/voice_stream",
   query: Schema.Struct({
     api_key: Schema.optionalKey(
-      Schema.String.annotate({ description: "The key, where no header can be set, as in a browser." })
+      Schema.String.annotate({ description: "The key, for clients that cannot set headers, such as browsers." })
     ),
-    session_id: Schema.optionalKey(Schema.String.annotate({ description: "The session, likewise." }))
+    session_id: Schema.optionalKey(Schema.String.annotate({ description: "The session, for the same clients." }))
   }),
   success: VoiceFrame,
   status: 101,

@@ -62,7 +62,7 @@ export const described = {
   },
   recoverWebhook: {
     description:
-      "Sends everything again that failed since a time in Unix milliseconds, and answers the number of deliveries. A disabled endpoint is a 409: enable it first.",
+      "Sends everything again that failed since a time in Unix milliseconds, and returns the number of deliveries. A disabled endpoint is a 409: enable it first.",
     example: { params: { webhookId }, body: { since: 1_790_000_000_000 } }
   }
 } as const satisfies Readonly<Record<string, Described>>

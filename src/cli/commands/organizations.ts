@@ -67,7 +67,7 @@ const membersCommand = Command.make("members").pipe(
       { ...target, json, organization: Argument.String("organization"), member: Argument.String("member") },
       (flags) =>
         removeMember({ ...targetOf(flags), organization: flags.organization, member: flags.member, json: flags.json })
-    ).pipe(Command.withDescription("Remove a member, named by id or address; sessions end at once"))
+    ).pipe(Command.withDescription("Remove a member, named by id or address; sessions end immediately"))
   ])
 )
 
