@@ -75,8 +75,8 @@ const listed = async (
   )
   if (!answer.ok) return answer
   const [result] = isObject(answer.value) && Array.isArray(answer.value.results) ? answer.value.results : []
-  const told = (said: string): string => names.told(namespace, said)
-  const hits = readResult(result, told, (body) => (body.search_cutoff === true ? undefined : body.hits))
+  const translate = (sentence: string): string => names.translate(namespace, sentence)
+  const hits = readResult(result, translate, (body) => (body.search_cutoff === true ? undefined : body.hits))
   if (!hits.ok) return hits
   const documents = Array.isArray(hits.value)
     ? hits.value.flatMap((hit) => (isObject(hit) && isObject(hit.document) ? [hit.document as Document] : []))

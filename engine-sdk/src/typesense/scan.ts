@@ -119,7 +119,7 @@ export class Scans {
     const body = await gate.through(namespace, 10_000, () =>
       client.stream(`/collections/${entry.serverName}/documents/export${query.value}`)
     )
-    if (!body.ok) return fail({ ...body.error, message: names.told(namespace, body.error.message) })
+    if (!body.ok) return fail({ ...body.error, message: names.translate(namespace, body.error.message) })
     const lines = new Lines(body.value)
     const timer = setTimeout(() => {}, 0)
     return ok({ lines, owner, selection, ahead: undefined, timer })

@@ -102,10 +102,10 @@ const passing = async (
   }
   const found = await asking.gate.through(asking.namespace, asking.left_ms(), () => askedAll(asking, searches))
   if (!found.ok) return found
-  const told = (said: string): string => asking.names.told(asking.namespace, said)
+  const translate = (sentence: string): string => asking.names.translate(asking.namespace, sentence)
   const sets: Array<ReadonlySet<string>> = []
   for (const raw of found.value) {
-    const set = readResult(raw, told, readIds)
+    const set = readResult(raw, translate, readIds)
     if (!set.ok) return set
     sets.push(set.value)
   }
@@ -241,11 +241,11 @@ const answerOf = (
   raw: ReadonlyArray<Result<unknown>>
 ): Result<SearchAnswer> => {
   if (raw.includes(CUT_OFF)) return ok(cutOff(plan))
-  const told = (said: string): string => names.told(namespace, said)
+  const translate = (sentence: string): string => names.translate(namespace, sentence)
   const answers: SearchAnswer[] = []
   for (const [i, one] of raw.entries()) {
     if (!one.ok) return one
-    const answer = readResult(one.value, told, (body) => readSearch(body, parts[i]!.plan, told))
+    const answer = readResult(one.value, translate, (body) => readSearch(body, parts[i]!.plan, translate))
     if (!answer.ok) return answer
     answers.push(answer.value)
   }
@@ -286,6 +286,6 @@ const unionOf = async (asking: Asking, union: UnionPlan): Promise<Result<UnionAn
   if (!found.ok) return found
   const refused = weighed(union.plans[0], bytes)
   if (refused !== undefined) return fail(refused)
-  const told = (said: string): string => names.told(namespace, said)
-  return readResult(found.value, told, (body) => readUnion(body, union, told))
+  const translate = (sentence: string): string => names.translate(namespace, sentence)
+  return readResult(found.value, translate, (body) => readUnion(body, union, translate))
 }
