@@ -6,7 +6,7 @@ import type { Selection } from "../plan.ts"
 import type { Document } from "../schema.ts"
 import type { Entry } from "./directory.ts"
 import { filterText, isListable } from "./print-filters.ts"
-import { Unsayable } from "./refusals.ts"
+import { Unprintable } from "./refusals.ts"
 import { readResult } from "./read-answer.ts"
 import { exportQuery, shownFields, shownPart } from "./scan.ts"
 import { contextOf, type Parts } from "./search.ts"
@@ -67,7 +67,7 @@ const listed = async (
       enable_analytics: false
     }
   } catch (error) {
-    if (error instanceof Unsayable) return fail(error.error)
+    if (error instanceof Unprintable) return fail(error.error)
     throw error
   }
   const answer = await gate.through(namespace, ROOM_MS, () =>

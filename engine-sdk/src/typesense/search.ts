@@ -14,7 +14,7 @@ import type { ServerNames } from "./names.ts"
 import { placePlan } from "./place-plan.ts"
 import { filterText, isListable, type SchemaContext } from "./print-filters.ts"
 import { printPlan, type PrintedParameters } from "./print-plan.ts"
-import { missing, Unsayable } from "./refusals.ts"
+import { missing, Unprintable } from "./refusals.ts"
 import { readIds, readResult, readSearch, readUnion } from "./read-answer.ts"
 
 export interface Parts {
@@ -88,16 +88,16 @@ const passing = async (
   ids: ReadonlyArray<string>,
   context: SchemaContext
 ): Promise<Result<ReadonlyArray<ReadonlySet<string>>>> => {
-  const sayable = ids.filter(isListable)
+  const listable = ids.filter(isListable)
   const search_cutoff_ms = Math.max(0, Math.floor(asking.left_ms()))
   const searches: Array<object> = []
   try {
     for (const filter of filters) {
-      const filter_by = filterText(passingFilter(sayable, filter), context)
+      const filter_by = filterText(passingFilter(listable, filter), context)
       searches.push({ collection, q: "*", filter_by, include_fields: "id", limit: ids.length, search_cutoff_ms })
     }
   } catch (error) {
-    if (error instanceof Unsayable) return fail(error.error)
+    if (error instanceof Unprintable) return fail(error.error)
     throw error
   }
   const found = await asking.gate.through(asking.namespace, asking.left_ms(), () => askedAll(asking, searches))
