@@ -5,7 +5,7 @@
 import { Worker } from "node:worker_threads"
 import type { DerivedSection } from "../index/derived-sections.ts"
 import type { CollectionSchema } from "../schema.ts"
-import { reportOf, type ThreadReport } from "./said.ts"
+import { reportOf, type ThreadReport } from "./thread-report.ts"
 import type { FromLane, ToLane } from "./messages.ts"
 
 /** Time for a thread to come up before it is terminated. */
