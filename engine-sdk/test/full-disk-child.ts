@@ -26,18 +26,18 @@ const found = async (): Promise<unknown> => {
   return answer.ok ? answer.value.found : answer.error.kind
 }
 await engine.createCollection("t", suiteSchema("c", [suiteField("name", "string")]), 1)
-const told: Record<string, unknown> = { before: [await put(0, 100), await found()] }
+const report: Record<string, unknown> = { before: [await put(0, 100), await found()] }
 allow(String(statSync(join(path, "documents.mdb")).size + 8_192))
-told.large = [await put(1_000, 2_000), await found()]
-told.small = [await put(5_000, 400), await found()]
+report.large = [await put(1_000, 2_000), await found()]
+report.small = [await put(5_000, 400), await found()]
 allow("unlimited")
 // Longer than the interval between two probes of the disk.
 await new Promise((resolve) => setTimeout(resolve, 200))
-told.after = [await put(9_000, 1), await put(9_001, 1_000), await found()]
-told.health = engine.health().ok
+report.after = [await put(9_000, 1), await put(9_001, 1_000), await found()]
+report.health = engine.health().ok
 await engine.close()
 const again = await openEngine({ path })
 const [answer] = await again.search("t", [suitePlan("c")])
-told.again = [answer.ok && answer.value.found, again.describeCollection("t", "c")?.num_documents]
+report.again = [answer.ok && answer.value.found, again.describeCollection("t", "c")?.num_documents]
 await again.close()
-process.stdout.write(`${JSON.stringify(told)}\n`)
+process.stdout.write(`${JSON.stringify(report)}\n`)

@@ -38,7 +38,7 @@ const textOf = async (pieces: AsyncIterable<string>): Promise<string> => {
 const soon = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5))
 
 /** An engine whose writes are answered when the test decides, in any order. */
-const held = async (tells: boolean) => {
+const held = async (callsTaken: boolean) => {
   const context = await contextOf(createEngine())
   const calls: Array<{ readonly ids: ReadonlyArray<string>; readonly answer: (ok: boolean) => void }> = []
   const write: SearchEngine["write"] = (_namespace, _collection, operations, options) =>
@@ -55,7 +55,7 @@ const held = async (tells: boolean) => {
               : fail({ kind: "Unavailable", message: "The disk is full." })
           )
       })
-      if (tells) options?.taken?.()
+      if (callsTaken) options?.taken?.()
     })
   const engine = Object.assign(Object.create(context.engine) as SearchEngine, { write })
   return { calls, context: { ...context, engine } }

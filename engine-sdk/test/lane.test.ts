@@ -172,14 +172,14 @@ describe("the lane", () => {
     const order: string[] = []
     const small = suitePlan("c", { filter: { kind: "ids", ids: ["d7"] }, limit: 3 })
     await engine.search("b", [small])
-    const told = (name: string) => (answers: ReadonlyArray<{ readonly ok: boolean }>) => {
+    const noteOrder = (name: string) => (answers: ReadonlyArray<{ readonly ok: boolean }>) => {
       order.push(name)
       return answers
     }
     const slowOnes = [1, 2, 3].map((n) =>
-      Promise.resolve(engine.search("a", plans(slow).slice(0, 2))).then(told(`a${n}`))
+      Promise.resolve(engine.search("a", plans(slow).slice(0, 2))).then(noteOrder(`a${n}`))
     )
-    const other = Promise.resolve(engine.search("b", plans(slow).slice(0, 2))).then(told("b"))
+    const other = Promise.resolve(engine.search("b", plans(slow).slice(0, 2))).then(noteOrder("b"))
     const quick = await engine.search("b", [small])
     // It must finish before the second search that waits for the same place, however seldom a busy machine runs this
     // thread.

@@ -7,7 +7,7 @@ import { openEngine } from "../src/mod.ts"
 import { createCollection, memoryResources, type OperationContext } from "../src/operations/mod.ts"
 import { ruledSearches } from "../../test/support/search-steps.ts"
 import { all } from "../src/pipeline/awaitable.ts"
-import { orLong, tellingTooLong } from "../src/pipeline/or-long.ts"
+import { orLong, reportingTooLong } from "../src/pipeline/or-long.ts"
 import type { MerchandisedSearch } from "../src/pipeline/merchandising.ts"
 import { AnswerBudget } from "../src/budget/answer-budget.ts"
 import { Allowance, Cutoff, GIVE_WAY, LateQuantum, spend } from "../src/budget/cutoff.ts"
@@ -51,7 +51,7 @@ it("repeats the searches as long ones, with the account restored, synchronously 
         seen.push(own.every(({ plan }) => plan.isLong === true))
         budget.hold(100, "documents")
         return all([
-          tellingTooLong<number>(() => {
+          reportingTooLong<number>(() => {
             if (seen.length > 1) return { ok: true, value: budget.held }
             if (isLater) return Promise.reject(GIVE_WAY)
             throw GIVE_WAY
@@ -66,12 +66,12 @@ it("repeats the searches as long ones, with the account restored, synchronously 
 it("passes on every other failure", async () => {
   expect(
     thrownBy(() =>
-      tellingTooLong(() => {
+      reportingTooLong(() => {
         throw new Error("broken")
       })
     )
   ).toEqual(new Error("broken"))
-  await expect(tellingTooLong(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken")
+  await expect(reportingTooLong(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken")
 })
 
 /** A text of 30,000 words: highlighting it takes longer than the rest of a quantum. */

@@ -538,17 +538,17 @@ describe("merchandise", () => {
           recommended: async () => ["3", "1"]
         }
         const recorded = recordRun(real)
-        const told = (await merchandise(recorded.environment, searches)).map((result) =>
+        const traces = (await merchandise(recorded.environment, searches)).map((result) =>
           result.ok ? JSON.stringify(result.value.trace) : ""
         )
         const stored = parseStoredRun(storedRunText(recorded.stored()))
         for (let again = 0; again < 2; again++) {
           const replayed = await merchandise(replayRun(stored, { namespace: "t", explain: true, engine }), searches)
-          expect(replayed.map((result) => (result.ok ? JSON.stringify(result.value.trace) : ""))).toEqual(told)
+          expect(replayed.map((result) => (result.ok ? JSON.stringify(result.value.trace) : ""))).toEqual(traces)
         }
-        expect(told[0]).toContain('"rerank"')
-        expect(told[1]).toContain('"fallback":"popular"')
-        expect(told[2]).toContain('"fallback":"recommendations"')
+        expect(traces[0]).toContain('"rerank"')
+        expect(traces[1]).toContain('"fallback":"popular"')
+        expect(traces[2]).toContain('"fallback":"recommendations"')
       }))
     it("is refused if it belongs to other searches", () =>
       using(async (environment, engine) => {

@@ -463,9 +463,9 @@ describe("search workers that end", () => {
       // A worker that missed an update must end, because its searches would see the old collection.
       post.mockImplementation(function (this: Worker, ...given) {
         const [message] = given as [{ readonly shared?: { readonly collections: ReadonlyArray<object> } }]
-        const told = message.shared?.collections
-        if (told === undefined || !("quantum_ms" in taskOf(message))) return real.apply(this, given)
-        const broken = told.map((collection) => ({ ...collection, views: [{ id: 999, graphs: [] }] }))
+        const collections = message.shared?.collections
+        if (collections === undefined || !("quantum_ms" in taskOf(message))) return real.apply(this, given)
+        const broken = collections.map((collection) => ({ ...collection, views: [{ id: 999, graphs: [] }] }))
         return real.call(this, { ...message, shared: { ...message.shared, collections: broken } })
       })
       const fresh = suitePlan("c", { text: text(["fresh"]) })
@@ -478,8 +478,10 @@ describe("search workers that end", () => {
       await ready(engine, 2)
       // The same holds if a message cannot be sent.
       await engine.write("a", "c", [putOf({ ...documentOf("a", 1), id: "fresh2", title: "fresh" })])
-      const untellable = { ...fresh, metadata: () => 1 } as unknown as SearchPlan
-      await expect(Promise.all([engine.search("a", [untellable]), engine.search("a", [untellable])])).rejects.toThrow()
+      const uncloneable = { ...fresh, metadata: () => 1 } as unknown as SearchPlan
+      await expect(
+        Promise.all([engine.search("a", [uncloneable]), engine.search("a", [uncloneable])])
+      ).rejects.toThrow()
       for (let i = 0; i < 6; i++) expect(await foundOf(engine, "a", fresh)).toBe(2)
     } finally {
       post.mockRestore()

@@ -418,22 +418,22 @@ describe("sections of the writing thread", () => {
       () => [],
       undefined
     )
-    const told = (): Array<number | undefined> | undefined => {
+    const sentSections = (): Array<number | undefined> | undefined => {
       const now = shared.forThread(known, 10)
       if (!now.ok) throw new Error(now.error.message)
       return now.value.shared?.collections.flatMap(({ views }) => views.map(({ sections }) => sections?.length))
     }
     reader.apply({ added: [...live.values()], removed: [], deletions: [] })
-    expect(told()).toEqual([undefined])
+    expect(sentSections()).toEqual([undefined])
     await writer.makeUnits(1, units)
     const sections = [...live.values()].map(({ id, sections: own = [] }) => ({ segment: id, sections: own }))
     reader.apply({ added: [], removed: [], deletions: [], sections })
-    expect(told()).toEqual([2])
-    expect(told()).toBe(undefined)
+    expect(sentSections()).toEqual([2])
+    expect(sentSections()).toBe(undefined)
     reader.apply({ added: [], removed: [], deletions: [{ segment: sections[0].segment, docs: [1] }] })
-    expect(told()).toEqual([undefined])
+    expect(sentSections()).toEqual([undefined])
     known.collections.clear()
-    expect(told()).toEqual([2])
+    expect(sentSections()).toEqual([2])
     await writer.close()
   })
   it("count a replaced document once", async () => {

@@ -76,8 +76,8 @@ export const traced = <A, E, R>(
   Effect.withFiber((fiber) => {
     const wanted = fiber.getRef(TracedShare)
     if (wanted === 0 || fiber.getRef(Random.Random).nextDoubleUnsafe() >= wanted) return effect
-    const told = Effect.tap(effect, (answer) => Effect.annotateCurrentSpan(came(answer)))
-    const spanned = Effect.withSpan(told, name, { root: true, kind, attributes: attributes() })
+    const annotated = Effect.tap(effect, (answer) => Effect.annotateCurrentSpan(came(answer)))
+    const spanned = Effect.withSpan(annotated, name, { root: true, kind, attributes: attributes() })
     return Effect.withTracerEnabled(spanned as Effect.Effect<A, E, R>, true)
   })
 

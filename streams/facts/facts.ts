@@ -65,7 +65,7 @@ export interface FactSink {
   /** An event counts: the first with its id. `event` is valid until the call returns; `kept` copies it. */
   event?(organizationId: string, collection: string, event: BehaviouralEvent): void
   /** An answered search counts: the first with its query id. The `search` fact follows once its visit is known. */
-  answer?(served: ServedSearch, said: SearchFacts): void
+  answer?(served: ServedSearch, search: SearchFacts): void
   /** An interaction with a document, independent of searches. `quantity` and `money` apply to carts and purchases. */
   product?(product: Subject, kind: ProductKind, at: number, quantity: number, money: Money): void
   /** A search counts or is retracted: the last of its keystrokes, with what it found and how it was narrowed. */
@@ -134,8 +134,8 @@ export class Facts {
   event(organizationId: string, collection: string, event: BehaviouralEvent): void {
     for (let i = 0; i < this.#event.length; i++) this.#event[i]!.event(organizationId, collection, event)
   }
-  answer(served: ServedSearch, said: SearchFacts): void {
-    for (let i = 0; i < this.#answer.length; i++) this.#answer[i]!.answer(served, said)
+  answer(served: ServedSearch, search: SearchFacts): void {
+    for (let i = 0; i < this.#answer.length; i++) this.#answer[i]!.answer(served, search)
   }
   product(product: Subject, kind: ProductKind, at: number, quantity: number, money: Money): void {
     for (let i = 0; i < this.#product.length; i++) this.#product[i]!.product(product, kind, at, quantity, money)

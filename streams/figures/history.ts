@@ -146,7 +146,11 @@ export const joined = (
 ): Uint8Array => remembered(Buffer.concat([...own, ...others.flatMap(({ at_s, row }) => until(row, at_s))]))
 
 /** A history in which some days are replaced: its interactions of those days are dropped, and the new ones added. */
-export const retold = (before: Uint8Array, isRetold: (at_s: number) => boolean, told: Uint8Array): Uint8Array => {
-  const others = entriesOf(before).filter(({ at_s }) => !isRetold(at_s))
-  return cut(Buffer.concat([...others.map(({ bytes }) => bytes), told]))
+export const replaced = (
+  before: Uint8Array,
+  isReplaced: (at_s: number) => boolean,
+  replayed: Uint8Array
+): Uint8Array => {
+  const others = entriesOf(before).filter(({ at_s }) => !isReplaced(at_s))
+  return cut(Buffer.concat([...others.map(({ bytes }) => bytes), replayed]))
 }

@@ -137,7 +137,7 @@ class WorkerThread {
   }
 
   /** Reports to the thread how far the log is durable, merging the hints of some milliseconds. */
-  #tellEnds(worker: Worker, hints: Queue.Dequeue<PartitionEnd>) {
+  #reportEnds(worker: Worker, hints: Queue.Dequeue<PartitionEnd>) {
     const { endsNow } = this
     return Effect.gen(function* () {
       const first = yield* Queue.take(hints)
@@ -159,7 +159,7 @@ class WorkerThread {
       const { entry = new URL("./worker.ts", import.meta.url), ...rest } = this.#options
       const inbox = yield* Queue.bounded<FromStreams>(1_024)
       const worker = yield* this.#start({ ...rest, ends: yield* this.endsNow }, entry, inbox, ended)
-      yield* Effect.forkScoped(Effect.forever(this.#tellEnds(worker, hints)))
+      yield* Effect.forkScoped(Effect.forever(this.#reportEnds(worker, hints)))
       yield* Effect.forkScoped(
         Effect.forever(
           Effect.flatMap(Queue.take(inbox), (message) =>

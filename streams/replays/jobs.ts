@@ -48,7 +48,7 @@ export const startRun = Effect.fnUntraced(function* (
   )
 })
 
-export const tellProgress = Effect.fnUntraced(function* (jobId: string, progress: number, now: number) {
+export const storeProgress = Effect.fnUntraced(function* (jobId: string, progress: number, now: number) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`UPDATE jobs SET progress = ${String(progress)}::text::float8, updated_at = ${String(now)}::text::int8 WHERE id = ${jobId} AND progress <> ${String(progress)}::text::float8 AND finished_at IS NULL`
 })
@@ -78,7 +78,7 @@ export const toSwapping = Effect.fnUntraced(function* (
   yield* sql`UPDATE stream_replays SET from_at = least(before_at, ${String(fromAt)}::text::int8), swapped_before = least(before_at, ${String(fromAt)}::text::int8) WHERE job_id = ${run.jobId}`
 })
 
-export const tellSwapped = Effect.fnUntraced(function* (
+export const storeSwapped = Effect.fnUntraced(function* (
   { jobId }: Pick<Run, "jobId">,
   swappedBefore: number,
   receipt: Readonly<Record<string, number>>
@@ -86,7 +86,7 @@ export const tellSwapped = Effect.fnUntraced(function* (
   const sql = yield* SqlClient.SqlClient
   yield* sql`UPDATE stream_replays SET swapped_before = ${String(swappedBefore)}::text::int8, receipt = ${JSON.stringify(receipt)}::text::jsonb WHERE job_id = ${jobId}`
 })
-export const tellReceipt = Effect.fnUntraced(function* (
+export const storeReceipt = Effect.fnUntraced(function* (
   { jobId }: Pick<Run, "jobId">,
   receipt: Readonly<Record<string, number>>
 ) {

@@ -137,13 +137,13 @@ export const beginShadow = Effect.fnUntraced(function* (
   )
 })
 
-export const tellShadow = Effect.fnUntraced(function* (
+export const storeShadowProgress = Effect.fnUntraced(function* (
   { jobId, shadow }: Pick<Mirror, "jobId" | "shadow">,
   partition: number,
-  told: { readonly recordsDone: number; readonly entries: number; readonly failure?: string }
+  progress: { readonly recordsDone: number; readonly entries: number; readonly failure?: string }
 ) {
   const sql = yield* SqlClient.SqlClient
-  yield* sql`UPDATE stream_replay_partitions SET records_done = ${String(told.recordsDone)}::text::int8, entries = ${String(told.entries)}::text::int8, failure = ${told.failure ?? null}
+  yield* sql`UPDATE stream_replay_partitions SET records_done = ${String(progress.recordsDone)}::text::int8, entries = ${String(progress.entries)}::text::int8, failure = ${progress.failure ?? null}
     WHERE job_id = ${jobId} AND partition = ${partition}::int4 AND shadow = ${shadow} AND NOT is_adopted`
 })
 

@@ -30,14 +30,14 @@ import {
   type Mirror,
   type Run,
   spillShadow,
-  tellShadow
+  storeShadowProgress
 } from "./runs.ts"
 import { openShadow, type Shadow, ShadowFailed } from "./shadow.ts"
 
 const SLICE_MS = 8
 /** Length of one turn while nothing else waits. */
 const IDLE_TURN_MS = 40
-const TELL_EVERY_MS = 1_000
+const REPORT_EVERY_MS = 1_000
 /** How many entries that make the step throw an erasure skips, each after a restart from the beginning. */
 const POISON_MAX = 16
 /** Keys per commit of the exchange. */
@@ -108,7 +108,7 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
   #mirror: Mirror | undefined
   #shadow: LiveShadow<Body, State, Emitted, Sink> | undefined
   #spills = 0
-  #toldAt = 0
+  #reportedAt = 0
   /** The run that needs no more work here: taken over, failed, or over. */
   #doneWith: string | undefined
   readonly #poison = new Set<string>()
@@ -203,9 +203,9 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
   }
 
   /** Reports how far the shadow has got, and why it cannot continue. */
-  #tell(of: LiveShadow<Body, State, Emitted, Sink>, failure?: string) {
+  #report(of: LiveShadow<Body, State, Emitted, Sink>, failure?: string) {
     return this.#withSql(
-      tellShadow({ jobId: of.run.jobId, shadow: of.name }, this.#options.partition, {
+      storeShadowProgress({ jobId: of.run.jobId, shadow: of.name }, this.#options.partition, {
         recordsDone: of.recordsDone,
         entries: of.entries,
         ...(failure === undefined ? {} : { failure })
@@ -215,7 +215,7 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
   #fail(of: LiveShadow<Body, State, Emitted, Sink>, message: string) {
     return Effect.gen({ self: this }, function* () {
       this.#doneWith = of.run.jobId
-      yield* this.#tell(of, message)
+      yield* this.#report(of, message)
       yield* this.drop
     })
   }
@@ -247,9 +247,9 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
         yield* Effect.sleep(0)
       }
       if (of.isAt(committed)) return yield* this.#takeOver(of, committed)
-      if (clock.currentTimeMillisUnsafe() - this.#toldAt < TELL_EVERY_MS) return
-      this.#toldAt = clock.currentTimeMillisUnsafe()
-      yield* this.#tell(of)
+      if (clock.currentTimeMillisUnsafe() - this.#reportedAt < REPORT_EVERY_MS) return
+      this.#reportedAt = clock.currentTimeMillisUnsafe()
+      yield* this.#report(of)
     })
   }
 

@@ -97,8 +97,10 @@ describe("names on the server", () => {
   })
   it("are shown as the tenant knows them, and others' are not replaced", () => {
     const mine = names.of("a-b", "my goods/é")
-    expect(names.told("a-b", `Collection \`${mine}\` has ${mine}.`)).toBe("Collection `my goods/é` has my goods/é.")
-    expect(names.told("a", `\`${mine}\``)).toBe(`\`${mine}\``)
+    expect(names.translate("a-b", `Collection \`${mine}\` has ${mine}.`)).toBe(
+      "Collection `my goods/é` has my goods/é."
+    )
+    expect(names.translate("a", `\`${mine}\``)).toBe(`\`${mine}\``)
   })
 })
 

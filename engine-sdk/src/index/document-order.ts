@@ -93,12 +93,12 @@ function* valuesOf(schema: CollectionSchema, sources: ReadonlyArray<Segment>, do
 function* choose(fields: ReadonlyArray<Values>, docs: number): Generator<void, Values[]> {
   const taken: Values[] = []
   let joint: Numbered = { of: new Uint32Array(fields[0]?.sample.length ?? 0), size: 1 },
-    said = 0,
+    information = 0,
     keys = 1
   while (taken.length < FIELDS_TAKEN) {
     let best: Values | undefined,
       bestJoint = joint,
-      bestSaid = said + GAIN_MIN
+      bestInformation = information + GAIN_MIN
     for (const field of fields) {
       if (taken.includes(field) || keys * (field.size + 1) > GONE) continue
       const together = numbered(joint.of, field.sample)
@@ -109,16 +109,16 @@ function* choose(fields: ReadonlyArray<Values>, docs: number): Generator<void, V
         sum += shared(together, other.sample)
         yield
       }
-      if (sum > bestSaid) {
+      if (sum > bestInformation) {
         best = field
         bestJoint = together
-        bestSaid = sum
+        bestInformation = sum
       }
     }
     if (best === undefined) break
     taken.push(best)
     joint = bestJoint
-    said = bestSaid
+    information = bestInformation
     keys *= best.size + 1
   }
   return taken

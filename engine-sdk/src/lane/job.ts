@@ -4,7 +4,7 @@ import type { Namespace } from "../engine.ts"
 import { type EngineError, fail, ok, type Result } from "../errors.ts"
 import type { Done, Shared, Task, ToLane, Work } from "./messages.ts"
 import { TextReader } from "./portable.ts"
-import type { ThreadReport } from "./said.ts"
+import type { ThreadReport } from "./thread-report.ts"
 import { sealed } from "./sealed.ts"
 import type { SearchPlan } from "../plan.ts"
 import type { ThreadContents } from "./search-thread.ts"
@@ -58,24 +58,24 @@ export const messageOf = (
     ...(answer === undefined ? {} : { answer: { bytes_max: answer.bytes_max, held: answer.held } })
   }
   const text = sealed(task),
-    told = now.value.shared
-  if (text.text !== undefined && told === undefined && givenUp === undefined) return ok(text.text)
+    changes = now.value.shared
+  if (text.text !== undefined && changes === undefined && givenUp === undefined) return ok(text.text)
   return ok({
     task: text,
-    ...(told === undefined ? {} : { shared: told }),
+    ...(changes === undefined ? {} : { shared: changes }),
     ...(givenUp === undefined ? {} : { givenUp })
   })
 }
 /** Turns the thread's reply into the caller's result. */
-export const settleJob = ({ job, reject, resolve }: PendingJob, said: ThreadReport): void => {
-  if (!("finished" in said)) {
-    reject(Object.assign(new Error(said.message), { stack: said.stack }))
+export const settleJob = ({ job, reject, resolve }: PendingJob, report: ThreadReport): void => {
+  if (!("finished" in report)) {
+    reject(Object.assign(new Error(report.message), { stack: report.stack }))
     return
   }
-  const { done, held, refusal, used_ms } = said.finished
+  const { done, held, refusal, used_ms } = report.finished
   try {
     job.answer?.settle(held, refusal)
-    resolve({ ok: true, value: { done, used_ms, texts: new TextReader(said.texts) } })
+    resolve({ ok: true, value: { done, used_ms, texts: new TextReader(report.texts) } })
   } catch (error) {
     if (error instanceof AnswerRefused) resolve(fail(error.error))
     else reject(error as Error)

@@ -263,10 +263,10 @@ export class SearchPool {
     }
     return one.quick
   }
-  private release(worker: Worker, tell: (quick: Quick) => void): void {
+  private release(worker: Worker, settle: (quick: Quick) => void): void {
     for (const id of [...worker.running.keys()]) {
       const quick = this.over(worker, id)
-      if (quick !== undefined) tell(quick)
+      if (quick !== undefined) settle(quick)
     }
   }
 

@@ -5,7 +5,7 @@
 import { Worker } from "node:worker_threads"
 import type { DerivedSection } from "../index/derived-sections.ts"
 import type { CollectionSchema } from "../schema.ts"
-import { saidOf, type ThreadReport } from "./said.ts"
+import { reportOf, type ThreadReport } from "./thread-report.ts"
 import type { FromLane, ToLane } from "./messages.ts"
 
 /** Time for a thread to come up before it is terminated. */
@@ -41,7 +41,7 @@ interface ThreadOptions {
   /** Runs long searches, at a lower priority. */ readonly isForLong?: boolean
 }
 interface Side {
-  readonly receive: (said: ThreadReport) => void
+  readonly receive: (report: ThreadReport) => void
   readonly ready?: () => void
   /** Called once; `reason` is set if it ended with an error. */ readonly lost: (reason: string | undefined) => void
 }
@@ -70,9 +70,9 @@ export class SearchThread {
     }
     worker.on("message", (message: FromLane) => {
       if (this.isGone) return
-      const said = saidOf(message)
-      if (said !== undefined) {
-        side.receive(said)
+      const report = reportOf(message)
+      if (report !== undefined) {
+        side.receive(report)
         return
       }
       this.isReady = true

@@ -81,14 +81,14 @@ const update = ({ early, isNew, key, schema, views }: SharedCollection): void =>
   own.reader.views = now
   own.reader.version++
 }
-const learn = ({ collections, dictionaries: told, forgotten }: Shared): void => {
+const learn = ({ collections, dictionaries: changedDictionaries, forgotten }: Shared): void => {
   for (const key of forgotten) {
     kept.delete(key)
     wanting.delete(key)
     preparing.delete(key)
   }
   for (const collection of collections) update(collection)
-  for (const { name, namespace, words } of told) {
+  for (const { name, namespace, words } of changedDictionaries) {
     const own = dictionaries.get(namespace) ?? new Map<string, ReadonlyMap<string, string>>()
     if (words === undefined) own.delete(name)
     else own.set(name, words)

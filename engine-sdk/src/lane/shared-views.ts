@@ -100,7 +100,7 @@ export class SharedViews {
     known: ThreadContents
   ): ReadonlyArray<Shared["dictionaries"][number]> {
     const { namespace } = this,
-      told: Array<Shared["dictionaries"][number]> = [],
+      changed: Array<Shared["dictionaries"][number]> = [],
       needed = new Set<string>()
     for (const [own] of names)
       for (const { stem_dictionary: name } of this.entryOf(own)?.reader?.schema.fields ?? []) {
@@ -111,15 +111,15 @@ export class SharedViews {
         const isKnown = known.dictionaries.get(key)?.words === words
         known.dictionaries.delete(key)
         if (words !== undefined) known.dictionaries.set(key, { namespace, name, words })
-        if (!isKnown) told.push({ namespace, name, words })
+        if (!isKnown) changed.push({ namespace, name, words })
       }
     for (const [key, { name, namespace: owner }] of known.dictionaries) {
       if (known.dictionaries.size <= DICTIONARIES_MAX) break
       if (needed.has(key)) continue
       known.dictionaries.delete(key)
-      told.push({ namespace: owner, name, words: undefined })
+      changed.push({ namespace: owner, name, words: undefined })
     }
-    return told
+    return changed
   }
   /** Whether every searched collection is open, with the fields that its plan names. */
   private isAsItWas(): boolean {
@@ -147,8 +147,8 @@ const changeOf = (
   known: ThreadContents
 ): SharedCollection | undefined => {
   const number = readerNumber(reader),
-    told = known.collections.get(key)
-  const before: KnownCollection | undefined = told?.reader === number ? told : undefined
+    sent = known.collections.get(key)
+  const before: KnownCollection | undefined = sent?.reader === number ? sent : undefined
   const isSame =
     before?.version === reader.version && before.schema === reader.schema && !before.hasEarly && early.length === 0
   // The most recently used is last.

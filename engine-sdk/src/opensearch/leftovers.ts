@@ -78,9 +78,9 @@ export class Leftovers {
     for (const entry of this.#directory.entries) {
       const { move, moved = [] } = entry.record
       if (move !== undefined) {
-        const told = await this.#counters.look(progressCounter(move.to.key))
-        if (!told.ok) return told
-        if (since(`move ${move.to.key}`, told.value?.change) >= this.#silent_ms) {
+        const progress = await this.#counters.look(progressCounter(move.to.key))
+        if (!progress.ok) return progress
+        if (since(`move ${move.to.key}`, progress.value?.change) >= this.#silent_ms) {
           const ended = await this.#ended(entry, move.to)
           if (!ended.ok) return ended
         }

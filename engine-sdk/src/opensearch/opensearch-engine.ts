@@ -214,9 +214,9 @@ export class OpensearchEngine implements SearchEngine {
     for (const { record } of this.#directory.list(namespace)) {
       const { move, schema } = record
       if (move?.reason !== "schema") continue
-      const told = await this.#counters.look(progressCounter(move.to.key))
-      if (!told.ok) return told
-      changes.push({ collection: schema.name, documents: move.total, altered: told.value?.next ?? 0 })
+      const progress = await this.#counters.look(progressCounter(move.to.key))
+      if (!progress.ok) return progress
+      changes.push({ collection: schema.name, documents: move.total, altered: progress.value?.next ?? 0 })
     }
     return ok(changes)
   }

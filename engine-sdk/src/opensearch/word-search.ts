@@ -143,8 +143,8 @@ class WordSearch {
     const found = await fetchFound(this.#client, placement, this.#requests, query, this.#left(), beside)
     if (!found.ok) return found
     const answers = found.value.beside
-    const told = answers.slice(asked.length)
-    if (mayBeOutdated && !this.#vocabularies.isCurrent(placement, this.#places, told)) return ok("outdated")
+    const checked = answers.slice(asked.length)
+    if (mayBeOutdated && !this.#vocabularies.isCurrent(placement, this.#places, checked)) return ok("outdated")
     for (const [i, { take }] of asked.entries()) take(answers[i])
     this.#counts.set(own, found.value.worded)
     return found

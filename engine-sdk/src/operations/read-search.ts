@@ -91,13 +91,13 @@ export const readSearch = (
   asked: { readonly [name: string]: unknown },
   restrictions: Restrictions
 ): Result<SearchRequest> => {
-  const said = mergeSources([asked], restrictions)
-  if (!said.ok) return said
-  const merged = withPreset(context, said.value)
+  const stated = mergeSources([asked], restrictions)
+  if (!stated.ok) return stated
+  const merged = withPreset(context, stated.value)
   if (!merged.ok) return merged
   if (merged.value.q === undefined && merged.value.voice_query === undefined)
     return fail(invalid("Parameter `q` is required.", "q"))
-  const { preset } = said.value
+  const { preset } = stated.value
   return ok({ name, parameters: merged.value, preset, collection: resolveCollection(context, name) })
 }
 
@@ -175,12 +175,12 @@ export const readSearches = (
         ([name]) => !name.endsWith("-api-key") && !(request.union && SHARED_PAGING.includes(name))
       )
     )
-    const said = mergeSources([common, own], restrictions)
-    if (!said.ok) return said
-    const merged = withPreset(context, said.value)
+    const stated = mergeSources([common, own], restrictions)
+    if (!stated.ok) return stated
+    const merged = withPreset(context, stated.value)
     if (!merged.ok) return merged
     const name = merged.value.collection ?? ""
-    const { preset } = said.value
+    const { preset } = stated.value
     searches.push({ name, parameters: merged.value, preset, collection: resolveCollection(context, name) })
   }
   return ok(searches)

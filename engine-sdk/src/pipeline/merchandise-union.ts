@@ -19,7 +19,7 @@ import type {
   SearchExtras,
   UnionPage
 } from "./merchandising.ts"
-import { orLong, tellingTooLong } from "./or-long.ts"
+import { orLong, reportingTooLong } from "./or-long.ts"
 import { fieldsOf, line, prepare, stagesOf, windowSize, type Prepared } from "./prepare.ts"
 import type { Stage } from "../stage/stage.ts"
 
@@ -64,9 +64,9 @@ const unionOnce: MerchandiseUnion = (environment, searches, page) => {
       }),
       (second) => {
         if (second === undefined)
-          return tellingTooLong(() => finish(environment, prepared, stages, union, answer, undefined))
+          return reportingTooLong(() => finish(environment, prepared, stages, union, answer, undefined))
         return after(ask(environment, prepared, second.union, "fallback"), (answered) =>
-          tellingTooLong(() => finish(environment, prepared, stages, second.union, answered, second.kind))
+          reportingTooLong(() => finish(environment, prepared, stages, second.union, answered, second.kind))
         )
       }
     )

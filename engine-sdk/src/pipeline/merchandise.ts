@@ -10,7 +10,7 @@ import { extrasOf, hitTraces, ownFacets, pageOfEngine, pageOfWindow, shown, trac
 import { after, all, beforeWaiting, oneByOne } from "./awaitable.ts"
 import { fallbackOf, type Fallback } from "./fallback.ts"
 import type { Merchandise, Merchandised, MerchandiseEnvironment } from "./merchandising.ts"
-import { orLong, tellingTooLong } from "./or-long.ts"
+import { orLong, reportingTooLong } from "./or-long.ts"
 import { GIVEN_UP } from "./run-stages.ts"
 import { line, prepare, windowed, type Prepared } from "./prepare.ts"
 
@@ -140,7 +140,7 @@ const withFallbacks = (
 }
 
 const finish = (environment: MerchandiseEnvironment, answered: EngineRun): Awaitable<Result<Merchandised>> =>
-  tellingTooLong(() => finishHere(environment, answered))
+  reportingTooLong(() => finishHere(environment, answered))
 const finishHere = (
   environment: MerchandiseEnvironment,
   { prepared, plan, answer, fallback }: EngineRun

@@ -13,16 +13,16 @@ const TOO_LONG: EngineError = {
 }
 
 /** Works on one answer and returns `TOO_LONG` instead of throwing `GIVE_WAY`, which would abandon the other answers. */
-export const tellingTooLong = <A>(run: () => Awaitable<Result<A>>): Awaitable<Result<A>> => {
-  const told = (error: unknown): Result<A> => {
+export const reportingTooLong = <A>(run: () => Awaitable<Result<A>>): Awaitable<Result<A>> => {
+  const failureOf = (error: unknown): Result<A> => {
     if (error !== GIVE_WAY) throw error
     return fail(TOO_LONG)
   }
   try {
     const answer = run()
-    return answer instanceof Promise ? answer.catch(told) : answer
+    return answer instanceof Promise ? answer.catch(failureOf) : answer
   } catch (error) {
-    return told(error)
+    return failureOf(error)
   }
 }
 

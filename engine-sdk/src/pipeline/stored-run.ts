@@ -187,8 +187,8 @@ export const replayRun = (
       capabilities: () => inputs.engine.capabilities(),
       describeCollection: (namespace, name) => inputs.engine.describeCollection(namespace, name),
       search: (): Awaitable<ReadonlyArray<Result<SearchAnswer>>> =>
-        next(calls, "answers").map((answer) => toldAnswer<SearchAnswer>(answer)),
-      union: () => toldAnswer<UnionAnswer>(next(unions, "unions"))
+        next(calls, "answers").map((answer) => replayedAnswer<SearchAnswer>(answer)),
+      union: () => replayedAnswer<UnionAnswer>(next(unions, "unions"))
     },
     popular: () => next(popular, "popular documents"),
     ...(stored.recommended === undefined ? {} : { recommended: () => next(recommended, "recommended documents") }),
@@ -230,12 +230,12 @@ const storedAnswer = <Answer extends { readonly window?: HitWindow; readonly hit
 }
 /** A hit without the parts that only the reader of the answer needs. */
 const storedHit = (hit: Hit): Hit => ({ ...hit, document: { id: hit.document.id }, highlight: {}, highlights: [] })
-const toldAnswer = <Answer>(answer: StoredAnswer<Answer>): Result<Answer> => {
+const replayedAnswer = <Answer>(answer: StoredAnswer<Answer>): Result<Answer> => {
   if (!answer.ok) return answer
   const { window, ...rest } = answer.value as Record<string, unknown> & { readonly window?: StoredWindow }
   // Copied, because hits are modified on their way and a run may be replayed more than once.
   const hits = Array.isArray(rest.hits) ? { hits: rest.hits.map((hit: Hit) => ({ ...hit })) } : {}
-  const told =
+  const replayedWindow =
     window === undefined
       ? {}
       : {
@@ -247,7 +247,7 @@ const toldAnswer = <Answer>(answer: StoredAnswer<Answer>): Result<Answer> => {
             keep: () => {}
           }
         }
-  return { ok: true, value: { ...rest, ...hits, ...told } as Answer }
+  return { ok: true, value: { ...rest, ...hits, ...replayedWindow } as Answer }
 }
 
 /**

@@ -24,7 +24,7 @@ export type Welcome = Extract<FromOwner, { readonly kind: "welcome" }>
 interface Pending {
   readonly settle: (reply: Replies[keyof Replies]) => void
   readonly isGivenUp: (() => boolean) | undefined
-  isTold: boolean
+  isGiveUpSent: boolean
 }
 
 const ABSENT = "The process that has the search engine cannot be reached at the moment."
@@ -66,7 +66,7 @@ export class Connection {
     }
     this.#timers = [
       unheld(setInterval(() => this.#beat(), PING_MS)),
-      unheld(setInterval(() => this.#tellGivenUp(), GIVEN_UP_MS))
+      unheld(setInterval(() => this.#sendGiveUps(), GIVEN_UP_MS))
     ]
     this.#connect()
   }
@@ -83,7 +83,7 @@ export class Connection {
     if (frames === undefined || !this.#isWhole) return Promise.resolve(absent() as Replies[M])
     const id = this.#next++
     return new Promise((resolve) => {
-      this.#pending.set(id, { settle: (reply) => resolve(reply as Replies[M]), isGivenUp, isTold: false })
+      this.#pending.set(id, { settle: (reply) => resolve(reply as Replies[M]), isGivenUp, isGiveUpSent: false })
       if (frames.send({ kind: "call", id, namespace, call })) return
       this.#pending.delete(id)
       resolve(lost() as Replies[M])
@@ -130,10 +130,10 @@ export class Connection {
     this.#ping = { id: this.#next++, sent_ms: now_ms }
     this.#frames.send({ kind: "ping", id: this.#ping.id })
   }
-  #tellGivenUp(): void {
+  #sendGiveUps(): void {
     for (const [id, pending] of this.#pending) {
-      if (pending.isTold || pending.isGivenUp?.() !== true) continue
-      pending.isTold = true
+      if (pending.isGiveUpSent || pending.isGivenUp?.() !== true) continue
+      pending.isGiveUpSent = true
       this.#frames?.send({ kind: "give_up", id })
     }
   }

@@ -77,7 +77,7 @@ class Peer {
     this.#socket.destroy()
   }
   /** Resolves when the change is known there, or when that process no longer answers anything. */
-  told(version: number, change: Change): Promise<void> {
+  notify(version: number, change: Change): Promise<void> {
     this.#frames.send({ kind: "changed", version, change })
     const left_ms = this.#until - this.#shared.now_ms()
     if (left_ms < -SILENCE_MS && this.#until > 0) this.end()
@@ -164,7 +164,7 @@ class Sharing {
     this.lease_ms = lease_ms
     this.now_ms = now_ms
     this.#given = engine
-    this.engine = this.#telling()
+    this.engine = this.#notifyingEngine()
   }
   connected(socket: Socket): void {
     if (this.#connected.size >= CONNECTIONS_MAX) socket.destroy()
@@ -196,33 +196,33 @@ class Sharing {
   }
 
   /** Also sent if it failed, because a part of it may have been applied. */
-  async #told<A>(namespace: string, name: string, isRemoval: boolean, run: () => Promise<A>): Promise<A> {
+  async #runAndNotify<A>(namespace: string, name: string, isRemoval: boolean, run: () => Promise<A>): Promise<A> {
     try {
       return await run()
     } finally {
-      await this.#tell(namespace, name, isRemoval)
+      await this.#notify(namespace, name, isRemoval)
     }
   }
-  async #tell(namespace: string, name: string, isRemoval: boolean): Promise<void> {
+  async #notify(namespace: string, name: string, isRemoval: boolean): Promise<void> {
     if (this.#peers.size === 0) return
     const version = ++this.#version
     const known = knownOf(this.#given, namespace, name)
     const change: Change = { namespace, name, isRemoval, ...(known === undefined ? {} : { known }) }
-    await Promise.all([...this.#peers].map((peer) => peer.told(version, change)))
+    await Promise.all([...this.#peers].map((peer) => peer.notify(version, change)))
   }
-  #telling(): SearchEngine {
+  #notifyingEngine(): SearchEngine {
     const engine = this.#given
     return {
       ...delegated(engine),
       createCollection: (namespace, schema, ...rest) =>
-        this.#told(namespace, schema.name, false, () => engine.createCollection(namespace, schema, ...rest)),
+        this.#runAndNotify(namespace, schema.name, false, () => engine.createCollection(namespace, schema, ...rest)),
       alterCollection: (namespace, name, ...rest) =>
-        this.#told(namespace, name, false, () => engine.alterCollection(namespace, name, ...rest)),
+        this.#runAndNotify(namespace, name, false, () => engine.alterCollection(namespace, name, ...rest)),
       dropCollection: (namespace, name) =>
-        this.#told(namespace, name, true, () => engine.dropCollection(namespace, name)),
+        this.#runAndNotify(namespace, name, true, () => engine.dropCollection(namespace, name)),
       write: (namespace, name, operations, options) => {
         const isRemoval = operations.some(({ kind }) => kind === "delete")
-        return this.#told(namespace, name, isRemoval, () => engine.write(namespace, name, operations, options))
+        return this.#runAndNotify(namespace, name, isRemoval, () => engine.write(namespace, name, operations, options))
       }
     }
   }

@@ -129,7 +129,7 @@ export class CollectionWriter implements ChunkOwner {
           for (const region of dropped) release(region)
         })
       },
-      told: () => publisher.done,
+      sent: () => publisher.done,
       behind: (work) => publisher.behind(work)
     })
   }

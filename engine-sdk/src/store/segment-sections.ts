@@ -46,7 +46,7 @@ interface Owner {
   readonly release: (region: Region) => void
   /** `dropped`: memory that readers use until they receive the publication. */
   readonly publish: (sections: PublishedSections, dropped: ReadonlyArray<Region>) => void
-  /** Resolves when everything published so far has been sent to readers. */ readonly told: () => Promise<void>
+  /** Resolves when everything published so far has been sent to readers. */ readonly sent: () => Promise<void>
   /** Runs work in the background. */ readonly behind: (work: Promise<void>) => Promise<void>
 }
 /** Segments that were merged, and the new numbers of their documents. */
@@ -79,7 +79,7 @@ export class SegmentSections {
       if (missingDocs(this.owner.views(), units) <= INLINE_DOCS) break
       await this.run()
     }
-    await this.owner.told()
+    await this.owner.sent()
   }
   /** Called after a change; builds what is missing after a delay. */
   schedule(): void {

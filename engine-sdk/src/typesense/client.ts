@@ -205,8 +205,8 @@ const failureOf = (status: number, message: string): Failure => ({
   isUndone: status === 429 || status === 503
 })
 /** The error for a status of the server, for a request or one entry of it. */
-export const errorOf = (status: number, said: string): EngineError => {
-  const message = boundedText(said)
+export const errorOf = (status: number, serverMessage: string): EngineError => {
+  const message = boundedText(serverMessage)
   switch (status) {
     case 400:
     case 413:

@@ -10,8 +10,8 @@ import type { Parts } from "./search.ts"
 /** Time limit of a schema change, which indexes every document again. */
 const CHANGE_MS = 880_000
 
-const toldOf = ({ names }: Parts, namespace: Namespace, error: EngineError): Result<never> =>
-  fail({ ...error, message: names.told(namespace, error.message) })
+const translatedFailure = ({ names }: Parts, namespace: Namespace, error: EngineError): Result<never> =>
+  fail({ ...error, message: names.translate(namespace, error.message) })
 const placingOf = ({ directory, names }: Parts, namespace: Namespace): Placing => ({
   names,
   namespace,
@@ -44,7 +44,7 @@ export const createCollection = async (
     isRepeatable: false
   })
   if (made.ok) return read(parts, namespace, schema.name)
-  return made.error.kind === "Conflict" ? fail(taken(schema.name)) : toldOf(parts, namespace, made.error)
+  return made.error.kind === "Conflict" ? fail(taken(schema.name)) : translatedFailure(parts, namespace, made.error)
 }
 const taken = (name: string): EngineError => conflict(`A collection with name \`${name}\` already exists.`)
 
@@ -88,7 +88,7 @@ export const alterCollection = async (
   if (!altered.ok) {
     // The change may have been applied in part.
     await directory.reload(namespace, name)
-    return toldOf(parts, namespace, altered.error)
+    return translatedFailure(parts, namespace, altered.error)
   }
   return read(parts, namespace, name)
 }
@@ -109,7 +109,7 @@ export const dropCollection = async (
     timeout_ms: CHANGE_MS,
     isRepeatable: false
   })
-  if (!dropped.ok && dropped.error.kind !== "NotFound") return toldOf(parts, namespace, dropped.error)
+  if (!dropped.ok && dropped.error.kind !== "NotFound") return translatedFailure(parts, namespace, dropped.error)
   directory.forget(namespace, name)
   return known
 }

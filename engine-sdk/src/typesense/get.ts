@@ -6,7 +6,7 @@ import type { Selection } from "../plan.ts"
 import type { Document } from "../schema.ts"
 import type { Entry } from "./directory.ts"
 import { filterText, isListable } from "./print-filters.ts"
-import { Unsayable } from "./refusals.ts"
+import { Unprintable } from "./refusals.ts"
 import { readResult } from "./read-answer.ts"
 import { exportQuery, shownFields, shownPart } from "./scan.ts"
 import { contextOf, type Parts } from "./search.ts"
@@ -67,7 +67,7 @@ const listed = async (
       enable_analytics: false
     }
   } catch (error) {
-    if (error instanceof Unsayable) return fail(error.error)
+    if (error instanceof Unprintable) return fail(error.error)
     throw error
   }
   const answer = await gate.through(namespace, ROOM_MS, () =>
@@ -75,8 +75,8 @@ const listed = async (
   )
   if (!answer.ok) return answer
   const [result] = isObject(answer.value) && Array.isArray(answer.value.results) ? answer.value.results : []
-  const told = (said: string): string => names.told(namespace, said)
-  const hits = readResult(result, told, (body) => (body.search_cutoff === true ? undefined : body.hits))
+  const translate = (sentence: string): string => names.translate(namespace, sentence)
+  const hits = readResult(result, translate, (body) => (body.search_cutoff === true ? undefined : body.hits))
   if (!hits.ok) return hits
   const documents = Array.isArray(hits.value)
     ? hits.value.flatMap((hit) => (isObject(hit) && isObject(hit.document) ? [hit.document as Document] : []))

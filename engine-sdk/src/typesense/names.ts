@@ -48,7 +48,7 @@ export class ServerNames {
     return parts.length !== 2 || namespace === undefined || name === undefined ? undefined : { namespace, name }
   }
   /** Rewrites a server message for the tenant: with its own names, and without the form they have on the server. */
-  told(namespace: Namespace, sentence: string): string {
+  translate(namespace: Namespace, sentence: string): string {
     const own = `${this.#begin}${escaped(namespace)}${BETWEEN}`
     let out = "",
       from = 0

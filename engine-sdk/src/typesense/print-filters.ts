@@ -4,7 +4,7 @@ import type { Filter, StringFilter } from "../filter.ts"
 import { fieldNamed, printFilter } from "../query/mod.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { textOf } from "./print-words.ts"
-import { Unsayable } from "./refusals.ts"
+import { Unprintable } from "./refusals.ts"
 
 export interface SchemaContext {
   readonly schema: CollectionSchema
@@ -15,11 +15,11 @@ export interface SchemaContext {
 
 /** O(filter); words that an analyzer might change are analysed again. */
 export const filterText = (filter: Filter, context: SchemaContext, parameter = "filter_by"): string => {
-  const sayable = prepared(filter, context, parameter)
+  const preparedFilter = prepared(filter, context, parameter)
   try {
-    return printFilter(sayable)
+    return printFilter(preparedFilter)
   } catch {
-    throw new Unsayable("geo_polygon", parameter, "way to say that a place or an element is not like that")
+    throw new Unprintable("geo_polygon", parameter, "way to say that a place or an element is not like that")
   }
 }
 
@@ -41,7 +41,7 @@ const prepared = (filter: Filter, context: SchemaContext, parameter: string): Fi
       return { ...filter, filter: inner(filter.filter) }
     case "join": {
       const schema = context.schemaOf(filter.collection)
-      if (schema === undefined) throw new Unsayable("joins", parameter, `collection \`${filter.collection}\` to join`)
+      if (schema === undefined) throw new Unprintable("joins", parameter, `collection \`${filter.collection}\` to join`)
       return { ...filter, filter: prepared(filter.filter, { ...context, schema }, parameter) }
     }
     case "ids":
@@ -61,20 +61,20 @@ const joins = (filter: Filter, collection: string): boolean =>
 /** Whether a list of ids can contain this id. */
 export const isListable = (id: string): boolean => id !== "" && id === id.trim() && !id.includes("`")
 const checkId = (id: string, parameter: string): void => {
-  if (!isListable(id)) throw new Unsayable("stable_scan", parameter, `way to name the id \`${id.slice(0, 100)}\``)
+  if (!isListable(id)) throw new Unprintable("stable_scan", parameter, `way to name the id \`${id.slice(0, 100)}\``)
 }
 
 const words = (filter: StringFilter, context: SchemaContext, parameter: string): Filter => {
   const field = fieldNamed(context.schema, filter.field)
   const analyzer = field === undefined ? undefined : analyzerOf(context.schema, field, context.dictionaries)
   if (analyzer === undefined) return filter
-  const sayable = (value: StringFilter["values"][number]): StringFilter["values"][number] => {
+  const printable = (value: StringFilter["values"][number]): StringFilter["values"][number] => {
     const own: Analyzer = value.match === "phrase" ? analyzer.unstemmed : analyzer
     const text = textOf(value.tokens, own, parameter)
-    if (text.includes("`")) throw new Unsayable("text_score_values", parameter, "way to say a backtick")
+    if (text.includes("`")) throw new Unprintable("text_score_values", parameter, "way to say a backtick")
     return { ...value, tokens: [text] }
   }
-  return { ...filter, values: filter.values.map(sayable) }
+  return { ...filter, values: filter.values.map(printable) }
 }
 
 /** The number of completions of a prefix that the plan's filters consider; undefined if none sets it. */

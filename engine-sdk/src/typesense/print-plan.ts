@@ -13,7 +13,7 @@ import { shownText } from "./print-selection.ts"
 import { facetText, sortText } from "./print-sort.ts"
 import { vectorText } from "./print-vector.ts"
 import { printWords } from "./print-words.ts"
-import { planRefusal, Unsayable } from "./refusals.ts"
+import { planRefusal, Unprintable } from "./refusals.ts"
 
 export type PrintedParameters = { readonly [name: string]: string | number | boolean }
 type Draft = Record<string, string | number | boolean>
@@ -36,7 +36,7 @@ export const printPlan = (plan: SearchPlan, context: SchemaContext): Result<Prin
     out.search_cutoff_ms = Math.max(0, Math.floor(plan.cutoff_ms))
     return ok(out)
   } catch (error) {
-    if (error instanceof Unsayable) return fail(error.error)
+    if (error instanceof Unprintable) return fail(error.error)
     throw error
   }
 }
@@ -52,7 +52,7 @@ const putNames = (out: Draft, names: ReadonlyArray<string>): void => {
 const putText = (out: Draft, text: TextQuery, plan: SearchPlan, context: SchemaContext): void => {
   const { dictionaries, schema } = context
   const top = fieldNamed(schema, text.fields[0]!.field)
-  if (top === undefined) throw new Unsayable("text_score_values", "query_by", `field \`${text.fields[0]!.field}\``)
+  if (top === undefined) throw new Unprintable("text_score_values", "query_by", `field \`${text.fields[0]!.field}\``)
   const asked = printWords(text, {
     analyzer: analyzerOf(schema, top, dictionaries),
     locale: top.locale,
@@ -171,7 +171,8 @@ const putFacets = (out: Draft, { facetQuery, facetSample, facets, facetValuesMax
 
 /** Lists of ids cannot be quoted. */
 const listedId = (id: string, parameter: string): string => {
-  if (!isListable(id) || id.includes(",")) throw new Unsayable("exact_ties", parameter, "way to list an id with commas")
+  if (!isListable(id) || id.includes(","))
+    throw new Unprintable("exact_ties", parameter, "way to list an id with commas")
   return id
 }
 const putPlaces = (out: Draft, { filterCuratedHits, hidden, pinned }: SearchPlan): void => {

@@ -3,7 +3,7 @@ import type { JoinInclude, Selection } from "../plan.ts"
 import type { Filter } from "../filter.ts"
 import { sortText } from "./print-sort.ts"
 import type { SchemaContext } from "./print-filters.ts"
-import { Unsayable } from "./refusals.ts"
+import { Unprintable } from "./refusals.ts"
 
 interface ShownFields {
   readonly include_fields?: string
@@ -34,7 +34,8 @@ const joinedBy = (filter: Filter | undefined): ReadonlySet<string> => {
 }
 const joinText = (join: JoinInclude, context: SchemaContext): string => {
   const schema = context.schemaOf(join.collection)
-  if (schema === undefined) throw new Unsayable("joins", "include_fields", `collection \`${join.collection}\` to join`)
+  if (schema === undefined)
+    throw new Unprintable("joins", "include_fields", `collection \`${join.collection}\` to join`)
   const own = { ...context, schema }
   const parts = join.fields.length === 0 ? ["*"] : [...join.fields]
   parts.push(...join.joins.map((inner) => joinText(inner, own)))

@@ -2,22 +2,22 @@
 import type { FacetRequest, SortKey } from "../plan.ts"
 import { filterText, type SchemaContext } from "./print-filters.ts"
 import { vectorText } from "./print-vector.ts"
-import { Unsayable } from "./refusals.ts"
+import { Unprintable } from "./refusals.ts"
 
 const KEYS_MAX = 3
 /** Maximum boosts: every subset of them is a case, 32 in total. */
 const BOOSTS_MAX = 5
 
 export const sortText = (keys: ReadonlyArray<SortKey>, context: SchemaContext): string => {
-  if (keys.length > KEYS_MAX) throw new Unsayable("exact_ties", "sort_by", `order by more than ${KEYS_MAX} keys`)
+  if (keys.length > KEYS_MAX) throw new Unprintable("exact_ties", "sort_by", `order by more than ${KEYS_MAX} keys`)
   if (keys.filter(({ kind }) => kind === "eval" || kind === "boosts").length > 1)
-    throw new Unsayable("exact_ties", "rules", "boosts beside an order by filters")
+    throw new Unprintable("exact_ties", "rules", "boosts beside an order by filters")
   return keys.map((key) => keyText(key, context)).join(",")
 }
 const keyText = (key: SortKey, context: SchemaContext): string => {
   if (key.kind !== "join") return `${withoutOrder(key, context)}:${key.order}`
   const schema = context.schemaOf(key.collection)
-  if (schema === undefined) throw new Unsayable("joins", "sort_by", `collection \`${key.collection}\` to join`)
+  if (schema === undefined) throw new Unprintable("joins", "sort_by", `collection \`${key.collection}\` to join`)
   return `$${key.collection}(${keyText(key.key, { ...context, schema })})`
 }
 const withoutOrder = (key: Exclude<SortKey, { readonly kind: "join" }>, context: SchemaContext): string => {
@@ -50,7 +50,7 @@ const withoutOrder = (key: Exclude<SortKey, { readonly kind: "join" }>, context:
     case "boosts":
       return boostsText(key.cases, context)
     case "listed":
-      throw new Unsayable("exact_ties", "rules", "order by a list of documents")
+      throw new Unprintable("exact_ties", "rules", "order by a list of documents")
   }
 }
 type Cases = Extract<SortKey, { readonly kind: "boosts" }>["cases"]
@@ -60,7 +60,7 @@ type Cases = Extract<SortKey, { readonly kind: "boosts" }>["cases"]
  */
 const boostsText = (cases: Cases, context: SchemaContext): string => {
   if (cases.length > BOOSTS_MAX)
-    throw new Unsayable("exact_ties", "rules", `boosts by more than ${BOOSTS_MAX} rules at once`)
+    throw new Unprintable("exact_ties", "rules", `boosts by more than ${BOOSTS_MAX} rules at once`)
   const texts = cases.map(({ filter }) => filterText(filter, context, "rules"))
   const sets = Array.from({ length: 2 ** cases.length }, (_set, bits) =>
     cases.flatMap((_case, i) => (bits & (1 << i) ? [i] : []))

@@ -5,7 +5,7 @@
 import type { Analyzer } from "../analysis/mod.ts"
 import type { TextQuery } from "../plan.ts"
 import { parseQueryWords } from "../query/mod.ts"
-import { Unsayable } from "./refusals.ts"
+import { Unprintable } from "./refusals.ts"
 
 /** The endings that stemmers remove most often. */
 const ENDINGS = ["s", "e", "es", "ed", "ing", "er", "ly", "y", "n", "en"]
@@ -32,7 +32,7 @@ export const textOf = (
   const words = tokens.map((token) => wordOf(token, analyzer, near))
   const text = words.join(" ")
   if (words.includes(undefined) || !(words.length === 1 || same(analyzer.tokenize(text), tokens)))
-    throw new Unsayable("text_score_values", parameter, `way to say the words \`${tokens.join(" ").slice(0, 100)}\``)
+    throw new Unprintable("text_score_values", parameter, `way to say the words \`${tokens.join(" ").slice(0, 100)}\``)
   return text
 }
 
@@ -68,7 +68,7 @@ export const printWords = (text: TextQuery, context: WordsContext): AskedWords =
   const isCut = excluded.length === 0 && parts.length > 0
   if (isCut && isReadAs(text, q, true, context)) return { q, pre_segmented_query: true }
   if (isReadAs(text, q, false, context)) return { q }
-  throw new Unsayable("text_score_values", "q", "way to say these words")
+  throw new Unprintable("text_score_values", "q", "way to say these words")
 }
 const isReadAs = (text: TextQuery, q: string, preSegmented: boolean, context: WordsContext): boolean => {
   const { analyzer } = context

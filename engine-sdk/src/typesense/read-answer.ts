@@ -32,11 +32,11 @@ const count = (value: unknown, what: string): number => {
 }
 
 /** Unavailable if the text is not an answer of such a server; otherwise the failure that it reports. */
-export const readResult = <A>(raw: unknown, told: Translate, read: (body: Json) => A): Result<A> => {
+export const readResult = <A>(raw: unknown, translate: Translate, read: (body: Json) => A): Result<A> => {
   try {
     const body = object(raw, "an answer")
     if (body.code !== undefined || body.error !== undefined)
-      return fail(errorOf(number(body.code, "a code"), told(text(body.error, "an error"))))
+      return fail(errorOf(number(body.code, "a code"), translate(text(body.error, "an error"))))
     return ok(read(body))
   } catch (error) {
     if (!(error instanceof Nonsense)) throw error
@@ -47,16 +47,16 @@ export const readResult = <A>(raw: unknown, told: Translate, read: (body: Json) 
   }
 }
 
-export const readSearch = (body: Json, plan: SearchPlan, told: Translate): SearchAnswer => {
+export const readSearch = (body: Json, plan: SearchPlan, translate: Translate): SearchAnswer => {
   const { echo } = plan
   const groups = body.grouped_hits
   return {
-    facet_counts: list(body.facet_counts ?? [], "facet_counts").map((facet) => facetOf(facet, told)),
+    facet_counts: list(body.facet_counts ?? [], "facet_counts").map((facet) => facetOf(facet, translate)),
     found: count(body.found, "found"),
     ...(body.found_docs === undefined ? {} : { found_docs: count(body.found_docs, "found_docs") }),
     ...(plan.group === undefined
-      ? { hits: hitsOf(body.hits, told) }
-      : { grouped_hits: list(groups, "grouped_hits").map((group) => groupOf(group, told)) }),
+      ? { hits: hitsOf(body.hits, translate) }
+      : { grouped_hits: list(groups, "grouped_hits").map((group) => groupOf(group, translate)) }),
     ...(plan.metadata === undefined ? {} : { metadata: plan.metadata }),
     ...(echo.offset === undefined ? {} : { offset: echo.offset }),
     ...(echo.excludeOutOf ? {} : { out_of: count(body.out_of, "out_of") }),
@@ -73,15 +73,15 @@ export const readIds = (body: Json): ReadonlySet<string> => {
     list(body.hits, "hits").map((hit) => text(object(object(hit, "a hit").document, "a document").id, "id"))
   )
 }
-export const readUnion = (body: Json, { echoOffset, page, plans }: UnionPlan, told: Translate): UnionAnswer => {
+export const readUnion = (body: Json, { echoOffset, page, plans }: UnionPlan, translate: Translate): UnionAnswer => {
   const asked = list(body.union_request_params, "union_request_params")
   if (asked.length !== plans.length) nonsense("union_request_params")
   const counts = asked.map((one) => count(object(one, "union_request_params").found ?? body.found, "found"))
   return {
     found: count(body.found, "found"),
     ...(plans[0]?.group === undefined
-      ? { hits: hitsOf(body.hits, told) }
-      : { grouped_hits: list(body.grouped_hits, "grouped_hits").map((group) => groupOf(group, told)) }),
+      ? { hits: hitsOf(body.hits, translate) }
+      : { grouped_hits: list(body.grouped_hits, "grouped_hits").map((group) => groupOf(group, translate)) }),
     ...(echoOffset === undefined ? {} : { offset: echoOffset }),
     out_of: count(body.out_of, "out_of"),
     ...(page === undefined ? {} : { page }),
@@ -99,19 +99,19 @@ export const readUnion = (body: Json, { echoOffset, page, plans }: UnionPlan, to
   }
 }
 
-const groupOf = (raw: unknown, told: Translate): NonNullable<SearchAnswer["grouped_hits"]>[number] => {
+const groupOf = (raw: unknown, translate: Translate): NonNullable<SearchAnswer["grouped_hits"]>[number] => {
   const group = object(raw, "a group")
   return {
     group_key: [...list(group.group_key, "group_key")],
     // Some servers report no count per group.
     found: count(group.found ?? list(group.hits, "hits").length, "found"),
-    hits: hitsOf(group.hits, told)
+    hits: hitsOf(group.hits, translate)
   }
 }
-const hitsOf = (raw: unknown, told: Translate): Array<Hit> =>
-  list(raw, "hits").map((hit) => hitOf(object(hit, "a hit"), told))
+const hitsOf = (raw: unknown, translate: Translate): Array<Hit> =>
+  list(raw, "hits").map((hit) => hitOf(object(hit, "a hit"), translate))
 
-const hitOf = (raw: Json, told: Translate): Hit => {
+const hitOf = (raw: Json, translate: Translate): Hit => {
   const hit: Hit = {
     document: object(raw.document, "a document"),
     highlight: object(raw.highlight ?? {}, "highlight")
@@ -130,7 +130,7 @@ const hitOf = (raw: Json, told: Translate): Hit => {
     const { rank_fusion_score } = object(raw.hybrid_search_info, "hybrid_search_info")
     hit.hybrid_search_info = { rank_fusion_score: number(rank_fusion_score, "rank_fusion_score") }
   }
-  if (raw.collection !== undefined) hit.collection = told(text(raw.collection, "collection"))
+  if (raw.collection !== undefined) hit.collection = translate(text(raw.collection, "collection"))
   if (raw.search_index !== undefined) hit.search_index = count(raw.search_index, "search_index")
   return hit
 }
@@ -147,7 +147,7 @@ const infoOf = (raw: Json): TextMatchInfo => ({
 })
 
 const STATS = ["min", "max", "sum", "avg"] as const
-const facetOf = (raw: unknown, told: Translate): FacetCount => {
+const facetOf = (raw: unknown, translate: Translate): FacetCount => {
   const facet = object(raw, "a facet")
   const stats = object(facet.stats ?? {}, "stats")
   const values = list(facet.counts, "counts").map((one): FacetCount["counts"][number] => {
@@ -158,13 +158,13 @@ const facetOf = (raw: unknown, told: Translate): FacetCount => {
       highlighted: text(counted.highlighted ?? value, "highlighted"),
       count: count(counted.count, "count"),
       ...(parent === undefined ? {} : { parent }),
-      ...(facet_filter === undefined ? {} : { facet_filter: told(text(facet_filter, "facet_filter")) })
+      ...(facet_filter === undefined ? {} : { facet_filter: translate(text(facet_filter, "facet_filter")) })
     }
   })
   const known: Partial<FacetCount["stats"]> = {}
   for (const name of STATS) if (stats[name] !== undefined) known[name] = number(stats[name], name)
   return {
-    field_name: told(text(facet.field_name, "field_name")),
+    field_name: translate(text(facet.field_name, "field_name")),
     sampled: facet.sampled === true,
     counts: values,
     stats: { ...known, total_values: count(stats.total_values ?? values.length, "total_values") }

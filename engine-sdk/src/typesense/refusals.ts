@@ -10,7 +10,7 @@ export const missing = (capability: Capability, parameter: string, what: string)
   parameter
 })
 /** Thrown deep within a plan that is being printed; caught where printing begins. */
-export class Unsayable extends Error {
+export class Unprintable extends Error {
   readonly error: EngineError
   constructor(capability: Capability, parameter: string, what: string) {
     const error = missing(capability, parameter, what)

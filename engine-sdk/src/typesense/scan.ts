@@ -15,7 +15,7 @@ import type { Entry } from "./directory.ts"
 import { type NameOf, placeFilter, placeSelection } from "./place-plan.ts"
 import { filterText, type SchemaContext } from "./print-filters.ts"
 import { shownText } from "./print-selection.ts"
-import { Unsayable } from "./refusals.ts"
+import { Unprintable } from "./refusals.ts"
 import { contextOf, type Parts } from "./search.ts"
 
 const OPEN_MAX = 32
@@ -119,7 +119,7 @@ export class Scans {
     const body = await gate.through(namespace, 10_000, () =>
       client.stream(`/collections/${entry.serverName}/documents/export${query.value}`)
     )
-    if (!body.ok) return fail({ ...body.error, message: names.told(namespace, body.error.message) })
+    if (!body.ok) return fail({ ...body.error, message: names.translate(namespace, body.error.message) })
     const lines = new Lines(body.value)
     const timer = setTimeout(() => {}, 0)
     return ok({ lines, owner, selection, ahead: undefined, timer })
@@ -201,7 +201,7 @@ export const exportQuery = (
     if (placed !== undefined) query.set("filter_by", filterText(placed, context))
     for (const [name, text] of Object.entries(shownFields(selection, placed, nameOf, context))) query.set(name, text)
   } catch (error) {
-    if (error instanceof Unsayable) return fail(error.error)
+    if (error instanceof Unprintable) return fail(error.error)
     throw error
   }
   const text = query.toString()

@@ -14,7 +14,7 @@ import type { ServerNames } from "./names.ts"
 import { placePlan } from "./place-plan.ts"
 import { filterText, isListable, type SchemaContext } from "./print-filters.ts"
 import { printPlan, type PrintedParameters } from "./print-plan.ts"
-import { missing, Unsayable } from "./refusals.ts"
+import { missing, Unprintable } from "./refusals.ts"
 import { readIds, readResult, readSearch, readUnion } from "./read-answer.ts"
 
 export interface Parts {
@@ -88,24 +88,24 @@ const passing = async (
   ids: ReadonlyArray<string>,
   context: SchemaContext
 ): Promise<Result<ReadonlyArray<ReadonlySet<string>>>> => {
-  const sayable = ids.filter(isListable)
+  const listable = ids.filter(isListable)
   const search_cutoff_ms = Math.max(0, Math.floor(asking.left_ms()))
   const searches: Array<object> = []
   try {
     for (const filter of filters) {
-      const filter_by = filterText(passingFilter(sayable, filter), context)
+      const filter_by = filterText(passingFilter(listable, filter), context)
       searches.push({ collection, q: "*", filter_by, include_fields: "id", limit: ids.length, search_cutoff_ms })
     }
   } catch (error) {
-    if (error instanceof Unsayable) return fail(error.error)
+    if (error instanceof Unprintable) return fail(error.error)
     throw error
   }
   const found = await asking.gate.through(asking.namespace, asking.left_ms(), () => askedAll(asking, searches))
   if (!found.ok) return found
-  const told = (said: string): string => asking.names.told(asking.namespace, said)
+  const translate = (sentence: string): string => asking.names.translate(asking.namespace, sentence)
   const sets: Array<ReadonlySet<string>> = []
   for (const raw of found.value) {
-    const set = readResult(raw, told, readIds)
+    const set = readResult(raw, translate, readIds)
     if (!set.ok) return set
     sets.push(set.value)
   }
@@ -241,11 +241,11 @@ const answerOf = (
   raw: ReadonlyArray<Result<unknown>>
 ): Result<SearchAnswer> => {
   if (raw.includes(CUT_OFF)) return ok(cutOff(plan))
-  const told = (said: string): string => names.told(namespace, said)
+  const translate = (sentence: string): string => names.translate(namespace, sentence)
   const answers: SearchAnswer[] = []
   for (const [i, one] of raw.entries()) {
     if (!one.ok) return one
-    const answer = readResult(one.value, told, (body) => readSearch(body, parts[i]!.plan, told))
+    const answer = readResult(one.value, translate, (body) => readSearch(body, parts[i]!.plan, translate))
     if (!answer.ok) return answer
     answers.push(answer.value)
   }
@@ -286,6 +286,6 @@ const unionOf = async (asking: Asking, union: UnionPlan): Promise<Result<UnionAn
   if (!found.ok) return found
   const refused = weighed(union.plans[0], bytes)
   if (refused !== undefined) return fail(refused)
-  const told = (said: string): string => names.told(namespace, said)
-  return readResult(found.value, told, (body) => readUnion(body, union, told))
+  const translate = (sentence: string): string => names.translate(namespace, sentence)
+  return readResult(found.value, translate, (body) => readUnion(body, union, translate))
 }

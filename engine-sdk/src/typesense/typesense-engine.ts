@@ -181,7 +181,7 @@ export class TypesenseEngine implements SearchEngine {
     if (own === undefined) this.#words.set(namespace, (own = new Map()))
     if (words === undefined) own.delete(name)
     else own.set(name, words)
-    const told =
+    const answer =
       words === undefined
         ? await client.ask({ method: "DELETE", path: `/stemming/dictionaries/${id}`, isRepeatable: true })
         : await client.text({
@@ -190,7 +190,7 @@ export class TypesenseEngine implements SearchEngine {
             body: Array.from(words, ([word, root]) => JSON.stringify({ word, root })).join("\n"),
             isRepeatable: true
           })
-    if (!told.ok && !(words === undefined && told.error.kind === "NotFound")) throw new Error(told.error.message)
+    if (!answer.ok && !(words === undefined && answer.error.kind === "NotFound")) throw new Error(answer.error.message)
   }
   async health(): Promise<Result<{ readonly ok: true }>> {
     const health = await this.#parts.client.ask({ method: "GET", path: "/health", isRepeatable: true })

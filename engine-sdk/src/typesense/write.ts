@@ -135,10 +135,10 @@ const importBatch = async (writing: Writing, put: Put, lines: ReadonlyArray<Line
     timeout_ms: WRITE_MS,
     isRepeatable: isPut && lines.every(({ hasId }) => hasId)
   })
-  const said = answer.ok ? answer.value.split("\n").filter((line) => line !== "") : []
-  const isWhole = said.length === lines.length
+  const answerLines = answer.ok ? answer.value.split("\n").filter((line) => line !== "") : []
+  const isWhole = answerLines.length === lines.length
   for (const [i, { at }] of lines.entries())
-    verdicts[at] = answer.ok ? (isWhole ? verdictOf(writing, said[i]!) : { result: LOST }) : { result: answer }
+    verdicts[at] = answer.ok ? (isWhole ? verdictOf(writing, answerLines[i]!) : { result: LOST }) : { result: answer }
 }
 const LOST: Result<never> = fail({
   kind: "Unavailable",
@@ -146,14 +146,14 @@ const LOST: Result<never> = fail({
 })
 const verdictOf = ({ names, namespace, options }: Writing, line: string): WriteVerdict => {
   const parsed = parseBounded(line, undefined, parseJson)
-  const said = typeof parsed === "object" ? parsed.value : undefined
-  if (!isObject(said)) return { result: LOST }
-  const id = typeof said.id === "string" ? { id: said.id } : {}
-  if (said.success !== true) {
-    const message = typeof said.error === "string" ? names.told(namespace, said.error) : ""
-    return { ...id, result: fail(errorOf(typeof said.code === "number" ? said.code : 500, message)) }
+  const outcome = typeof parsed === "object" ? parsed.value : undefined
+  if (!isObject(outcome)) return { result: LOST }
+  const id = typeof outcome.id === "string" ? { id: outcome.id } : {}
+  if (outcome.success !== true) {
+    const message = typeof outcome.error === "string" ? names.translate(namespace, outcome.error) : ""
+    return { ...id, result: fail(errorOf(typeof outcome.code === "number" ? outcome.code : 500, message)) }
   }
-  const document = options.returnDocuments === true ? documentOf(said.document) : undefined
+  const document = options.returnDocuments === true ? documentOf(outcome.document) : undefined
   if (id.id === undefined || (options.returnDocuments === true && document === undefined)) return { result: LOST }
   return { ...id, result: ok({ id: id.id, changed: true, ...(document === undefined ? {} : { document }) }) }
 }
@@ -192,7 +192,7 @@ const deleteOne = async ({ client, entry, names, namespace, options }: Writing, 
   })
   if (!answer.ok) {
     const { error } = answer
-    return { id, result: fail({ ...error, message: names.told(namespace, error.message) }) }
+    return { id, result: fail({ ...error, message: names.translate(namespace, error.message) }) }
   }
   const document = documentOf(answer.value)
   if (document === undefined) return { id, result: LOST }

@@ -116,9 +116,9 @@ describe("a ratio over units", () => {
     const means = Array.from({ length: 300 }, (_, seed) => ratioEstimate(visitors(seed + 1, 400, 0))!)
     const mean = means.reduce((sum, one) => sum + one.mean, 0) / means.length
     const spread = Math.sqrt(means.reduce((sum, one) => sum + (one.mean - mean) ** 2, 0) / (means.length - 1))
-    const said = means.reduce((sum, one) => sum + one.standardError, 0) / means.length
-    expect(said / spread).toBeGreaterThan(0.9)
-    expect(said / spread).toBeLessThan(1.1)
+    const estimate = means.reduce((sum, one) => sum + one.standardError, 0) / means.length
+    expect(estimate / spread).toBeGreaterThan(0.9)
+    expect(estimate / spread).toBeLessThan(1.1)
     // If the searches were treated as independent, the estimate would be less than half of it.
     expect(Math.sqrt((mean * (1 - mean)) / (400 * 10.5)) / spread).toBeLessThan(0.5)
   })

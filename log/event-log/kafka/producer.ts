@@ -287,13 +287,13 @@ export class KafkaProducer {
   }
 
   /** Empty if the producer was closed meanwhile and has answered them. */
-  #answered(partition: Partition, tell: (append: PartitionAppend) => void): void {
+  #answered(partition: Partition, settle: (append: PartitionAppend) => void): void {
     const { appends } = partition.batch!
     partition.batch = undefined
     partition.isAway = false
     partition.failing = undefined
     partition.again_ms = AGAIN_AFTER_MS
-    appends.splice(0).forEach(tell)
+    appends.splice(0).forEach(settle)
   }
 
   #fail(partition: Partition, error: unknown): void {

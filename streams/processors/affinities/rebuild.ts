@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { makerOf } from "../../erasure/erasures.ts"
 import { DAY_MS } from "../../figures/grain.ts"
-import { retold, unpackSeenAs } from "../../figures/history.ts"
+import { replaced, unpackSeenAs } from "../../figures/history.ts"
 import { numbersLiteral, textsLiteral } from "../literals.ts"
 
 const PAGE_ROWS = 2_000
@@ -30,13 +30,13 @@ export const firstShadowDay = Effect.fnUntraced(function* (
   return row?.day ?? undefined
 })
 
-interface ToldRow {
+interface ReplayedRow {
   readonly visitor: string
   readonly collection: string
   readonly told: Uint8Array
   readonly recent: Uint8Array | null
 }
-const TOLD = `SELECT s.visitor::text AS visitor, s.collection, s.told, h.recent FROM (
+const REPLAYED = `SELECT s.visitor::text AS visitor, s.collection, s.told, h.recent FROM (
     SELECT visitor, collection, string_agg(recent, ''::bytea ORDER BY organization_id) AS told FROM shadow_visitor_histories
     WHERE organization_id = ANY($1::text::text[]) AND day = $2::text::int8 AND (visitor, collection) > ($3::text::int8, $4)
     GROUP BY visitor, collection ORDER BY visitor, collection LIMIT ${PAGE_ROWS}) s
@@ -55,8 +55,8 @@ export const swapHistoryDay = Effect.fnUntraced(function* (
   const sql = yield* SqlClient.SqlClient
   const isOfDay = (at_s: number): boolean => at_s * 1_000 >= day && at_s * 1_000 < day + DAY_MS
   let visitor_histories = 0
-  for (let after: Pick<ToldRow, "visitor" | "collection"> = { visitor: "0", collection: "" }; ;) {
-    const rows = yield* sql.unsafe<ToldRow>(TOLD, [
+  for (let after: Pick<ReplayedRow, "visitor" | "collection"> = { visitor: "0", collection: "" }; ;) {
+    const rows = yield* sql.unsafe<ReplayedRow>(REPLAYED, [
       textsLiteral(shadows),
       String(day),
       after.visitor,
@@ -70,7 +70,9 @@ export const swapHistoryDay = Effect.fnUntraced(function* (
       numbersLiteral(rows.map(({ visitor }) => visitor)),
       textsLiteral(rows.map(({ collection }) => collection)),
       textsLiteral(
-        rows.map(({ recent, told }) => Buffer.from(retold(recent ?? new Uint8Array(0), isOfDay, told)).toString("hex"))
+        rows.map(({ recent, told }) =>
+          Buffer.from(replaced(recent ?? new Uint8Array(0), isOfDay, told)).toString("hex")
+        )
       ),
       String(day)
     ])

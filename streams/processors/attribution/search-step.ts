@@ -49,7 +49,7 @@ const stepSearch = (
   organizationId: string,
   queryId: string,
   source: "served" | "event",
-  said: SearchFacts,
+  searchFacts: SearchFacts,
   now: number,
   facts: Facts
 ): Outcome => {
@@ -67,14 +67,15 @@ const stepSearch = (
     if (source === "served" && known.served !== undefined) return drop("search already counted")
     removeSearch(visit, known, facts)
     state.visits.put(reference.visit!, visit, now)
-    if (source === "served") known.served = said
-    else known.event = known.event === undefined ? said : earlier(known.event, said)
+    if (source === "served") known.served = searchFacts
+    else known.event = known.event === undefined ? searchFacts : earlier(known.event, searchFacts)
     known.derived = factsOf(known.served, known.event)
     reference.visit = keyOfSearch(organizationId, queryId, known.derived)
     state.queries.put(key, reference, now)
     putSearch(state, organizationId, reference.visit, known, now, facts)
   } else {
-    const search = source === "served" ? newSearch(queryId, said, undefined) : newSearch(queryId, undefined, said)
+    const search =
+      source === "served" ? newSearch(queryId, searchFacts, undefined) : newSearch(queryId, undefined, searchFacts)
     reference.visit = keyOfSearch(organizationId, queryId, search.derived)
     for (const { interaction, visit: looseIn } of reference.pending) {
       if (looseIn !== undefined) {
@@ -114,7 +115,7 @@ export const stepServed = (state: AttributionState, served: ServedSearch, place:
     state.queries.put(key, reference, now)
     return drop("enable_analytics=false")
   }
-  const said: SearchFacts = {
+  const searchFacts: SearchFacts = {
     at: served.at,
     q: normalizeQuery(served.q),
     collection: nameOf(served.collection),
@@ -131,8 +132,8 @@ export const stepServed = (state: AttributionState, served: ServedSearch, place:
     exposure: served.experiment,
     query: undefined
   }
-  const outcome = stepSearch(state, served.organization_id, served.query_id, "served", said, now, facts)
-  if (outcome.kind === "ok") facts.answer(served, said)
+  const outcome = stepSearch(state, served.organization_id, served.query_id, "served", searchFacts, now, facts)
+  if (outcome.kind === "ok") facts.answer(served, searchFacts)
   return outcome
 }
 
@@ -147,7 +148,7 @@ export const stepSearchEvent = (
   place: Place,
   facts: Facts
 ): Outcome => {
-  const said: SearchFacts = {
+  const searchFacts: SearchFacts = {
     at: event.timestamp,
     q: normalizeQuery(event.q ?? ""),
     collection: event.collection,
@@ -165,14 +166,14 @@ export const stepSearchEvent = (
     query: undefined
   }
   if (event.query_id !== undefined)
-    return stepSearch(state, organizationId, event.query_id, "event", said, place.appendedAt, facts)
-  const search = newSearch(`@${place.offset}.${place.index}`, undefined, said)
-  if (said.visitor === "") insertSearch({ organizationId, searches: [], loose: [] }, search, facts)
+    return stepSearch(state, organizationId, event.query_id, "event", searchFacts, place.appendedAt, facts)
+  const search = newSearch(`@${place.offset}.${place.index}`, undefined, searchFacts)
+  if (searchFacts.visitor === "") insertSearch({ organizationId, searches: [], loose: [] }, search, facts)
   else
     putSearch(
       state,
       organizationId,
-      visitKey(organizationId, said.visitor, said.collection),
+      visitKey(organizationId, searchFacts.visitor, searchFacts.collection),
       search,
       place.appendedAt,
       facts

@@ -119,15 +119,15 @@ export class ExperimentFacts implements FactSink {
     return run
   }
 
-  answer({ at, organization_id }: ServedSearch, said: SearchFacts): void {
-    const { exposure } = said
+  answer({ at, organization_id }: ServedSearch, search: SearchFacts): void {
+    const { exposure } = search
     if (exposure === undefined || exposure.variant >= VARIANTS_MAX) return
     const day = Math.floor(at / DAY_MS) * DAY_MS
-    const unit = this.#changeOf(organization_id, exposure, said)
+    const unit = this.#changeOf(organization_id, exposure, search)
     if (unit === undefined) return
     unit.variants |= 1 << exposure.variant
     unit.firstDay = Math.min(unit.firstDay, day)
-    for (const dimension of DIMENSIONS) unit.split[dimension] = laterOf(unit.split[dimension], said[dimension])
+    for (const dimension of DIMENSIONS) unit.split[dimension] = laterOf(unit.split[dimension], search[dimension])
     this.#runOf(organization_id, exposure).exposed(exposure, day)
   }
   search({ key }: Subject, search: SearchFacts, sign: Sign): void {

@@ -109,7 +109,7 @@ const settleHistories = (organizationId: string, { before_at, from_at, shadows }
       "DELETE FROM experiment_histories WHERE organization_id = $1 AND day >= $2::text::int8 AND day < $3::text::int8",
       range
     )
-    const [told] = yield* sql.unsafe<{ n: number }>(
+    const [row] = yield* sql.unsafe<{ n: number }>(
       `WITH made AS (
         INSERT INTO experiment_histories (organization_id, unit, day, searches, no_results, clicked, purchased, revenue)
         SELECT $1, unit, day, sum(searches), sum(no_results), sum(clicked), sum(purchased), sum(revenue) FROM shadow_experiment_histories
@@ -119,7 +119,7 @@ const settleHistories = (organizationId: string, { before_at, from_at, shadows }
       [...range, textsLiteral(shadows), String(HISTORY_ROWS_MAX)]
     )
     yield* sql`UPDATE experiment_history_use SET rows = (SELECT count(*) FROM experiment_histories WHERE organization_id = ${organizationId}) WHERE organization_id = ${organizationId}`
-    return told!.n
+    return row!.n
   })
 
 const COUNTED = ["units", "sums", "splits", "exposures", "latencies"].map((name) => `experiment_${name}`)
@@ -160,11 +160,11 @@ const settleRun = (organizationId: string, id: string, run: number, shadows: Rea
           FROM shadow_experiment_answers WHERE shadow = ANY($4::text::text[]) AND experiment_id = $2 AND run = $3::int4 AND kind = $5 GROUP BY variant, at`,
         [...key, names, kind]
       )
-    const [told] = yield* sql.unsafe<{ n: number }>(
+    const [row] = yield* sql.unsafe<{ n: number }>(
       "SELECT count(*)::int4 AS n FROM experiment_units WHERE organization_id = $1 AND experiment_id = $2 AND run = $3::int4",
       key
     )
-    return told!.n
+    return row!.n
   })
 
 /** Returns the rows rebuilt, by table. */

@@ -48,8 +48,8 @@ const eventOf = ({
   isRedirected: _redirected,
   network: _network,
   organization_id: _organization,
-  ...said
-}: ServedSearch): BehaviouralEvent => ({ ...said, type: "search", timestamp: at, results_found: found })
+  ...rest
+}: ServedSearch): BehaviouralEvent => ({ ...rest, type: "search", timestamp: at, results_found: found })
 /** An answer was kept already when it was served. */
 const namesAnswer = ({ query_id, type }: BehaviouralEvent): boolean =>
   type === "search" && query_id?.startsWith("qry_") === true

@@ -2,7 +2,7 @@
 import { Clock, Effect } from "effect"
 import type { ReplayContext } from "../replay-context.ts"
 import { readExtent } from "../extent.ts"
-import { finishJob, tellProgress, toSwapping } from "../jobs.ts"
+import { finishJob, storeProgress, toSwapping } from "../jobs.ts"
 import { forgetRun, readPartitions, type Run } from "../../shadow/runs.ts"
 
 /** Share of this phase in the progress: reading the log; the days follow. */
@@ -29,7 +29,7 @@ export const build = Effect.fnUntraced(function* (context: ReplayContext, run: R
   )
   const total = partitions.reduce((sum, { recordsTotal }) => sum + recordsTotal, 0)
   const share = total === 0 ? 0 : (Math.min(1, done / total) * partitions.length) / visitorPartitions
-  yield* tellProgress(run.jobId, Math.round(100 * BUILT * share) / 100, yield* Clock.currentTimeMillis)
+  yield* storeProgress(run.jobId, Math.round(100 * BUILT * share) / 100, yield* Clock.currentTimeMillis)
   if (!isBuilt) return yield* Effect.sleep(LOOK_EVERY_MS)
   // Some shadows may have missed records that retention removed while they were built.
   const extent = yield* readExtent(rebuilt.inputs, visitorPartitions, yield* Clock.currentTimeMillis)

@@ -12,7 +12,7 @@ import { erasedRows, removeDeliveries } from "../../erasure/rows.ts"
 import { readOffsets } from "../../offsets/offsets.ts"
 import { readersOf } from "../../processors/runnable.ts"
 import { type ReplayContext, type LogPlace, tombstoneOf } from "../replay-context.ts"
-import { finishJob, readJob, tellReceipt } from "../jobs.ts"
+import { finishJob, readJob, storeReceipt } from "../jobs.ts"
 import { added, ENTRIES, HIDDEN, modelsOf, part, rangeOf, RECORDS, TABLE, tablesOf, takenOut } from "../receipt.ts"
 import { forgetRun, type Run } from "../../shadow/runs.ts"
 
@@ -101,11 +101,11 @@ export const clean = Effect.fnUntraced(function* (context: ReplayContext, run: R
   const erasures = new Erasures([tombstone], context.options.fingerprintKey)
   const { user_id } = job.config
   let receipt = yield* removeAllRows(context, tombstone, erasures, user_id, run.receipt)
-  yield* context.inCharge(tellReceipt(run, receipt))
+  yield* context.inCharge(storeReceipt(run, receipt))
   const places = context.erasedPlaces
   for (const place of places) {
     receipt = yield* cleanPlace(place, tombstone, erasures, user_id, receipt)
-    yield* context.inCharge(tellReceipt(run, receipt))
+    yield* context.inCharge(storeReceipt(run, receipt))
   }
   const at = yield* Clock.currentTimeMillis
   yield* context.inCharge(

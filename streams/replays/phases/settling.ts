@@ -16,10 +16,10 @@ const finishReplay = Effect.fnUntraced(function* (
   receipt: Run["receipt"]
 ) {
   const outbox = yield* Outbox
-  const told = { target: job.config.target, ...rangeOf(run), events: receipt.events ?? 0 }
+  const summary = { target: job.config.target, ...rangeOf(run), events: receipt.events ?? 0 }
   yield* forgetRun(run.jobId)
-  yield* finishJob(run.jobId, yield* Clock.currentTimeMillis, { result: { ...told, tables: tablesOf(receipt) } })
-  yield* outbox.put(run.organizationId, "event.replayed", { job_id: run.jobId, ...told })
+  yield* finishJob(run.jobId, yield* Clock.currentTimeMillis, { result: { ...summary, tables: tablesOf(receipt) } })
+  yield* outbox.put(run.organizationId, "event.replayed", { job_id: run.jobId, ...summary })
 })
 
 export const settle = Effect.fnUntraced(function* (context: ReplayContext, run: Run) {

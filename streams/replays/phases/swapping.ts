@@ -2,7 +2,7 @@
 import { Clock, Effect } from "effect"
 import { DAY_MS } from "../../figures/grain.ts"
 import type { ReplayContext } from "../replay-context.ts"
-import { tellProgress, tellSwapped, toPhase } from "../jobs.ts"
+import { storeProgress, storeSwapped, toPhase } from "../jobs.ts"
 import { added, TABLE } from "../receipt.ts"
 import { readPartitions, type Run } from "../../shadow/runs.ts"
 import { BUILT } from "./building.ts"
@@ -32,10 +32,10 @@ export const swap = Effect.fnUntraced(function* (context: ReplayContext, run: Ru
         if (rebuilding?.swapDay !== undefined)
           receipt = added(receipt, TABLE, yield* rebuilding.swapDay(run.organizationId, shadows, day))
       }
-      yield* tellSwapped(run, day + DAY_MS, receipt)
+      yield* storeSwapped(run, day + DAY_MS, receipt)
     })
   )
-  yield* tellProgress(
+  yield* storeProgress(
     run.jobId,
     Math.round(100 * (BUILT + ((SWAPPED - BUILT) * (day + DAY_MS - run.fromAt)) / (run.beforeAt - run.fromAt))) / 100,
     yield* Clock.currentTimeMillis

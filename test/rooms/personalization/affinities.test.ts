@@ -9,7 +9,7 @@ import {
   hexOfTake,
   packTake,
   remembered,
-  retold,
+  replaced,
   type Take,
   trimmed,
   unpackTakes
@@ -51,9 +51,9 @@ describe("a history", () => {
       take("new", "click", day + 86_400)
     ])
     const told = pack([take("b", "click", day + 5), take("a", "view", day)])
-    const after = unpackTakes(retold(before, isDay, told))
+    const after = unpackTakes(replaced(before, isDay, told))
     expect(after.map(({ document }) => document)).toEqual(["old", "a", "b", "new"])
-    expect(Buffer.from(retold(pack(after), isDay, told))).toEqual(pack(after))
+    expect(Buffer.from(replaced(pack(after), isDay, told))).toEqual(pack(after))
   })
 })
 

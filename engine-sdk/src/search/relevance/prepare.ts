@@ -34,7 +34,7 @@ export class AskedUnits {
 const keyOf = (units: ReadonlyArray<RelevanceUnit>): string => JSON.stringify(units.map(sectionNameOf))
 
 /** What was requested from the writer, by collection. */
-const told = new WeakMap<CollectionReader, AskedUnits>()
+const requested = new WeakMap<CollectionReader, AskedUnits>()
 interface AskedOf {
   readonly collection: string
   readonly units: ReadonlyArray<RelevanceUnit>
@@ -50,8 +50,8 @@ export const askedOf = (
     const reader = readerOf(collection),
       units = text?.relevance?.units
     if (reader === undefined || units === undefined) continue
-    let known = told.get(reader)
-    if (known === undefined) told.set(reader, (known = new AskedUnits()))
+    let known = requested.get(reader)
+    if (known === undefined) requested.set(reader, (known = new AskedUnits()))
     const waits = missingDocs(reader.views, units) > INLINE_DOCS
     if (known.note(units) || waits) asked.push({ collection, units, waits })
   }

@@ -8,7 +8,7 @@ export type ThreadReport = { readonly id: number } & (
   | Extract<FromLane, { readonly kind: "failed" }>
 )
 /** undefined if it only reported that it came up. */
-export const saidOf = (message: FromLane): ThreadReport | undefined => {
+export const reportOf = (message: FromLane): ThreadReport | undefined => {
   if (typeof message === "string") {
     const { rest, text } = parted(message)
     const finished = JSON.parse(text) as Finished
