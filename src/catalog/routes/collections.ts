@@ -13,7 +13,7 @@ import { type AnyInput, bodyOf, type Handling, reachedBy } from "./handling.ts"
 
 export const collectionRoutes = Effect.fnUntraced(function* ({ contextOf, own, plain }: Handling) {
   const owned = yield* makeOwnedConfiguration
-  const told = yield* makeAnnouncedChange
+  const announced = yield* makeAnnouncedChange
   const audited = auditedCollection(yield* makeAuditRecorder, contextOf)
   /** For the source of a clone: its schema, including references, becomes another collection's. */
   const cloning = (input: AnyInput) =>
@@ -46,7 +46,7 @@ export const collectionRoutes = Effect.fnUntraced(function* ({ contextOf, own, p
         const altered = answering(() => engine.updateCollection(own(input), collectionName, body))
         return Effect.andThen(
           owned.unbroken(own(input), collectionName, input.search.force, body),
-          told(
+          announced(
             own(input),
             collectionName,
             audited.change(input.caller.organizationId, collectionName, "updated", altered)
