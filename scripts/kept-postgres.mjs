@@ -69,11 +69,11 @@ export const keepPostgres = (child, folder, user) => {
       ensureInitialized(folder, message.password, user, as)
       return startServer(folder, as)
     })()
-    const said = await server.then(
+    const reply = await server.then(
       ({ port }) => ({ kind: "started", port }),
       (error) => ({ kind: "refused", message: error.message })
     )
-    if (child.connected) child.send(said)
+    if (child.connected) child.send(reply)
   }
   child.on("message", (message) => {
     if (message?.kind === "stop")

@@ -33,7 +33,7 @@ const sleeping = new Int32Array(new SharedArrayBuffer(4))
 const sleepUntil = (at: number): void => {
   for (let left = at - instant(); left > 0; left = at - instant()) Atomics.wait(sleeping, 0, 0, left)
 }
-const tell = ({ ends, rate, started }: Pace): void => {
+const postTicks = ({ ends, rate, started }: Pace): void => {
   for (let nth = 1; ; nth++) {
     const at = started + (nth / rate) * 1_000
     if (at >= ends) return
@@ -42,6 +42,6 @@ const tell = ({ ends, rate, started }: Pace): void => {
   }
 }
 if (!isMainThread) {
-  parentPort?.on("message", tell)
+  parentPort?.on("message", postTicks)
   parentPort?.postMessage(0)
 }

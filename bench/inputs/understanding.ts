@@ -110,7 +110,7 @@ export const openLab = async (
     },
     understand: (made) => {
       const { search } = made
-      const told = understood(
+      const result = understood(
         indexes,
         {
           caller: everything,
@@ -123,9 +123,9 @@ export const openLab = async (
         },
         () => undefined
       )
-      return told instanceof Promise
-        ? told.then((late) => understoodMembers(made, late))
-        : understoodMembers(made, told)
+      return result instanceof Promise
+        ? result.then((late) => understoodMembers(made, late))
+        : understoodMembers(made, result)
     },
     entityIndex: async () => (await indexes.of(NAMESPACE, collection)) ?? { bytes: 0, size: 0 },
     close: () => engine.close()

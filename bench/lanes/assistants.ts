@@ -61,7 +61,8 @@ const measure = async (options: AssistantsOptions, language: string) => {
     refused = 0,
     citations = 0,
     held = 0
-  const says = (found: Extract, { answer }: Asked) => found.sentences.some(({ text }) => text.includes(answer))
+  const containsAnswer = (found: Extract, { answer }: Asked) =>
+    found.sentences.some(({ text }) => text.includes(answer))
   for (const question of questions) {
     const began = performance.now()
     const hits = await collection.ranked("relevance", question.text)
@@ -71,9 +72,9 @@ const measure = async (options: AssistantsOptions, language: string) => {
     }))
     const found = ask(question, passages.slice(0, HITS), options.threshold)
     times.push(performance.now() - began)
-    if (says(ask(question, passages.slice(0, HITS), 0), question)) among++
+    if (containsAnswer(ask(question, passages.slice(0, HITS), 0), question)) among++
     if (found.sentences.length > 0) answered++
-    if (says(found, question)) right++
+    if (containsAnswer(found, question)) right++
     for (const { passage, start, text } of found.sentences) {
       citations++
       if (passages[passage]!.text.startsWith(text, start)) held++

@@ -88,7 +88,7 @@ const count = (name: string, folder: string, events: Iterable<BehaviouralEvent>)
         {
           partition: 0,
           openStore: () => openStateStore(join(folder, "state")),
-          report: (told) => void (progress = told)
+          report: (reported) => void (progress = reported)
         }
       )
     )

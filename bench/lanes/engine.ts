@@ -197,8 +197,8 @@ const besideProgram = (
     process.stdout.write(`\nSKIPPED PEER ${name}: ${reason}\n`)
     return { skipped: reason }
   }
-  const { queries: peerQueries, ...told } = run(inputs)
-  const rest = { ...told, qps: Math.round(told.qps), ...percentiles(peerQueries.map(({ ms }) => ms)) }
+  const { queries: peerQueries, ...peerFigures } = run(inputs)
+  const rest = { ...peerFigures, qps: Math.round(peerFigures.qps), ...percentiles(peerQueries.map(({ ms }) => ms)) }
   const classes =
     inputs.classes === undefined
       ? {}

@@ -186,9 +186,9 @@ export const benchOpensearch = async (options: OpensearchBenchOptions): Promise<
   const inputs = await loadInputs(options)
   const folder = mkdtempSync(join(tmpdir(), "dowser-bench-opensearch-"))
   const programFolder = fileURLToPath(new URL("../../node_modules/.cache/dowser-opensearch", import.meta.url))
-  const told = (text: string) => void process.stderr.write(`${text}\n`)
+  const print = (text: string) => void process.stderr.write(`${text}\n`)
   try {
-    const cluster = await startOpensearch({ folder, programFolder, nodes: 1, port: 0, heap_mb: HEAP_MB, report: told })
+    const cluster = await startOpensearch({ folder, programFolder, nodes: 1, port: 0, heap_mb: HEAP_MB, report: print })
     try {
       const [node] = cluster.nodes
       const [engine, other] = [await opened(node!.address), await opened(node!.address)]

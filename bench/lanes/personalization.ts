@@ -85,8 +85,8 @@ const loaded = async (products: ReadonlyArray<Product>): Promise<OperationContex
   const lines = products.map((product) => JSON.stringify(product))
   const started = importDocuments(context, "products", chunksOf(lines), {})
   if (!started.ok) throw new Error(started.error.message)
-  for await (const told of started.value.lines)
-    if (told.includes('"success":false')) throw new Error(`A document was refused: ${told.slice(0, 300)}`)
+  for await (const line of started.value.lines)
+    if (line.includes('"success":false')) throw new Error(`A document was refused: ${line.slice(0, 300)}`)
   return context
 }
 

@@ -57,17 +57,17 @@ const importInto = async (server: RunningProgram, { documents, schema }: Inputs)
 /** Runs one load. Adds processor time per search of the server's first thread, of all its threads, and of the load. */
 const loaded = async (server: RunningProgram, job: LoadJob) => {
   const before = processorSeconds(server.pid)
-  const told = await runLoad(job)
+  const result = await runLoad(job)
   const after = processorSeconds(server.pid)
-  const each = (used_s: number) => round((used_s / Math.max(1, told.answered)) * 1_000, 3)
+  const each = (used_s: number) => round((used_s / Math.max(1, result.answered)) * 1_000, 3)
   return {
-    told,
+    result,
     figures: {
-      queries_per_s: Math.round(told.answered / told.seconds),
-      ...percentiles(told.latencies_ms as Array<number>),
+      queries_per_s: Math.round(result.answered / result.seconds),
+      ...percentiles(result.latencies_ms as Array<number>),
       processor_ms_server: each(after.process - before.process),
       processor_ms_first_thread: each(after.firstThread - before.firstThread),
-      processor_ms_load: each(told.processor_s)
+      processor_ms_load: each(result.processor_s)
     }
   }
 }
@@ -99,7 +99,7 @@ const measured = async (options: SearchOptions, server: RunningProgram, common: 
       peak_qps: peak.figures.queries_per_s,
       queries_per_processor_s: Math.round(1_000 / Math.max(0.001, peak.figures.processor_ms_server)),
       peak: peak.figures,
-      statuses: peak.told.statuses,
+      statuses: peak.result.statuses,
       ...byRate,
       fixed_rate_per_s: rate,
       quiet: percentiles(quiet.latencies_ms as Array<number>)

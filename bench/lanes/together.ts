@@ -14,8 +14,8 @@ export interface TogetherOptions extends TogetherSize {
 }
 /** `--products 100000 --events 1000000`: about six minutes on two processors. */
 export const benchTogether = async ({ events, out, products }: TogetherOptions): Promise<void> => {
-  const told = (line: string) => void process.stderr.write(`${line}\n`)
-  const { load, ...recount } = await Effect.runPromise(Effect.scoped(together({ events, products }, told)))
+  const print = (line: string) => void process.stderr.write(`${line}\n`)
+  const { load, ...recount } = await Effect.runPromise(Effect.scoped(together({ events, products }, print)))
   const figures = {
     machine: machine(),
     products,

@@ -89,10 +89,10 @@ export const benchVoiceStream = async ({ out, seconds, streams, times }: VoiceSt
       body: JSON.stringify({ name: "products", fields: [{ name: "name", type: "string" }] })
     })
     if (made.status !== 201) throw new Error(await made.text())
-    const { samples: said, speech } = await decodedAudio(readFileSync(recording))
+    const { samples: recorded, speech } = await decodedAudio(readFileSync(recording))
     // The recording has four seconds; repeating its first words adds a fifth second.
     const begins = Math.round((speech[0]?.start ?? 0) * RATE)
-    const samples = Float32Array.from([...said, ...said.subarray(begins, begins + RATE)])
+    const samples = Float32Array.from([...recorded, ...recorded.subarray(begins, begins + RATE)])
     const whole = pcmOf(samples)
     // The first speaker loads the model.
     const heard: Array<{ readonly first_ms: number; readonly final_ms: number }> = []

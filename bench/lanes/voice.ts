@@ -47,9 +47,9 @@ const spokenName = (name: string): string =>
     .slice(0, WORDS)
     .join(" ")
 /** The number of spoken words that were inserted, deleted or substituted. */
-const errorsOf = (said: ReadonlyArray<string>, heard: ReadonlyArray<string>): number => {
+const errorsOf = (spoken: ReadonlyArray<string>, heard: ReadonlyArray<string>): number => {
   let row = Array.from({ length: heard.length + 1 }, (_, j) => j)
-  for (const [i, word] of said.entries()) {
+  for (const [i, word] of spoken.entries()) {
     const next = [i + 1]
     for (const [j, other] of heard.entries())
       next.push(Math.min(row[j]! + (word === other ? 0 : 1), row[j + 1]! + 1, next[j]! + 1))
@@ -118,10 +118,10 @@ const listened = async (call: Call, asked: ReadonlyArray<Asked>, { speak }: Voic
     const answer = await call("POST", `${PATH}/voice_search?${QUERY}`, wav)
     sums.took.push(performance.now() - began)
     const { raw_text, text } = answer.transcript as { readonly raw_text: string; readonly text: string }
-    const said = plain(q)
-    sums.words += said.length
-    sums.rawErrors += errorsOf(said, plain(raw_text))
-    sums.errors += errorsOf(said, plain(text))
+    const spoken = plain(q)
+    sums.words += spoken.length
+    sums.rawErrors += errorsOf(spoken, plain(raw_text))
+    sums.errors += errorsOf(spoken, plain(text))
     if (isShown(answer, id)) sums.shown++
     const uncorrected = plain(raw_text).join(" ")
     if (uncorrected !== "" && isShown(await typed(call, uncorrected), id)) sums.rawShown++
@@ -135,10 +135,10 @@ const inSentences = async (call: Call, { speak }: Voice) => {
     errors = 0
   for (const sentence of sentences) {
     const { transcript } = await call("POST", `${PATH}/voice_search?${QUERY}`, await speak(sentence))
-    const said = plain(sentence)
-    words += said.length
-    rawErrors += errorsOf(said, plain(transcript.raw_text))
-    errors += errorsOf(said, plain(transcript.text))
+    const spoken = plain(sentence)
+    words += spoken.length
+    rawErrors += errorsOf(spoken, plain(transcript.raw_text))
+    errors += errorsOf(spoken, plain(transcript.text))
   }
   return { wer_raw: round(rawErrors / words, 3), wer_corrected: round(errors / words, 3) }
 }

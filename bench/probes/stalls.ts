@@ -31,8 +31,8 @@ import type { Texts } from "../inputs/texts.ts"
 /** Where documents are written: in memory, on the searching thread; or on disk, in a worker. */
 export type StallMode = "memory" | "worker"
 /** The shortest block in milliseconds that is reported, and how many of each kind. */
-const TOLD_MS = 5
-const TOLD_MAX = 12
+const REPORTED_MS = 5
+const REPORTED_MAX = 12
 const SAMPLES_US = 500
 const INTERVAL_MS = 1
 const QUERIES = 240
@@ -293,9 +293,9 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
         held.push(between - before)
         spent.push(after - between)
         segments_max = Math.max(segments_max, engine.usage("bench", schema.name)?.segments ?? 0)
-        if (between - before > TOLD_MS)
+        if (between - before > REPORTED_MS)
           stretches.push({ phase, kind: "wait", query, from: due - INTERVAL_MS, until: at, ms: between - before })
-        if (after - between > TOLD_MS)
+        if (after - between > REPORTED_MS)
           stretches.push({ phase, kind: "first_use", query, from: at, until, ms: after - between })
       }
       await done
@@ -314,7 +314,7 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
         for (let i = 0; i < queries.length; i++) await new Promise((resolve) => setTimeout(resolve, 2 * INTERVAL_MS))
       })
     }
-    const told = await (async () => {
+    const reported = await (async () => {
       // A query's duration at rest: anything beyond it was spent on preparing something.
       const rest = new Map<number, number>()
       for (const { query } of stretches) {
@@ -328,18 +328,18 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
         rest.set(query, most)
       }
       return stretches
-        .filter(({ kind, ms, query }) => kind === "wait" || ms > 3 * rest.get(query)! + TOLD_MS)
+        .filter(({ kind, ms, query }) => kind === "wait" || ms > 3 * rest.get(query)! + REPORTED_MS)
         .sort((a, b) => b.ms - a.ms)
     })()
-    const reasons = await sampler.explain(told)
+    const reasons = await sampler.explain(reported)
     const longest_ms = (from: ReadonlyArray<number>): number => round(Math.max(0, ...from), 1)
-    const between = told.flatMap(({ kind, ms, phase }, i) =>
+    const between = reported.flatMap(({ kind, ms, phase }, i) =>
       kind === "wait" ? [{ phase, ms, own: ms * (1 - reasons[i].collector) }] : []
     )
-    /** The longest block of one phase. Blocks up to `TOLD_MS` are listed only with their own length. */
+    /** The longest block of one phase. Blocks up to `REPORTED_MS` are listed only with their own length. */
     const ownMax_ms = (of: string, held: ReadonlyArray<number>): number =>
       longest_ms([
-        ...held.filter((ms) => ms <= TOLD_MS),
+        ...held.filter((ms) => ms <= REPORTED_MS),
         ...between.flatMap(({ own, phase }) => (phase === of ? [own] : []))
       ])
     return {
@@ -355,15 +355,16 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
           }
         ])
       ),
-      longer_than_5_ms: told.length,
-      longer_than_5_ms_without_collector: told.filter(({ ms }, i) => ms * (1 - reasons[i].collector) > TOLD_MS).length,
+      longer_than_5_ms: reported.length,
+      longer_than_5_ms_without_collector: reported.filter(({ ms }, i) => ms * (1 - reasons[i].collector) > REPORTED_MS)
+        .length,
       between_searches_max_ms: longest_ms(between.map(({ ms }) => ms)),
       between_searches_max_without_collector_ms: longest_ms(between.map(({ own }) => own)),
       longest: (["wait", "first_use"] as const)
         .flatMap((of) =>
-          told
+          reported
             .flatMap((stretch, i) => (stretch.kind === of ? [{ ...stretch, ran: reasons[i].ran }] : []))
-            .slice(0, TOLD_MAX)
+            .slice(0, REPORTED_MAX)
         )
         .map(
           ({ kind, ms, phase, query, ran }) =>

@@ -22,7 +22,7 @@ const resultsFolder = fileURLToPath(new URL("../results", import.meta.url))
 const LANE_MAX_MS = 300_000
 
 /** The output of the lane's process is kept only to explain a failure. */
-const runProcess = (args: ReadonlyArray<string>): Promise<{ readonly code: number | null; readonly said: string }> =>
+const runProcess = (args: ReadonlyArray<string>): Promise<{ readonly code: number | null; readonly output: string }> =>
   new Promise((settle) => {
     const [binary, ...flags] = runtimeCommand()
     const child = spawn(
@@ -31,14 +31,14 @@ const runProcess = (args: ReadonlyArray<string>): Promise<{ readonly code: numbe
       { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, DOWSER_PARENT_PID: String(process.pid) } }
     )
     const timer = setTimeout(() => child.kill("SIGTERM"), LANE_MAX_MS)
-    let said = ""
+    let output = ""
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (chunk: Buffer) => {
-        said = (said + chunk.toString()).slice(-4_000)
+        output = (output + chunk.toString()).slice(-4_000)
       })
     child.once("exit", (code) => {
       clearTimeout(timer)
-      settle({ code, said })
+      settle({ code, output })
     })
   })
 const withoutLists = (figures: Record<string, unknown>): Record<string, unknown> =>
@@ -55,11 +55,11 @@ const runLane = async (lane: Lane): Promise<LaneResult> => {
       ...(lane.prepare === undefined ? [] : [lane.prepare(folder)]),
       [...lane.arguments(folder), "--out", out]
     ]) {
-      const { code, said } = await runProcess(args)
+      const { code, output } = await runProcess(args)
       if (code !== 0)
         return {
           kind: "failed",
-          reason: `exit code ${code}: ${/^.*\b\w*Error\b.*$/m.exec(said)?.[0].trim() ?? said.trim().split("\n").at(-1) ?? ""}`
+          reason: `exit code ${code}: ${/^.*\b\w*Error\b.*$/m.exec(output)?.[0].trim() ?? output.trim().split("\n").at(-1) ?? ""}`
         }
     }
     return {

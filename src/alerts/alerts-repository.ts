@@ -85,7 +85,7 @@ export const makeAlertsRepository = Effect.gen(function* () {
           RETURNING ${columns}`,
         (rows) => rows.map(alertOf)
       ),
-    tell: (
+    storeResult: (
       organizationId: string,
       id: string,
       { last_fired_at, last_value, state }: Pick<Alert, "state" | "last_value" | "last_fired_at">

@@ -39,11 +39,11 @@ export const keepMinutes = Effect.fnUntraced(function* (counted: SearchMinutes) 
       () => Effect.sync(again)
     )
   })
-  const told = Effect.catch(stored, (error) =>
+  const storing = Effect.catch(stored, (error) =>
     Effect.logWarning("Times of searches could not be stored; tried again in a moment", error)
   )
-  yield* Effect.addFinalizer(() => told)
-  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(STORED_EVERY_MS), told)))
+  yield* Effect.addFinalizer(() => storing)
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(STORED_EVERY_MS), storing)))
 })
 
 /** Searches in the minutes of a range: how many, how many failed by our fault, p95 (ms). */

@@ -27,14 +27,14 @@ export const makeLook = Effect.fnUntraced(function* (
   const outbox = yield* Outbox
   const repository = yield* makeAlertsRepository
 
-  const told = (seen: StoredAlert, value: number | undefined, now: number) =>
+  const evaluated = (seen: StoredAlert, value: number | undefined, now: number) =>
     sql.withTransaction(
       Effect.gen(function* () {
         const alert = yield* repository.lock(seen.organization_id, seen.id)
         // The alert changed in the meantime, so the figure belongs to an outdated condition.
         if (alert === undefined || !alert.enabled || alert.updated_at !== seen.updated_at) return 0
         const { hasFired, state } = judged(alert, alert.state, value)
-        yield* repository.tell(alert.organization_id, alert.id, {
+        yield* repository.storeResult(alert.organization_id, alert.id, {
           state,
           last_value: value ?? null,
           last_fired_at: hasFired ? now : alert.last_fired_at
@@ -56,7 +56,7 @@ export const makeLook = Effect.fnUntraced(function* (
       const due = yield* repository.due(now - EVERY_MS, now, TAKEN)
       const counts = yield* Effect.forEach(
         due,
-        (alert) => Effect.flatMap(figureOf(alert, now), (value) => told(alert, value, now)),
+        (alert) => Effect.flatMap(figureOf(alert, now), (value) => evaluated(alert, value, now)),
         { concurrency: BESIDE }
       )
       for (const count of counts) fired += count

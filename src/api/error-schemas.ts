@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import type { ErrorClass } from "../http/declared.ts"
 import type { Plane } from "../http/plane.ts"
-import { isTold } from "../http/render.ts"
+import { isShown } from "../http/render.ts"
 
 /** The gateway formats it as a date. */
 const WRITTEN_BY_PLANE = "resets_at"
@@ -14,7 +14,7 @@ const factsOf = (classes: Iterable<ErrorClass>) => {
   const found = new Map<string, Set<Schema.Constraint>>()
   for (const declared of classes) {
     for (const [name, field] of Object.entries(declared.fields)) {
-      if (!isTold(declared.identifier, name) || name === WRITTEN_BY_PLANE) continue
+      if (!isShown(declared.identifier, name) || name === WRITTEN_BY_PLANE) continue
       found.set(name, (found.get(name) ?? new Set()).add(required(field)))
     }
   }

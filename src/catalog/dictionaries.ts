@@ -13,7 +13,7 @@ export const layerDictionaries = Layer.effectDiscard(
     const configuration = yield* Configuration
     const engine = yield* Engine
     const resources = yield* CatalogResources
-    const tell = (organizationId: string, id: string) =>
+    const update = (organizationId: string, id: string) =>
       Effect.promise(async () =>
         engine.setDictionary?.(organizationId, id, resources.get(organizationId, "stemming_dictionary", id)?.words)
       )
@@ -30,7 +30,7 @@ export const layerDictionaries = Layer.effectDiscard(
               const [kind, name] = resourceOf(id)
               return kind === "stemming_dictionary" ? [{ organizationId, name }] : []
             }),
-        ({ name, organizationId }) => tell(organizationId, name),
+        ({ name, organizationId }) => update(organizationId, name),
         { discard: true }
       )
     )

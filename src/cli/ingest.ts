@@ -138,11 +138,11 @@ const begin = async (asking: Asking, flags: IngestFlags, format: string, size: n
   })
   return headers.get("location")!
 }
-const upload = async (asking: Asking, flags: IngestFlags, format: string, tell: (how: string) => void) => {
+const upload = async (asking: Asking, flags: IngestFlags, format: string, print: (how: string) => void) => {
   const { size } = statSync(flags.source)
   if (size === 0) throw new StartRefused(`${flags.source} is empty.`)
   const path = await begin(asking, flags, format, size)
-  tell(`go on with: --resume ${path.split("/").at(-1)}`)
+  print(`go on with: --resume ${path.split("/").at(-1)}`)
   const progress = makeProgress(`Uploading ${flags.source}`)
   let sent: Sent = { at: 0, job: undefined }
   while (sent.at < size) {

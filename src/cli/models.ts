@@ -24,7 +24,7 @@ interface ModelFlags {
   readonly modelsDir: string
 }
 const refused = (error: unknown) => new StartRefused(error instanceof Error ? error.message : String(error))
-const say = (text: string): void => {
+const print = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
 
@@ -35,9 +35,9 @@ const installOne = Effect.fnUntraced(function* (
   from: string | undefined
 ) {
   const found = findInstalled(places, pinned)
-  if (found !== undefined) return say(`${name} is installed in ${found}.`)
+  if (found !== undefined) return print(`${name} is installed in ${found}.`)
   readableByAll()
-  let told = ""
+  let shownStep = ""
   const folder = yield* Effect.tryPromise({
     try: () =>
       install({
@@ -45,12 +45,12 @@ const installOne = Effect.fnUntraced(function* (
         pinned,
         from,
         report: ({ step }) => {
-          if (step !== told) process.stderr.write(`${(told = step)} ...\n`)
+          if (step !== shownStep) process.stderr.write(`${(shownStep = step)} ...\n`)
         }
       }),
     catch: refused
   })
-  say(`${name} is installed in ${folder}.`)
+  print(`${name} is installed in ${folder}.`)
 })
 
 /** Installs the embedder, which includes the runtime of every model, and the requested transcriber. */
@@ -81,11 +81,11 @@ const stateOf = Effect.fnUntraced(function* (model: string, pinned: Pinned, plac
   }
 })
 type State = Effect.Success<ReturnType<typeof stateOf>>
-const told = ({ bytes, folder, model, packages, wrong }: State, command: string): void => {
-  if (folder === undefined) return say(`${model} is not installed. \`${command}\` does it.`)
-  say(`${model} is in ${folder} (${(bytes / 1_000_000).toFixed(0)} MB).`)
-  say(wrong.length === 0 ? "Every file is as it was made." : `Other than they were made: ${wrong.join(", ")}.`)
-  say(`Of ${packages.join(", ")}.`)
+const printState = ({ bytes, folder, model, packages, wrong }: State, command: string): void => {
+  if (folder === undefined) return print(`${model} is not installed. \`${command}\` does it.`)
+  print(`${model} is in ${folder} (${(bytes / 1_000_000).toFixed(0)} MB).`)
+  print(wrong.length === 0 ? "Every file is as it was made." : `Other than they were made: ${wrong.join(", ")}.`)
+  print(`Of ${packages.join(", ")}.`)
 }
 
 /** Reads all files, which takes a second. Exits with 1 if any has changed. */
@@ -100,12 +100,12 @@ export const modelsStatus = Effect.fn("cli.models.status")(function* ({
     stateOf(transcriberName(size), readPinnedTranscriber(size), places)
   )
   const speech = yield* stateOf(SPEECH_NAME, readPinnedSpeech(), places)
-  if (json) say(JSON.stringify({ ...embedder, transcribers, speech }))
+  if (json) print(JSON.stringify({ ...embedder, transcribers, speech }))
   else {
-    told(embedder, "dowser models install")
+    printState(embedder, "dowser models install")
     for (const [i, state] of transcribers.entries())
-      told(state, `dowser models install --voice ${TRANSCRIBER_SIZES[i]}`)
-    told(speech, `dowser models install --voice ${TRANSCRIBER_SIZES[0]}`)
+      printState(state, `dowser models install --voice ${TRANSCRIBER_SIZES[i]}`)
+    printState(speech, `dowser models install --voice ${TRANSCRIBER_SIZES[0]}`)
   }
   if ([embedder, ...transcribers, speech].some(({ state }) => state === "damaged"))
     return yield* Effect.fail(new StartRefused("`dowser models remove` and `dowser models install` make it anew."))
@@ -113,5 +113,5 @@ export const modelsStatus = Effect.fn("cli.models.status")(function* ({
 
 export const removeModels = Effect.fn("cli.models.remove")(function* ({ dataDir, modelsDir }: ModelFlags) {
   const removed = yield* Effect.try({ try: () => removeInstalled(placesOf(dataDir, modelsDir)), catch: refused })
-  say(removed.length === 0 ? "No models are installed." : `Removed: ${removed.join(", ")}.`)
+  print(removed.length === 0 ? "No models are installed." : `Removed: ${removed.join(", ")}.`)
 })

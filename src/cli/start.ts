@@ -29,7 +29,7 @@ import { layerServer } from "../server.ts"
 import { assertPortFree } from "./assert-port-free.ts"
 import { makeProgress } from "./progress.ts"
 
-const say = (text: string) =>
+const print = (text: string) =>
   Effect.sync(() => {
     process.stderr.write(`${text}\n`)
   })
@@ -247,7 +247,7 @@ const running = Effect.fn("start")(function* (
   )
   if (config.engine !== "none") yield* prepareLanguages
   if (config.json) process.stdout.write(`${readyLine(config, base, prepared)}\n`)
-  else yield* say(welcome(base, prepared, Context.get(stack, Demo).shop() !== undefined))
+  else yield* print(welcome(base, prepared, Context.get(stack, Demo).shop() !== undefined))
   folder.markInitialized()
   if (config.models === "background") yield* Context.get(stack, Models).installInBackground
   return yield* Effect.never

@@ -30,7 +30,7 @@ interface Asked {
 
 /** How long after the range clicks are still read, because records arrive after what they report. */
 const BEHIND_MS = 60 * 60_000
-/** Calls back with every search of the range and what was taken from it. `told` receives the share read, 0..1. */
+/** Calls back with every search of the range and what was taken from it. `report` receives the share read, 0..1. */
 export const makeClickedSearches = Effect.gen(function* () {
   const log = yield* EventLog
   const sql = yield* SqlClient.SqlClient
@@ -40,7 +40,7 @@ export const makeClickedSearches = Effect.gen(function* () {
   return Effect.fnUntraced(function* (
     { before, collections, from, organizationId }: Asked,
     each: (search: ClickedSearch) => void,
-    tell: (progress: number) => Effect.Effect<void>
+    report: (progress: number) => Effect.Effect<void>
   ): Effect.fn.Return<void, EventLogUnavailable> {
     const erasures = new Erasures(
       yield* Effect.orDie(Effect.provideService(readTombstones, SqlClient.SqlClient, sql)),
@@ -79,7 +79,7 @@ export const makeClickedSearches = Effect.gen(function* () {
         const way = give()
         if (way !== undefined) {
           const left = cursors.reduce((sum, { end, next }) => sum + Math.max(0, end - next), 0)
-          yield* tell((partition + (total === 0 ? 1 : 1 - left / total)) / visitorPartitions)
+          yield* report((partition + (total === 0 ? 1 : 1 - left / total)) / visitorPartitions)
           yield* Effect.promise(() => way)
         }
       }

@@ -49,7 +49,7 @@ const documentsOf = ({ document_id, items }: BehaviouralEvent): ReadonlyArray<st
   items === undefined ? (document_id === undefined ? NONE : [document_id]) : items.map((item) => item.document_id)
 
 export class OpenSearches {
-  readonly #tell: (search: ClickedSearch) => void
+  readonly #emit: (search: ClickedSearch) => void
   /** By query id, oldest first. */ readonly #open = new Map<string, Open>()
   /** The last search of each visitor. */ readonly #last = new Map<string, Open>()
   #bytes = 0
@@ -58,8 +58,8 @@ export class OpenSearches {
     string
   >()
 
-  constructor(tell: (search: ClickedSearch) => void) {
-    this.#tell = tell
+  constructor(emit: (search: ClickedSearch) => void) {
+    this.#emit = emit
   }
 
   answered(served: ServedSearch): void {
@@ -138,7 +138,7 @@ export class OpenSearches {
       if (this.#open.size <= max && this.#bytes <= OPEN_BYTES_MAX) break
       this.#drop(search)
       if (this.#last.get(search.visitor) === search) this.#last.delete(search.visitor)
-      this.#tell(search)
+      this.#emit(search)
     }
     // Entries for parts and superseded keystrokes are removed all together.
     if (this.#parts.size > OPEN_MAX || max === 0) this.#parts.clear()

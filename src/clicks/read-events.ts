@@ -18,7 +18,7 @@ interface Asked {
   readonly before: number
 }
 
-/** Calls back with each event, partition by partition. `told` receives the share that has been read, 0..1. */
+/** Calls back with each event, partition by partition. `report` receives the share that has been read, 0..1. */
 export const makeEventReader = Effect.gen(function* () {
   const log = yield* EventLog
   const sql = yield* SqlClient.SqlClient
@@ -27,7 +27,7 @@ export const makeEventReader = Effect.gen(function* () {
   return Effect.fnUntraced(function* (
     { before, collections, from, organizationId }: Asked,
     each: (event: BehaviouralEvent) => void,
-    tell: (progress: number) => Effect.Effect<void>
+    report: (progress: number) => Effect.Effect<void>
   ): Effect.fn.Return<void, EventLogUnavailable> {
     const tombstones = yield* Effect.orDie(Effect.provideService(readTombstones, SqlClient.SqlClient, sql))
     const erasures = new Erasures(tombstones, key)
@@ -45,7 +45,7 @@ export const makeEventReader = Effect.gen(function* () {
         const way = give()
         if (way === undefined) continue
         const share = (cursor.next - cursor.start) / Math.max(1, cursor.end - cursor.start)
-        yield* tell((partition + share) / visitorPartitions)
+        yield* report((partition + share) / visitorPartitions)
         yield* Effect.promise(() => way)
       }
     }

@@ -37,21 +37,21 @@ interface Answer {
 /** Control characters, except tabs and line ends. */
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g
 /** Receives parts of an answer as they become certain. */
-export type Say = (piece: string) => void
+export type Deliver = (piece: string) => void
 
 /** An answer while it is written: marks are removed, addresses are checked. */
 class Written {
   readonly #filter: LinkFilter
-  readonly #say: Say | undefined
+  readonly #deliver: Deliver | undefined
   text = ""
-  constructor(sources: ReadonlyArray<Source>, say: Say | undefined) {
+  constructor(sources: ReadonlyArray<Source>, deliver: Deliver | undefined) {
     this.#filter = new LinkFilter(allowedAddresses(sources.map(({ text, title }) => `${title}\n${text}`)))
-    this.#say = say
+    this.#deliver = deliver
   }
   #add(piece: string): void {
     if (piece === "") return
     this.text += piece
-    this.#say?.(piece)
+    this.#deliver?.(piece)
   }
   push(delta: string): void {
     this.#add(this.#filter.push(unmarked(delta.replace(CONTROLS, ""))))
@@ -95,15 +95,15 @@ export const makeAnswering = Effect.gen(function* () {
     })
   })
 
-  const byModel = Effect.fnUntraced(function* (asked: Asked, all: ReadonlyArray<Source>, say: Say | undefined) {
+  const byModel = Effect.fnUntraced(function* (asked: Asked, all: ReadonlyArray<Source>, deliver: Deliver | undefined) {
     const { history, model, question } = asked
     const mark = yield* identifiers.secret(MARK)
     const { messages, sources } = promptOf(model, all, { question, history, mark })
     const request = { ...requestOf(asked), messages }
-    const written = new Written(sources, say)
+    const written = new Written(sources, deliver)
     const take = (delta: string) => Effect.sync(() => written.push(delta))
     const generated: Effect.Effect<void, GenerationFailed> =
-      say === undefined
+      deliver === undefined
         ? Effect.flatMap(generator.complete(request), ({ text }) => take(text))
         : Stream.runForEach(generator.stream(request), (piece) =>
             piece.kind === "text" ? take(piece.text) : Effect.void
@@ -120,11 +120,11 @@ export const makeAnswering = Effect.gen(function* () {
     asked: Asked,
     meant: string,
     sources: ReadonlyArray<Source>,
-    say: Say | undefined
+    deliver: Deliver | undefined
   ): Effect.Effect<Answer> => {
-    if (asked.model.provider !== "dowser") return byModel(asked, sources, say)
+    if (asked.model.provider !== "dowser") return byModel(asked, sources, deliver)
     return Effect.sync(() => {
-      const written = new Written(sources, say)
+      const written = new Written(sources, deliver)
       written.push(bySentences({ question: asked.question, meant }, sources, asked.language))
       written.end()
       return { text: written.text.trim() }

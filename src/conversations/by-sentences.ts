@@ -27,8 +27,8 @@ const NOTHING_FOUND = "I found nothing about this in the documents."
 const withoutRepeats = (sentences: ReadonlyArray<string>, asked: ReadonlyArray<string>, terms: Terms) => {
   const left = new Set(asked)
   return sentences.filter((sentence, i) => {
-    const said = terms.all(sentence).filter((term) => left.delete(term))
-    return i === 0 || said.length > 0
+    const added = terms.all(sentence).filter((term) => left.delete(term))
+    return i === 0 || added.length > 0
   })
 }
 
@@ -68,7 +68,7 @@ const foundIn = (
   }
 }
 const ended = (sentence: string): string => (/[\p{L}\p{N}]$/u.test(sentence) ? `${sentence}.` : sentence)
-const saidOf = ({ sentences, title }: Found): string => {
+const quoteOf = ({ sentences, title }: Found): string => {
   const text = sentences.map(ended).join(" ")
   return title === "" || text.includes(title) || isInstruction(title) ? text : `${title}: ${text}`
 }
@@ -89,9 +89,9 @@ export const bySentences = (asked: Question, sources: ReadonlyArray<Source>, lan
     .map((source) => foundIn(question, source, terms, held))
     .filter(({ sentences }) => sentences.length > 0)
   const best = Math.max(...found.map(({ score }) => score))
-  const told = found.filter(({ score }) => score > best - AS_MUCH)
-  if (told.length === 0) return NOTHING.get(language) ?? NOTHING_FOUND
-  const [only] = told
-  if (told.length === 1) return saidOf(only!)
-  return told.map((one) => saidOf({ ...one, sentences: one.sentences.slice(0, 1) })).join(" ")
+  const chosen = found.filter(({ score }) => score > best - AS_MUCH)
+  if (chosen.length === 0) return NOTHING.get(language) ?? NOTHING_FOUND
+  const [only] = chosen
+  if (chosen.length === 1) return quoteOf(only!)
+  return chosen.map((one) => quoteOf({ ...one, sentences: one.sentences.slice(0, 1) })).join(" ")
 }

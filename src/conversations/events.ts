@@ -4,14 +4,14 @@
  */
 import { Deferred, Effect, Fiber, FiberSet } from "effect"
 import { Readable } from "node:stream"
-import type { Say } from "./answering.ts"
+import type { Deliver } from "./answering.ts"
 
 /** Pings are empty parts: clients of the engine parse every line, so a comment is not possible. */
 const PING_MS = 15_000
 
 export interface Listener {
   /** The status has been sent from here on. */ readonly begin: Effect.Effect<void>
-  readonly say: (conversationId: string) => Say
+  readonly deliveryOf: (conversationId: string) => Deliver
   /** Completes when the client disconnects. */ readonly left: Effect.Effect<void>
 }
 const dataOf = (text: string): string => `data: ${text}\n\n`
@@ -36,19 +36,19 @@ export const makeEvents = Effect.gen(function* () {
     const push = (text: string) => {
       if (!events.destroyed) events.push(dataOf(text))
     }
-    const say =
-      (conversation_id: string): Say =>
+    const deliveryOf =
+      (conversation_id: string): Deliver =>
       (message) => {
         conversation = conversation_id
         push(JSON.stringify({ conversation_id, message }))
       }
-    const listener: Listener = { begin: Deferred.succeed(begun, undefined), say, left: Deferred.await(left) }
+    const listener: Listener = { begin: Deferred.succeed(begun, undefined), deliveryOf, left: Deferred.await(left) }
     const pinging = Effect.andThen(
       Deferred.await(begun),
       Effect.forever(
         Effect.andThen(
           Effect.sleep(PING_MS),
-          Effect.sync(() => say(conversation)(""))
+          Effect.sync(() => deliveryOf(conversation)(""))
         )
       )
     )

@@ -27,26 +27,26 @@ const recent = (history: ReadonlyArray<Message>, bytes_max: number): ReadonlyArr
     if (left < 0) break
     from--
   }
-  const told = history.slice(from)
-  const begin = told.findIndex(({ role }) => role === "user")
-  return begin < 0 ? [] : told.slice(begin).map(({ role, text }) => ({ role, content: text }))
+  const included = history.slice(from)
+  const begin = included.findIndex(({ role }) => role === "user")
+  return begin < 0 ? [] : included.slice(begin).map(({ role, text }) => ({ role, content: text }))
 }
 /** The first sources that fit; the last of them may be cut. */
 const fitting = (sources: ReadonlyArray<Source>, mark: string, bytes_max: number): ReadonlyArray<Source> => {
-  const told: Array<Source> = []
+  const included: Array<Source> = []
   let left = bytes_max
   for (const source of sources) {
     const bytes = bytesOf(fenced([source], mark)) + 1
-    if (bytes <= left) told.push(source)
+    if (bytes <= left) included.push(source)
     else {
       // A character takes at most four bytes, and so does a space with its mark.
       const room = Math.floor((left - bytesOf(fenced([{ ...source, text: "" }], mark))) / 4)
-      if (room >= CUT_MIN) told.push({ ...source, text: source.text.slice(0, room).toWellFormed() })
+      if (room >= CUT_MIN) included.push({ ...source, text: source.text.slice(0, room).toWellFormed() })
       break
     }
     left -= bytes
   }
-  return told
+  return included
 }
 
 interface Prompt {
@@ -70,15 +70,15 @@ export const promptOf = (model: LanguageModel, sources: ReadonlyArray<Source>, a
   const room = Math.max(0, leftOf(model, asked))
   const before = recent(history, HISTORY_SHARE * room)
   const used = before.reduce((sum, { content }) => sum + bytesOf(content), 0)
-  const told = fitting(sources, mark, room - used)
-  const shown = told.length === 0 ? "There are no sources." : fenced(told, mark)
+  const included = fitting(sources, mark, room - used)
+  const shown = included.length === 0 ? "There are no sources." : fenced(included, mark)
   return {
     messages: [
       { role: "system", content: systemOf(model, mark) },
       ...before,
       { role: "user", content: `${shown}\nQuestion: ${question}` }
     ],
-    sources: told
+    sources: included
   }
 }
 

@@ -39,25 +39,28 @@ export const makeTakeTurn = Effect.gen(function* () {
     if (error !== undefined) yield* Effect.logWarning(`A turn of ${organizationId} is not remembered: ${error}`)
     return error
   })
-  const memberOf = Effect.fnUntraced(function* (turn: Turn, said: { readonly text: string; readonly error?: string }) {
+  const memberOf = Effect.fnUntraced(function* (
+    turn: Turn,
+    outcome: { readonly text: string; readonly error?: string }
+  ) {
     const { conversationId, model, question, talking } = turn
     const at_s = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
     const messages: ReadonlyArray<Message> = [
       { role: "user", text: question, at_s },
-      { role: "assistant", text: said.text, at_s }
+      { role: "assistant", text: outcome.text, at_s }
     ]
-    const unkept = said.error === undefined ? yield* remembered(turn, messages) : undefined
-    const error = said.error ?? unkept
+    const unkept = outcome.error === undefined ? yield* remembered(turn, messages) : undefined
+    const error = outcome.error ?? unkept
     const isNew = talking.conversationId === undefined
-    const told = said.error === undefined ? [...turn.history, ...messages] : turn.history
+    const conversation = outcome.error === undefined ? [...turn.history, ...messages] : turn.history
     const shown = {
-      conversation: told.map(({ role, text }) => ({ [role]: text })),
+      conversation: conversation.map(({ role, text }) => ({ [role]: text })),
       id: conversationId,
-      last_updated: told.at(-1)?.at_s ?? at_s,
+      last_updated: conversation.at(-1)?.at_s ?? at_s,
       ttl: ttlOf(model)
     }
     return {
-      answer: said.text,
+      answer: outcome.text,
       // A conversation that was not remembered cannot be continued.
       conversation_id: isNew && error !== undefined ? "" : conversationId,
       ...(talking.showsHistory ? { conversation_history: shown } : {}),
@@ -78,19 +81,19 @@ export const makeTakeTurn = Effect.gen(function* () {
     const answered = parsed(found.text)
     const isMany = isObject(answered) && Array.isArray(answered.results)
     const sources = sourcesOf(isMany ? listIn(answered, "results") : [answered])
-    const out = listener?.say(turn.conversationId)
+    const out = listener?.deliveryOf(turn.conversationId)
     let isWritten = false
-    const say = (piece: string) => {
+    const deliver = (piece: string) => {
       isWritten = true
       out?.(piece)
     }
-    const asked = answer(turn, meant, sources, out === undefined ? undefined : say)
+    const asked = answer(turn, meant, sources, out === undefined ? undefined : deliver)
     const left = Effect.as(listener?.left ?? Effect.never, { text: "", error: "Nobody reads the answer any more." })
-    const said = yield* Effect.raceFirst(asked, left)
-    const member = JSON.stringify(yield* memberOf(turn, said))
+    const outcome = yield* Effect.raceFirst(asked, left)
+    const member = JSON.stringify(yield* memberOf(turn, outcome))
     const text = `${found.text.slice(0, -1)},"conversation":${member}}`
     // Words that the client received are charged, even if they are only the beginning.
-    const isPaid = said.error === undefined || isWritten
+    const isPaid = outcome.error === undefined || isWritten
     return [{ ...found, text }, isPaid ? 1 : 0] as const
   })
   return <E>(turn: Turn, searching: Searching<E>, listener?: Listener) =>

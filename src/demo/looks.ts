@@ -85,7 +85,7 @@ const makeFill = Effect.gen(function* () {
   const read = (organizationId: string, from: string, ids: ReadonlyArray<string>, include: ReadonlyArray<string>) =>
     taken(() => engine.get(organizationId, from, ids, { include, exclude: [], joins: [] }))
   /** Reports the number of products done, after each page. */
-  return Effect.fnUntraced(function* (organizationId: string, collection: string, tell: (done: number) => void) {
+  return Effect.fnUntraced(function* (organizationId: string, collection: string, report: (done: number) => void) {
     const into = looksOf(collection)
     if (engine.describeCollection(organizationId, into) === undefined)
       yield* taken(() => createCollection(contextOf(organizationId), JSON.stringify(schemaOf(into, model.name))))
@@ -113,7 +113,7 @@ const makeFill = Effect.gen(function* () {
       }
       yield* written(organizationId, into, documents)
       done += ids.length
-      tell(done)
+      report(done)
       after = next
     } while (after !== undefined)
   })

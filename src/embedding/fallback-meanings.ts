@@ -36,7 +36,7 @@ const OF_ONE_MAX = 4,
  * A model trained on the collection cannot distinguish similar words from similar meanings: if no word is found, its
  * nearest documents are guesses.
  */
-const tellsMeaning = (embedder: Embeddings, { model }: EmbeddingField): boolean =>
+const distinguishesMeaning = (embedder: Embeddings, { model }: EmbeddingField): boolean =>
   embedder.kindOf(model) === "text" && model.model_name !== LSA_NAME
 
 export class FallbackMeanings extends Context.Service<
@@ -59,12 +59,12 @@ export class FallbackMeanings extends Context.Service<
       const madeOf = async (
         organizationId: string,
         { collection: name, fields, q }: MeaningAsked,
-        tells: (models: Embeddings, field: EmbeddingField) => boolean
+        isSuitable: (models: Embeddings, field: EmbeddingField) => boolean
       ) => {
         const collection = resolveCollection(contextOf(organizationId), name)
         if (collection === undefined || embedder === undefined) return undefined
         const field = embeddingFieldsOf(collection.schema).find(
-          (each) => tells(embedder, each) && seesVectors(fields, each)
+          (each) => isSuitable(embedder, each) && seesVectors(fields, each)
         )
         if (field === undefined || !(await modelReads(embedder, field, collection, q))) return undefined
         const query = { texts: [q], weights: [], timeout_ms: WITHIN_MS, tries: 1 }
@@ -72,7 +72,11 @@ export class FallbackMeanings extends Context.Service<
         return made.ok ? { name: field.field.name, vector: made.value } : undefined
       }
       const vectorOf = async (organizationId: string, asked: MeaningAsked): Promise<Meaning> => {
-        const made = await madeOf(organizationId, { ...asked, q: asked.q.slice(0, CHARACTERS_MAX) }, tellsMeaning)
+        const made = await madeOf(
+          organizationId,
+          { ...asked, q: asked.q.slice(0, CHARACTERS_MAX) },
+          distinguishesMeaning
+        )
         if (made === undefined) return undefined
         return {
           field: made.name,

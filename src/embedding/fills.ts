@@ -109,12 +109,12 @@ export class EmbeddingFills extends Context.Service<
 
 /** Whether the field's vectors are now computed from other texts, or by another model, than before. */
 const hasNewEmbeddings = (before: CollectionSchema | undefined, after: CollectionSchema): boolean => {
-  const said = (schema: CollectionSchema) =>
+  const keysOf = (schema: CollectionSchema) =>
     embeddingFieldsOf(schema).map(({ field, from, model, pin }) =>
       JSON.stringify([field.name, from, model.model_name, model.url, pin])
     )
-  const known = new Set(before === undefined ? [] : said(before))
-  return said(after).some((each) => !known.has(each))
+  const known = new Set(before === undefined ? [] : keysOf(before))
+  return keysOf(after).some((each) => !known.has(each))
 }
 
 const passes = ({ kind }: EngineError): boolean =>
@@ -175,7 +175,7 @@ const makeFill = Effect.gen(function* () {
   const { forget, train } = yield* makeTrain
   return Effect.fnUntraced(function* (
     job: ClaimedJob,
-    tell: (progress: number) => Effect.Effect<void>
+    report: (progress: number) => Effect.Effect<void>
   ): Effect.fn.Return<JobEnd, JobFailed> {
     const fill = job.config as Fill
     const { collection, training } = fill
@@ -184,7 +184,7 @@ const makeFill = Effect.gen(function* () {
     const model =
       training === undefined
         ? undefined
-        : yield* train(organizationId, collection, training.language, (done) => tell(done * trainedPart))
+        : yield* train(organizationId, collection, training.language, (done) => report(done * trainedPart))
     const total = engine.describeCollection(organizationId, collection)?.num_documents ?? 0
     const errors: Array<{ readonly id: string; readonly error: string }> = []
     let after: number | undefined
@@ -210,7 +210,7 @@ const makeFill = Effect.gen(function* () {
       errors.push(...failures.slice(0, ERRORS_KEPT - errors.length))
       seen += page.value.ids.length
       after = page.value.next
-      yield* tell(trainedPart + (1 - trainedPart) * (total === 0 ? 1 : Math.min(1, seen / total)))
+      yield* report(trainedPart + (1 - trainedPart) * (total === 0 ? 1 : Math.min(1, seen / total)))
     } while (after !== undefined)
     return {
       result: { documents: seen, failed, errors, ...(model === undefined ? {} : { model }) },

@@ -42,8 +42,8 @@ const listed = (text: unknown): ReadonlyArray<string> =>
     .filter((name) => name !== "")
 
 /** Parameters that a profile can contain, and how it expresses them. */
-type Saying = (value: unknown, manifest: ProfileManifest) => Partial<ProfileManifest>
-const SAID: ReadonlyMap<string, Saying> = new Map<string, Saying>([
+type Expression = (value: unknown, manifest: ProfileManifest) => Partial<ProfileManifest>
+const EXPRESSIONS: ReadonlyMap<string, Expression> = new Map<string, Expression>([
   ["query_by", (value) => ({ searchable_fields: listed(value) })],
   [
     "facet_by",
@@ -81,8 +81,10 @@ const placeFor = ({ collection, target }: Definition, variant: Variant): Place |
     return `The variant \`${id}\` changes nothing: there is nothing to write.`
   if (ofTarget === undefined)
     return `The variant \`${id}\` is parameters, and the experiment has neither a preset nor a profile as its target: there is no place to write them to.`
-  const unsaid = ofTarget.kind === "profile" ? Object.keys(params).filter((name) => !SAID.has(name)) : []
-  return unsaid.length === 0 ? ofTarget : `A profile cannot say ${unsaid.map((name) => `\`${name}\``).join(", ")}.`
+  const inexpressible = ofTarget.kind === "profile" ? Object.keys(params).filter((name) => !EXPRESSIONS.has(name)) : []
+  return inexpressible.length === 0
+    ? ofTarget
+    : `A profile cannot say ${inexpressible.map((name) => `\`${name}\``).join(", ")}.`
 }
 
 const makePresets = Effect.gen(function* () {
@@ -184,7 +186,7 @@ export const makePlaces = Effect.gen(function* () {
       params === undefined
         ? own
         : Object.entries(params).reduce(
-            (made, [name, value]) => manifestOf({ ...made, ...SAID.get(name)!(value, made) }),
+            (made, [name, value]) => manifestOf({ ...made, ...EXPRESSIONS.get(name)!(value, made) }),
             own
           )
     const to: ProfileValue = { release_id: yield* identifiers.make("rel"), revision: target.revision }

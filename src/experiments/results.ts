@@ -170,7 +170,7 @@ interface Winner {
   readonly lift: number | null
   /** For the control, the largest p-value of the others, because all of them are worse. */ readonly p_value: number
 }
-const toldOf = (
+const announcementOf = (
   { definition: { metric, variants } }: StoredRun,
   { compared, p, preference }: Judged,
   variant_id: string
@@ -185,7 +185,7 @@ export const winnerOf = (run: StoredRun, counted: Counted, now: number): Winner 
   const isWorse = judged.guardrails.some((one) => one.isWorse)
   if (!isHealthy(judged) || !hasEnough(run, judged, now) || isWorse) return null
   const best = bestOf(run, judged)
-  return best === null ? null : toldOf(run, judged, best)
+  return best === null ? null : announcementOf(run, judged, best)
 }
 /** The state that this evaluation stores for the next one. */
 export const lookedAt = (run: StoredRun, counted: Counted): Pick<StoredRun, "least_p" | "split_p"> => {

@@ -78,7 +78,7 @@ export const makeRunsRepository = Effect.gen(function* () {
           (SELECT organization_id, experiment_id, run FROM experiment_runs WHERE stopped_at IS NULL AND looked_at <= ${time(before)} ORDER BY looked_at LIMIT ${limit}::int4 FOR UPDATE SKIP LOCKED)
           RETURNING ${columns}`,
     /** Stores the result of an evaluation. */
-    tell: (run: StoredRun) =>
+    storeResult: (run: StoredRun) =>
       sql`UPDATE experiment_runs SET least_p = ${JSON.stringify(run.least_p)}::text::json, split_p = ${String(run.split_p)}::text::float8, winner_variant_id = ${run.winner_variant_id} WHERE ${is(run)}`,
     /** By day and variant; money is converted from millionths to units. */
     sums: (key: RunKey) =>

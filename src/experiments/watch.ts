@@ -53,7 +53,7 @@ export const makeLook = Effect.gen(function* () {
       droppedDays: 0
     }
     const winner = run.winner_variant_id === null ? winnerOf(run, counted, now) : null
-    yield* runs.tell({
+    yield* runs.storeResult({
       ...run,
       ...lookedAt(run, counted),
       winner_variant_id: run.winner_variant_id ?? winner?.variant_id ?? null

@@ -34,7 +34,7 @@ export interface GraphConfig extends Readonly<Record<string, unknown>> {
   readonly part: "entities" | "communities"
   readonly reservation?: JobReservation
 }
-type Tell = (progress: number) => Effect.Effect<void>
+type ReportProgress = (progress: number) => Effect.Effect<void>
 type Thread = JobThread<ToGraph>
 
 /** Memory for counted documents and their texts; a graph of 100,000 takes a third. */
@@ -61,7 +61,12 @@ const makeIsThere = Effect.map(
 const makeFilled = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const documents = yield* makeCollectionDocuments
-  return Effect.fnUntraced(function* (thread: Thread, organizationId: string, collection: string, tell: Tell) {
+  return Effect.fnUntraced(function* (
+    thread: Thread,
+    organizationId: string,
+    collection: string,
+    report: ReportProgress
+  ) {
     const context = contextOf(organizationId)
     const info = resolveCollection(context, collection)
     if (info === undefined) return yield* new JobFailed({ message: "The collection was deleted." })
@@ -81,7 +86,7 @@ const makeFilled = Effect.gen(function* () {
     yield* documents(asked, (lines, read) =>
       Effect.andThen(
         threadAnswer(() => thread.ask({ kind: "documents", lines: lines.join("\n") })),
-        tell(0.7 * Math.min(1, read / total))
+        report(0.7 * Math.min(1, read / total))
       )
     )
     return same.synonyms
@@ -164,14 +169,14 @@ export const makeGenerate = Effect.gen(function* () {
   const made = Effect.fnUntraced(function* (
     job: ClaimedJob,
     settle: (quantity: number) => Effect.Effect<void, unknown>,
-    tell: Tell
+    report: ReportProgress
   ) {
     const { organizationId } = job
     const config = job.config as GraphConfig
     const { collection, part } = config
     if (!isThere(organizationId, config)) return yield* new JobFailed({ message: "The collection was deleted." })
     const thread = yield* startedThread<ToGraph>(new URL("./graph-worker.ts", import.meta.url), HEAP_MB)
-    const synonyms = yield* filled(thread, organizationId, collection, tell)
+    const synonyms = yield* filled(thread, organizationId, collection, report)
     const before = yield* Effect.orDie(repository.get(organizationId, collection))
     const known = yield* knownOf(organizationId, collection, before)
     const behaviour = yield* behaviourOf(organizationId, collectionNames(contextOf(organizationId), collection))
@@ -179,7 +184,7 @@ export const makeGenerate = Effect.gen(function* () {
     const entitiesMax = Math.max(0, entitlements.cap(organizationId, ENTITIES_FEATURE).max - others)
     const options = { collection, entitiesMax, communities: part === "communities", known, behaviour, synonyms }
     const summary = yield* threadAnswer(() => thread.ask<Summary>({ kind: "build", options }))
-    yield* tell(0.8)
+    yield* report(0.8)
     const now = yield* written(thread, job, collection, before, summary)
     const isMade = summary.communities !== undefined
     const row: GraphRow = {
@@ -200,10 +205,15 @@ export const makeGenerate = Effect.gen(function* () {
     })
     return { summary, alongside: alongside as JobEnd["alongside"] & {} }
   })
-  return Effect.fn("Graph.generate")(function* (job: ClaimedJob, tell: Tell): Effect.fn.Return<JobEnd, JobFailed> {
+  return Effect.fn("Graph.generate")(function* (
+    job: ClaimedJob,
+    report: ReportProgress
+  ): Effect.fn.Return<JobEnd, JobFailed> {
     const { reservation } = job.config as GraphConfig
     const work = Effect.timeoutOrElse(
-      Effect.scoped(spending.runJob(job.organizationId, "graph", reservation, ({ settle }) => made(job, settle, tell))),
+      Effect.scoped(
+        spending.runJob(job.organizationId, "graph", reservation, ({ settle }) => made(job, settle, report))
+      ),
       {
         duration: TIME_MS,
         orElse: () => Effect.fail(new JobFailed({ message: "The graph took more than 15 minutes." }))

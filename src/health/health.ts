@@ -55,7 +55,7 @@ const PROBE_MS = 1_000
 /** Thirty times what an event may take until it is visible (design budget: 2 s). */
 const LAG_MAX_MS = 60_000
 /** Losses occur in bursts, so at most one line is logged in this time. */
-const LOSSES_TOLD_EVERY_MS = 30_000
+const LOSSES_LOGGED_EVERY_MS = 30_000
 const FIGURES_EVERY_MS = 10_000
 
 const sumOf = (partitions: ReadonlyArray<Progress>, count: (progress: Progress) => number): number =>
@@ -134,19 +134,19 @@ const makeExamine = Effect.fnUntraced(function* (lagMax_ms: number, probe_ms: nu
 })
 
 /** Logs what changed between two checks, and what was lost since the last report. */
-const makeTell = (first: Losses) => {
-  let told = first
-  let toldAt = 0
+const makeLogChanges = (first: Losses) => {
+  let logged = first
+  let loggedAt = 0
   return Effect.fnUntraced(function* (before: ReadonlyArray<Finding>, { checked_at, findings, losses }: HealthReport) {
     for (const { detail, ok, part } of changesOf(before, findings))
       yield* ok
         ? Effect.logInfo(`Health: ${part} is well again: ${detail}`)
         : Effect.logWarning(`Health: ${part}: ${detail}`)
-    const growth = growthOf(told, losses)
-    if (growth === undefined || checked_at - toldAt < LOSSES_TOLD_EVERY_MS) return
+    const growth = growthOf(logged, losses)
+    if (growth === undefined || checked_at - loggedAt < LOSSES_LOGGED_EVERY_MS) return
     yield* Effect.logWarning(`Since the last report: ${growth}`)
-    told = losses
-    toldAt = checked_at
+    logged = losses
+    loggedAt = checked_at
   })
 }
 
@@ -158,15 +158,15 @@ const make = Effect.fnUntraced(function* ({
   const clock = yield* Clock.Clock
   const examine = yield* makeExamine(lagMax_ms, probe_ms)
   let latest = yield* examine
-  const tell = makeTell(latest.losses)
-  yield* tell([], latest)
+  const logChanges = makeLogChanges(latest.losses)
+  yield* logChanges([], latest)
   yield* Effect.forkScoped(
     Effect.forever(
       Effect.gen(function* () {
         yield* Effect.sleep(every_ms)
         const before = latest.findings
         latest = yield* examine
-        yield* tell(before, latest)
+        yield* logChanges(before, latest)
       })
     )
   )

@@ -14,7 +14,7 @@ import { seconds } from "./verdict.ts"
 
 export type Probe = Effect.Effect<string, { readonly message: string }>
 
-const DAMAGED_TOLD_MAX = 10
+const DAMAGED_LISTED_MAX = 10
 
 /** Refused searches are not answered. Half open is well, because without requests nothing would close it. */
 export const engineProbe = (engine: Engine["Service"], circuits: () => EngineCircuits): Probe =>
@@ -72,11 +72,11 @@ export const organizationsProbe = (damages: Damages, engine: Engine["Service"]):
         }))
     ]
     if (damaged.length === 0) return Effect.succeed("all are read")
-    const told = damaged
-      .slice(0, DAMAGED_TOLD_MAX)
+    const listed = damaged
+      .slice(0, DAMAGED_LISTED_MAX)
       .map(({ organizationId, reason }) => `${organizationId}: ${reason}`)
       .join(" ")
     return Effect.fail({
-      message: `${new Set(damaged.map(({ organizationId }) => organizationId)).size} cannot be read and are refused. ${told}${damaged.length > DAMAGED_TOLD_MAX ? " …" : ""}`
+      message: `${new Set(damaged.map(({ organizationId }) => organizationId)).size} cannot be read and are refused. ${listed}${damaged.length > DAMAGED_LISTED_MAX ? " …" : ""}`
     })
   })

@@ -47,13 +47,13 @@ const WINDOW_STEP = 256 * 1024
 /** Follows a decoder whose window counts towards memory. */
 const kept = (window_bytes: number, holds: HoldsDecoded) => {
   let decoded = 0,
-    told = 0
+    held = 0
   return (chunk: Uint8Array): Error | undefined => {
-    if (told === window_bytes) return undefined
+    if (held === window_bytes) return undefined
     decoded += chunk.length
-    if (decoded <= told) return undefined
-    told = Math.min(window_bytes, Math.ceil(decoded / WINDOW_STEP) * WINDOW_STEP)
-    return holds(told)
+    if (decoded <= held) return undefined
+    held = Math.min(window_bytes, Math.ceil(decoded / WINDOW_STEP) * WINDOW_STEP)
+    return holds(held)
   }
 }
 

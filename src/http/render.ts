@@ -75,14 +75,14 @@ export const statusOf = (error: DeclaredError): number => {
 }
 
 /** Whether a field of an error with this tag appears in the response under its own name. */
-export const isTold = (tag: string, fact: string): boolean =>
+export const isShown = (tag: string, fact: string): boolean =>
   // A 401's reason only selects the gateway's code; elsewhere it would tell an attacker which part was right.
   !hidden.has(fact) && !(tag === "Unauthorized" && fact === "reason")
 
 const extrasOf = (error: DeclaredError): Record<string, unknown> => {
   const extras: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(error)) {
-    if (value !== undefined && isTold(error._tag, key)) extras[key] = value
+    if (value !== undefined && isShown(error._tag, key)) extras[key] = value
   }
   return extras
 }

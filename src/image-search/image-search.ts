@@ -94,8 +94,8 @@ const make = Effect.gen(function* () {
         const vector_query = `${field}:([${storedNumbers(vector).join(",")}])`
         const asked = { ...request, shared: { ...shared, q: "*", vector_query }, own: { vector_query } }
         const { text } = yield* search.searchCollection(asked, name)
-        const told = yield* Effect.promise(() => withMatches(text, { field, vector, stored, isSame }))
-        return told.ok ? ([told.value, 1] as const) : yield* Effect.fail(declaredOf(told.error))
+        const result = yield* Effect.promise(() => withMatches(text, { field, vector, stored, isSame }))
+        return result.ok ? ([result.value, 1] as const) : yield* Effect.fail(declaredOf(result.error))
       })
       return yield* spending.spend(caller, "image_search", 1, searched)
     })

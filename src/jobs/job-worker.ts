@@ -21,8 +21,8 @@ export interface JobEnd {
 }
 interface JobKind {
   readonly type: string
-  /** `tell`: reports progress, 0..1. Interrupted when the job is cancelled. */
-  readonly run: (job: ClaimedJob, tell: (progress: number) => Effect.Effect<void>) => Effect.Effect<JobEnd, JobFailed>
+  /** `report`: reports progress, 0..1. Interrupted when the job is cancelled. */
+  readonly run: (job: ClaimedJob, report: (progress: number) => Effect.Effect<void>) => Effect.Effect<JobEnd, JobFailed>
   /** Jobs at a time in a process, one per organization; `AT_WORK_MAX` if absent. */ readonly atWorkMax?: number
 }
 interface JobWorker {

@@ -62,13 +62,13 @@ export const readModel = (shape: ModelShape, body: Body, id: string): Result<Lan
     max_bytes: own.get("max_bytes") as number
   }
   const secrets = new Map<string, string>()
-  for (const { check, isRequired, isSecret, name: property, says } of [...properties, ...shape.common]) {
+  for (const { check, isRequired, isSecret, name: property, message } of [...properties, ...shape.common]) {
     const value = own.get(property)
     if (value === undefined || value === null) {
-      if (isRequired === true) return wrong(says, property)
+      if (isRequired === true) return wrong(message, property)
       continue
     }
-    if (!check(value)) return wrong(says, property)
+    if (!check(value)) return wrong(message, property)
     if (isSecret === true) secrets.set(property, typeof value === "string" ? value : JSON.stringify(value))
     else fields[property] = value as ModelFields[string]
   }

@@ -23,14 +23,14 @@ export const isUrl: Check = (value) =>
 export interface Property {
   readonly name: string
   readonly check: Check
-  readonly says: string
+  readonly message: string
   readonly isRequired?: boolean
   /** Stored sealed, and shown only by its first characters. */ readonly isSecret?: boolean
 }
-export const property = (name: string, check: Check, says: string): Property => ({
+export const property = (name: string, check: Check, rule: string): Property => ({
   name,
   check,
-  says: `Property \`${name}\` ${says}`
+  message: `Property \`${name}\` ${rule}`
 })
 export const missing = (name: string, check: Check): Property => ({
   ...property(name, check, "is missing or is not a non-empty string."),

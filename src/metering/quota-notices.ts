@@ -25,10 +25,10 @@ export const makeQuotaNotices = Effect.fnUntraced(function* (startOf: () => numb
   const outbox = yield* Outbox
   const fork = Effect.runForkWith(yield* Effect.context<never>())
   /** Organizations whose event of the period was sent or is being sent. */
-  let told = new Map<string, QuotaEvent>()
-  let toldFrom = startOf()
+  let notified = new Map<string, QuotaEvent>()
+  let notifiedFrom = startOf()
 
-  const tell = Effect.fnUntraced(function* (
+  const notify = Effect.fnUntraced(function* (
     event: QuotaEvent,
     { ends_at, limit, name, started_at }: Budget,
     used: number
@@ -46,23 +46,23 @@ export const makeQuotaNotices = Effect.fnUntraced(function* (startOf: () => numb
 
   return (budget: Budget, used: number): void => {
     const startedAt = startOf()
-    if (startedAt !== toldFrom) {
-      told = new Map()
-      toldFrom = startedAt
+    if (startedAt !== notifiedFrom) {
+      notified = new Map()
+      notifiedFrom = startedAt
     }
     const event = budget.started_at === startedAt ? eventOf(budget, used) : undefined
-    const before = told.get(budget.name)
+    const before = notified.get(budget.name)
     if (event === undefined || before === "quota.exhausted" || before === event) return
-    told.set(budget.name, event)
+    notified.set(budget.name, event)
     const sent =
       event === "quota.exhausted" && before === undefined
-        ? Effect.andThen(tell("quota.warning", budget, used), tell(event, budget, used))
-        : tell(event, budget, used)
+        ? Effect.andThen(notify("quota.warning", budget, used), notify(event, budget, used))
+        : notify(event, budget, used)
     fork(
       Effect.catch(sent, (error) =>
         Effect.suspend(() => {
           // Retried with the next exchange.
-          told.delete(budget.name)
+          notified.delete(budget.name)
           return Effect.logWarning(`The event ${event} of ${budget.name} could not be stored; tried again`, error)
         })
       )

@@ -97,7 +97,7 @@ const makeModels = (
   start: typeof startInstaller
 ) => {
   let going: Going = { kind: "idle" }
-  let told = -1
+  let loggedTenth = -1
   const installed = (): InstalledModel => {
     const folder = look.folder
     if (folder !== undefined) return { state: "installed", folder }
@@ -109,8 +109,8 @@ const makeModels = (
     Effect.suspend(() => {
       going = { kind: "installing", ...installer.progress() }
       const tenth = Math.floor(going.done * 10)
-      if (tenth <= told) return Effect.void
-      told = tenth
+      if (tenth <= loggedTenth) return Effect.void
+      loggedTenth = tenth
       return Effect.logInfo(`Models are being installed, ${tenth * 10} %: ${going.step}`)
     })
   const run = Effect.gen(function* () {

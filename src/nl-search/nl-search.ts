@@ -49,7 +49,7 @@ interface Meant {
 /** A model's text, and the object in it. */
 interface ModelReply {
   readonly text: string
-  readonly said: unknown
+  readonly object: unknown
 }
 /** The model that needs no credentials. */
 const RULES_MODEL = "dowser/rules"
@@ -69,7 +69,7 @@ const namedFields = ({ collection, filterable, reach }: WordsAsked): ReadonlyArr
 }
 
 /** The facts about collections, and the models. */
-const makeSaying = Effect.gen(function* () {
+const makeReplies = Effect.gen(function* () {
   const models = yield* NlModels
   const services = yield* Effect.context<never>()
   const clock = yield* Clock.Clock
@@ -103,25 +103,25 @@ const makeSaying = Effect.gen(function* () {
     const { caller, collection, parameters } = asked
     const system = promptOf(model, namedFields(asked) ?? collection.schema.fields, known.samples)
     const text = yield* models.ask(caller.organizationId, model, { system, user: parameters.q ?? "" })
-    return { text, said: objectIn(text) }
+    return { text, object: objectIn(text) }
   })
-  const said = Effect.fnUntraced(function* (asked: WordsAsked, model: LanguageModel | undefined) {
+  const reply = Effect.fnUntraced(function* (asked: WordsAsked, model: LanguageModel | undefined) {
     const known = yield* Effect.promise(() => knownOf(asked))
     if (model === undefined) {
       const own = parseRules(asked.parameters.q ?? "", known.facts)
-      return { text: JSON.stringify(own), said: own as unknown }
+      return { text: JSON.stringify(own), object: own as unknown }
     }
     return yield* byModel(asked, model, known)
   })
 
-  return { said, bytes: () => facts.bytes }
+  return { reply, bytes: () => facts.bytes }
 })
 
 const make = Effect.gen(function* () {
   const services = yield* Effect.context<never>()
   const spending = yield* AiSpending
   const models = yield* NlModels
-  const { bytes, said } = yield* makeSaying
+  const { bytes, reply } = yield* makeReplies
 
   /** The model that the request names, else the one called `default`; undefined: this program's own. */
   const modelOf = ({ caller, parameters }: WordsAsked): Result<LanguageModel | undefined> => {
@@ -142,7 +142,7 @@ const make = Effect.gen(function* () {
     const model = modelOf(asked)
     if (!model.ok) return without(`${NL_MODEL_ERROR} ${model.error.message}`)
     const price = model.value === undefined ? 0 : 1
-    const answered = Effect.match(said(asked, model.value), {
+    const answered = Effect.match(reply(asked, model.value), {
       onFailure: ({ message }): readonly [Result<ModelReply, string>, number] => [fail(message), 0],
       onSuccess: (answer): readonly [Result<ModelReply, string>, number] => [ok(answer), price]
     })
@@ -150,7 +150,7 @@ const make = Effect.gen(function* () {
       asked.isPaid && price === 0 ? (yield* answered)[0] : yield* spending.spend(caller, "nl_query", price, answered)
     if (!answer.ok) return without(`${NL_ERROR} ${answer.error}`)
     const shown = showsResponse(parameters) ? { llm_response: answer.value.text.slice(0, RESPONSE_CHARACTERS_MAX) } : {}
-    const generated = generatedOf(answer.value.said)
+    const generated = generatedOf(answer.value.object)
     const own = generated.ok ? augmented(parameters, generated.value) : generated
     if (!own.ok) {
       const failed = without(`${NL_ERROR} ${own.error.message}`)

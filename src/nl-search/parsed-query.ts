@@ -14,7 +14,7 @@ export interface ParsedNlQuery {
   readonly llm_response?: string
 }
 /** A search in words, and its outcome. */
-export interface SaidInWords {
+export interface NlQuery {
   /** The query as it was sent. */ readonly q: string
   readonly parsed: ParsedNlQuery
 }
@@ -36,10 +36,10 @@ export const NL_ERROR = "Error generating search parameters:"
 export const NL_MODEL_ERROR = "Error getting natural language search model:"
 
 /** Parses a model's answer, which may be anything. */
-export const generatedOf = (said: unknown): Result<Parameters> => {
-  if (typeof said !== "object" || said === null || Array.isArray(said))
+export const generatedOf = (answer: unknown): Result<Parameters> => {
+  if (typeof answer !== "object" || answer === null || Array.isArray(answer))
     return fail(invalid("The model did not answer with a JSON object.", "q"))
-  const entries = new Map(Object.entries(said))
+  const entries = new Map(Object.entries(answer))
   const generated: Record<string, string> = {}
   for (const name of GENERATED) {
     const value: unknown = entries.get(name)

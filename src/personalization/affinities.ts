@@ -34,10 +34,10 @@ export interface TasteField {
 }
 
 /** What people choose by, before other facets. */
-const TELLING = [/brand|manufacturer|designer/i, /categor/i, /colou?r/i]
-const tellingOf = (name: string): number => {
-  const at = TELLING.findIndex((pattern) => pattern.test(name))
-  return at < 0 ? TELLING.length : at
+const INFORMATIVE = [/brand|manufacturer|designer/i, /categor/i, /colou?r/i]
+const rankOf = (name: string): number => {
+  const at = INFORMATIVE.findIndex((pattern) => pattern.test(name))
+  return at < 0 ? INFORMATIVE.length : at
 }
 /**
  * Fields that show preferences, at most four: text facets (brands, categories and colours by name first, then in schema
@@ -52,7 +52,7 @@ export const tasteFieldsOf = (
   return [
     ...seen
       .filter(({ facet, type }) => facet && (type === "string" || type === "string[]"))
-      .sort((a, b) => tellingOf(a.name) - tellingOf(b.name))
+      .sort((a, b) => rankOf(a.name) - rankOf(b.name))
       .slice(0, price === undefined ? FIELDS_MAX : FIELDS_MAX - 1)
       .map(({ name }) => ({ name, isPrice: false })),
     ...(price === undefined ? [] : [{ name: price.name, isPrice: true }])
@@ -81,7 +81,7 @@ export const tastesOf = ({ isPrice }: TasteField, value: unknown): ReadonlyArray
 export interface FieldAffinity {
   readonly field: TasteField
   /** By value: its share of everything the visitor chose, 0..1. */ readonly shares: ReadonlyMap<string, number>
-  /** The largest share. */ readonly says: number
+  /** The largest share. */ readonly largest: number
   /** The share of what is unknown. */ readonly rest: number
 }
 /** Values of a document, in the order of the fields; undefined if it no longer exists. */
@@ -108,10 +108,10 @@ export const affinitiesOf = (
   return fields
     .flatMap((field, i) => {
       const shares = new Map([...sums[i]!].map(([value, sum]) => [value, sum / all]))
-      const says = Math.max(0, ...shares.values())
-      return says === 0 ? [] : [{ field, shares, says, rest: UNKNOWN / all }]
+      const largest = Math.max(0, ...shares.values())
+      return largest === 0 ? [] : [{ field, shares, largest, rest: UNKNOWN / all }]
     })
-    .sort((a, b) => b.says - a.says)
+    .sort((a, b) => b.largest - a.largest)
 }
 
 /** A value that is rarer among the hits counts as this rare, because a unique value is not informative. */

@@ -15,8 +15,8 @@ import { Histories, type Visiting } from "./histories.ts"
 import { type Context as TasteContext, Tastes } from "./tastes.ts"
 
 /** `x_personalization_strength`, 0 if absent; Invalid if it is not a number from 0 to 1. */
-export const strengthOf = ({ x_personalization_strength: said = "" }: Parameters): Result<number> => {
-  const text = said.trim()
+export const strengthOf = ({ x_personalization_strength: stated = "" }: Parameters): Result<number> => {
+  const text = stated.trim()
   if (text === "") return ok(0)
   const strength = /^(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : NaN
   return strength >= 0 && strength <= 1

@@ -52,7 +52,7 @@ export class WorkerLine<A> {
   #isAtWork = false
   #isClosed = false
   #idle: NodeJS.Timeout | undefined
-  #heard: ((said: WorkerReport<A>) => void) | undefined
+  #heard: ((report: WorkerReport<A>) => void) | undefined
   pieces = 0
   seconds = 0
   losses = 0
@@ -125,14 +125,14 @@ export class WorkerLine<A> {
     const began = performance.now()
     const { buffer, byteLength, byteOffset } = typeof question === "function" ? question() : question
     const sent = buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer
-    const said = await this.#said(() => this.#worker?.postMessage(sent, [sent]), this.#options.within_ms)
+    const report = await this.#reportOf(() => this.#worker?.postMessage(sent, [sent]), this.#options.within_ms)
     const took_ms = performance.now() - began
     this.seconds += took_ms / 1_000
-    if (said.kind === "done") return { kind: "done", answer: said.answer, took_ms }
-    if (said.kind === "refused") return said
+    if (report.kind === "done") return { kind: "done", answer: report.answer, took_ms }
+    if (report.kind === "refused") return report
     this.losses++
     await this.#end()
-    return { kind: "lost", message: said.kind === "lost" ? said.message : "it said something else", hasBegun: true }
+    return { kind: "lost", message: report.kind === "lost" ? report.message : "it said something else", hasBegun: true }
   }
   /** Returns why there is no thread, if there is none. */
   #begin(): Promise<string | undefined> {
@@ -142,14 +142,14 @@ export class WorkerLine<A> {
     const lost = (message: string) => {
       if (this.#worker === worker) this.#heard?.({ kind: "lost", message })
     }
-    const ready = this.#said(() => {}, this.#options.readyWithin_ms).then(async (said) => {
-      if (said.kind === "ready") return undefined
+    const ready = this.#reportOf(() => {}, this.#options.readyWithin_ms).then(async (report) => {
+      if (report.kind === "ready") return undefined
       this.losses++
       await this.#end()
-      return said.kind === "lost" || said.kind === "refused" ? said.message : "its thread began otherwise"
+      return report.kind === "lost" || report.kind === "refused" ? report.message : "its thread began otherwise"
     })
     this.#ready = ready
-    worker.on("message", (said: FromLine<A>) => this.#heard?.(said))
+    worker.on("message", (report: FromLine<A>) => this.#heard?.(report))
     worker.on("error", (error) => lost(error instanceof Error ? error.message : String(error)))
     worker.on("exit", (code) => {
       lost(`its thread ended (exit code ${code})`)
@@ -157,15 +157,15 @@ export class WorkerLine<A> {
     })
     return ready
   }
-  async #said(ask: () => void, within_ms: number): Promise<WorkerReport<A>> {
+  async #reportOf(ask: () => void, within_ms: number): Promise<WorkerReport<A>> {
     const { promise, resolve } = Promise.withResolvers<WorkerReport<A>>()
     const timer = setTimeout(resolve, within_ms, { kind: "lost", message: "it took too long" })
     this.#heard = resolve
     ask()
-    const said = await promise
+    const report = await promise
     clearTimeout(timer)
     this.#heard = undefined
-    return said
+    return report
   }
   async #end(): Promise<void> {
     const worker = this.#worker

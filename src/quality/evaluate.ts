@@ -79,11 +79,11 @@ export const ranked = Effect.fnUntraced(function* (
   }
 })
 
-/** One search per query. `tell`: called with the share of queries done. */
+/** One search per query. `report`: called with the share of queries done. */
 export const evaluate = Effect.fnUntraced(function* (
   search: Search["Service"],
   asked: Asked,
-  tell: (progress: number) => Effect.Effect<void> = () => Effect.void
+  report: (progress: number) => Effect.Effect<void> = () => Effect.void
 ): Effect.fn.Return<Evaluated, JobFailed> {
   const queries = askedOf(asked.judgments, asked.queriesMax ?? Infinity)
   const scored: Array<QueryFigure & { readonly mrr: number; readonly recall: number; readonly judged: number }> = []
@@ -91,7 +91,7 @@ export const evaluate = Effect.fnUntraced(function* (
     const began = performance.now()
     const score = scoreOf(yield* ranked(search, asked, q, DEPTH), grades)!
     scored.push({ q, ndcg_at_10: score.ndcg10, mrr: score.mrr, recall: score.recall100, judged: score.judged10 })
-    yield* tell((i + 1) / queries.length)
+    yield* report((i + 1) / queries.length)
     yield* Effect.sleep(Math.min(REST_MAX_MS, REST * (performance.now() - began)))
   }
   return {

@@ -30,7 +30,7 @@ const IMPRESSIONS_MIN = 20
 /** Hits of a first page that count as seen, if the suite does not set its length. */
 const PAGE = 10
 const PAGE_MAX = 50
-type Tell = (progress: number) => Effect.Effect<void>
+type ReportProgress = (progress: number) => Effect.Effect<void>
 
 const pageOf = ({ per_page }: StoredSuite["params"]): number => {
   const asked = Number(per_page ?? PAGE)
@@ -51,13 +51,13 @@ const listed = Effect.fnUntraced(function* (
   search: Search["Service"],
   { collection, organization_id: organizationId, params }: StoredSuite,
   queries: ReadonlyArray<ClickedQuery>,
-  tell: Tell
+  report: ReportProgress
 ) {
   const give = givingWay()
   const asked = { organizationId, collection, parameters: textsOf(params) }
   for (const [i, { gains, grades, q, unlisted }] of queries.entries()) {
     if (unlisted > 0) grades.add(yield* ranked(search, asked, q, pageOf(params)), unlisted, gains)
-    yield* tell(0.5 + (i + 1) / queries.length / 2)
+    yield* report(0.5 + (i + 1) / queries.length / 2)
     const way = give()
     if (way !== undefined) yield* Effect.promise(() => way)
   }
@@ -73,7 +73,7 @@ export const makeFromClicks = Effect.gen(function* () {
   const counted = Effect.fnUntraced(function* (
     organizationId: string,
     { before_at, collection, from_at }: FromClicksConfig,
-    tell: Tell
+    report: ReportProgress
   ) {
     const queries = new ClickedQueries()
     const collections = collectionNames(contextOf(organizationId), collection)
@@ -82,7 +82,7 @@ export const makeFromClicks = Effect.gen(function* () {
       read(
         asked,
         (one) => queries.add(one),
-        (done) => tell(done / 2)
+        (done) => report(done / 2)
       ),
       ({ message }) => new JobFailed({ message: `The event log could not be read: ${message}` })
     )
@@ -90,16 +90,16 @@ export const makeFromClicks = Effect.gen(function* () {
   })
   return Effect.fn("Quality.fromClicks")(function* (
     { config, organizationId }: ClaimedJob,
-    tell: Tell
+    report: ReportProgress
   ): Effect.fn.Return<JobEnd, JobFailed> {
     const asked = config as FromClicksConfig
     const id = asked.suite_id
     const deleted = new JobFailed({ message: "The suite was deleted." })
     const suite = yield* Effect.orDie(repository.get(organizationId, id))
     if (suite === undefined) return yield* deleted
-    const counts = yield* counted(organizationId, asked, tell)
+    const counts = yield* counted(organizationId, asked, report)
     const queries = counts.often(IMPRESSIONS_MIN)
-    yield* listed(search, suite, queries, tell)
+    yield* listed(search, suite, queries, report)
     const clicked = gradesOf(queries)
     // A judgment made by hand in the meantime wins: the result is merged again when it is stored.
     const now = merged(yield* Effect.orDie(repository.judgments(organizationId, id)), clicked)

@@ -75,7 +75,7 @@ export const makeRunSuite = Effect.gen(function* () {
 
   return Effect.fn("Quality.run")(function* (
     { config, id: job_id, organizationId }: ClaimedJob,
-    tell: (progress: number) => Effect.Effect<void>
+    report: (progress: number) => Effect.Effect<void>
   ): Effect.fn.Return<JobEnd, JobFailed> {
     const { params: other, profile, suite_id } = config as RunConfig
     const suite = yield* Effect.orDie(repository.get(organizationId, suite_id))
@@ -87,7 +87,7 @@ export const makeRunSuite = Effect.gen(function* () {
     // With a profile, a storefront sends only the words: the profile decides everything else.
     const parameters = profile === undefined ? textsOf(params) : { profile }
     const { collection } = suite
-    const evaluated = yield* evaluate(search, { organizationId, collection, parameters, judgments }, tell)
+    const evaluated = yield* evaluate(search, { organizationId, collection, parameters, judgments }, report)
     const last = yield* Effect.orDie(runs.previous(organizationId, suite_id))
     const { queries, ...figures } = evaluated
     const run: NewRun = {

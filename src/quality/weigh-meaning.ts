@@ -86,7 +86,7 @@ export const makeWeighMeaning = Effect.gen(function* () {
 
   return Effect.fn("Quality.weighMeaning")(function* (
     { config, organizationId }: ClaimedJob,
-    tell: (progress: number) => Effect.Effect<void>
+    report: (progress: number) => Effect.Effect<void>
   ): Effect.fn.Return<JobEnd, JobFailed> {
     const { collection: name, profile, suite_id } = config as MeaningConfig
     const judgments = yield* Effect.orDie(repository.judgments(organizationId, suite_id))
@@ -104,7 +104,7 @@ export const makeWeighMeaning = Effect.gen(function* () {
         judgments,
         queriesMax: QUERIES_MAX
       }
-      const { queries } = yield* evaluate(search, asked, (done) => tell((place + done) / WEIGHTS.length))
+      const { queries } = yield* evaluate(search, asked, (done) => report((place + done) / WEIGHTS.length))
       measured.push(queries)
     }
     const { weight, ...figures } = chooseWeight(measured)

@@ -60,7 +60,13 @@ export const makeModelsRepository = Effect.gen(function* () {
         ON CONFLICT (organization_id, id) DO UPDATE SET name = EXCLUDED.name, collection = EXCLUDED.collection, type = EXCLUDED.type, params = EXCLUDED.params,
           status = EXCLUDED.status, trained_at = EXCLUDED.trained_at, metrics = EXCLUDED.metrics, updated_at = EXCLUDED.updated_at`,
     /** Stores the results of a training; does nothing if the model was deleted. */
-    tell: (organizationId: string, id: string, status: Model["status"], metrics: Metrics | null, at: number | null) =>
+    storeResult: (
+      organizationId: string,
+      id: string,
+      status: Model["status"],
+      metrics: Metrics | null,
+      at: number | null
+    ) =>
       sql`UPDATE recommendation_models SET status = ${status}, metrics = coalesce(${metrics === null ? null : JSON.stringify(metrics)}::text::json, metrics), trained_at = coalesce(${time(at)}, trained_at)
         WHERE organization_id = ${organizationId} AND id = ${id}`,
     remove: (organizationId: string, id: string) =>

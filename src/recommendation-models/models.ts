@@ -39,7 +39,7 @@ interface ModelsShape {
   /** Within a transaction: whether the model exists, which then stays until the transaction ends. */
   readonly hold: (organizationId: string, id: string) => Effect.Effect<boolean, SqlError.SqlError>
   /** Stores the results of a training; does nothing if the model was deleted. */
-  readonly tell: (
+  readonly storeResult: (
     organizationId: string,
     id: string,
     status: Model["status"],
@@ -152,11 +152,11 @@ const makeWrites = Effect.fnUntraced(function* (find: ModelsShape["find"]) {
     written(organizationId, id, repository.remove(organizationId, id))
   const hold: ModelsShape["hold"] = (organizationId, id) =>
     Effect.andThen(repository.lock(organizationId), repository.exists(organizationId, id))
-  const tell: ModelsShape["tell"] = Effect.fnUntraced(function* (organizationId, id, status, metrics) {
+  const storeResult: ModelsShape["storeResult"] = Effect.fnUntraced(function* (organizationId, id, status, metrics) {
     const at = metrics === null ? null : yield* Clock.currentTimeMillis
-    yield* written(organizationId, id, repository.tell(organizationId, id, status, metrics, at))
+    yield* written(organizationId, id, repository.storeResult(organizationId, id, status, metrics, at))
   })
-  return { create, replace, remove, drop, hold, tell }
+  return { create, replace, remove, drop, hold, storeResult }
 })
 
 const make = Effect.gen(function* () {
@@ -169,8 +169,8 @@ const make = Effect.gen(function* () {
       { discard: true }
     )
   )
-  const { create, hold, remove, replace, tell } = writes
-  return RecommendationModels.of({ find, list, create, hold, remove, replace, tell })
+  const { create, hold, remove, replace, storeResult } = writes
+  return RecommendationModels.of({ find, list, create, hold, remove, replace, storeResult })
 })
 
 export class RecommendationModels extends Context.Service<RecommendationModels, ModelsShape>()(

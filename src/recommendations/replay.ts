@@ -25,7 +25,7 @@ export const makeReplay = Effect.gen(function* () {
   const outbox = yield* Outbox
   return Effect.fn("RecommendationModels.replay")(function* (
     { config, id, organizationId }: ClaimedJob,
-    tell: (progress: number) => Effect.Effect<void>
+    report: (progress: number) => Effect.Effect<void>
   ): Effect.fn.Return<JobEnd, JobFailed> {
     const { before_at, from_at } = config as unknown as Config
     const rebuild = { organizationId, jobId: id }
@@ -33,10 +33,10 @@ export const makeReplay = Effect.gen(function* () {
       new JobFailed({ message: `The state of recommendations could not be rebuilt: ${String(why)}` })
     yield* Effect.orDie(rebuilds.ask(rebuild))
     let done = 0
-    const telling = Effect.forever(
+    const reporting = Effect.forever(
       Effect.andThen(
         Effect.sleep(AGAIN_MS),
-        Effect.suspend(() => tell(done))
+        Effect.suspend(() => report(done))
       )
     )
     const rebuilt = Effect.mapError(
@@ -53,8 +53,8 @@ export const makeReplay = Effect.gen(function* () {
       }
       return yield* failed("it has not caught up with the log for two minutes.")
     })
-    const events = yield* Effect.raceFirst(patient, telling)
-    const told = { target: "recommendations", from: iso(from_at), to: iso(before_at - 1), events }
-    return { result: told, alongside: outbox.put(organizationId, "event.replayed", { job_id: id, ...told }) }
+    const events = yield* Effect.raceFirst(patient, reporting)
+    const summary = { target: "recommendations", from: iso(from_at), to: iso(before_at - 1), events }
+    return { result: summary, alongside: outbox.put(organizationId, "event.replayed", { job_id: id, ...summary }) }
   })
 })

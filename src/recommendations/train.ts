@@ -36,7 +36,7 @@ export const makeTraining = Effect.gen(function* () {
   const read = yield* makeEventReader
   return Effect.fn("RecommendationModels.measure")(function* (
     { config, organizationId }: ClaimedJob,
-    tell: (progress: number) => Effect.Effect<void>
+    report: (progress: number) => Effect.Effect<void>
   ): Effect.fn.Return<JobEnd, JobFailed> {
     const { model_id: id } = config as { readonly model_id: string }
     const model = models.find(organizationId, id)
@@ -49,7 +49,7 @@ export const makeTraining = Effect.gen(function* () {
     const since = (resolveCollection(context, model.collection)?.created_at ?? 0) * 1_000
     const failed = (message: string) =>
       Effect.andThen(
-        Effect.ignore(models.tell(organizationId, id, "failed", null)),
+        Effect.ignore(models.storeResult(organizationId, id, "failed", null)),
         Effect.fail(new JobFailed({ message }))
       )
     yield* Effect.catchTag(
@@ -59,13 +59,13 @@ export const makeTraining = Effect.gen(function* () {
           const own = eventOf(event)
           if (own !== undefined) events.add(own)
         },
-        (done) => tell(done / 2)
+        (done) => report(done / 2)
       ),
       "EventLogUnavailable",
       ({ message }) => failed(`The event log could not be read: ${message}`)
     )
     const metrics = yield* Effect.promise(() => events.inOrder().then((all) => measured(all, model.type, model.params)))
-    yield* Effect.ignore(models.tell(organizationId, id, "ready", metrics))
+    yield* Effect.ignore(models.storeResult(organizationId, id, "ready", metrics))
     return { result: { model_id: id, ...metrics } }
   })
 })

@@ -28,7 +28,7 @@ export const makeTrainings = Effect.gen(function* () {
           jobs.requirePlace(organization_id, TRAINING)
         )
         .pipe(Effect.catchTag("SqlError", Effect.die))
-      yield* Effect.ignore(models.tell(organization_id, id, "training", null))
+      yield* Effect.ignore(models.storeResult(organization_id, id, "training", null))
       yield* wake
       return job
     })

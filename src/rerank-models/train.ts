@@ -32,7 +32,7 @@ export interface TrainingConfig extends Readonly<Record<string, unknown>> {
   /** Unix milliseconds. */ readonly from_at: number
   readonly before_at: number
 }
-type Tell = (progress: number) => Effect.Effect<void>
+type ReportProgress = (progress: number) => Effect.Effect<void>
 
 /** Hits of a query that are used. */
 const DEPTH = 30
@@ -103,7 +103,7 @@ const ranked = Effect.fnUntraced(function* (
   organizationId: string,
   { collection, fields }: TrainingConfig,
   queries: TrainedQueries,
-  tell: Tell
+  report: ReportProgress
 ) {
   const found: Array<RankedQuery> = []
   const give = givingWay()
@@ -130,7 +130,7 @@ const ranked = Effect.fnUntraced(function* (
     if (!answer.ok) return yield* new JobFailed({ message: `\`${query.q.slice(0, 80)}\`: ${answer.error.message}` })
     const [features] = seen
     if (features !== undefined) found.push({ query, ids: answer.value.slice(0, features.rows), features })
-    yield* tell(0.5 + (0.3 * (i + 1)) / queries.queries.length)
+    yield* report(0.5 + (0.3 * (i + 1)) / queries.queries.length)
     const way = give()
     if (way !== undefined) yield* Effect.promise(() => way)
   }
@@ -146,7 +146,7 @@ export const makeTraining = Effect.gen(function* () {
   const remembered = Effect.fnUntraced(function* (
     organizationId: string,
     { before_at, collection, from_at }: TrainingConfig,
-    tell: Tell
+    report: ReportProgress
   ) {
     const queries = new TrainedQueries()
     const collections = collectionNames(contextOf(organizationId), collection)
@@ -154,7 +154,7 @@ export const makeTraining = Effect.gen(function* () {
       read(
         { organizationId, collections, from: from_at, before: before_at },
         (one) => queries.add(one),
-        (done) => tell(done / 2)
+        (done) => report(done / 2)
       ),
       ({ message }) => new JobFailed({ message: `The event log could not be read: ${message}` })
     )
@@ -166,11 +166,11 @@ export const makeTraining = Effect.gen(function* () {
   })
   return Effect.fn("RerankModels.train")(function* (
     { config, organizationId }: ClaimedJob,
-    tell: Tell
+    report: ReportProgress
   ): Effect.fn.Return<JobEnd, JobFailed> {
     const asked = config as TrainingConfig
-    const queries = yield* remembered(organizationId, asked, tell)
-    const found = yield* ranked(search, organizationId, asked, queries, tell)
+    const queries = yield* remembered(organizationId, asked, report)
+    const found = yield* ranked(search, organizationId, asked, queries, report)
     const heldOut = found.filter(({ query }) => isHeldOut(query.q))
     const seen = found.filter(({ query }) => !isHeldOut(query.q))
     if (heldOut.length < HELD_OUT_MIN || seen.length === 0)

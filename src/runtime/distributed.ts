@@ -205,8 +205,8 @@ const makeStreamProgress = () => {
       ...streamMeasures(Effect.sync(() => [...progress.values()])),
       ...logMeasures(figures)
     ]),
-    report: (told: Progress): void => {
-      progress.set(`${told.group}/${told.partition}`, told)
+    report: (reported: Progress): void => {
+      progress.set(`${reported.group}/${reported.partition}`, reported)
     },
     left: ({ group, partition }: Pick<Progress, "group" | "partition">): void => {
       progress.delete(`${group}/${partition}`)

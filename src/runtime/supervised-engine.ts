@@ -39,7 +39,7 @@ export const superviseEngine = async ({
         await old.stopWriting?.()
         const next = await open()
         try {
-          for (const tell of dictionaries.values()) await tell(next)
+          for (const apply of dictionaries.values()) await apply(next)
         } catch (error) {
           await next.close()
           throw error

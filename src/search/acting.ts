@@ -7,7 +7,7 @@ import { type OperationContext, Reach, type SearchRequest as ReadRequest } from 
 import { type Shown, shownBy, withParams } from "../experiments/experiment-step.ts"
 import type { ExperimentTable } from "../experiments/running-experiments.ts"
 import { profiled, profiledBy, type ProfileStepParts, type UsedProfile } from "../profiles/profile-step.ts"
-import { type SaidInWords } from "../nl-search/parsed-query.ts"
+import { type NlQuery } from "../nl-search/parsed-query.ts"
 import { mayExplain } from "./accounts.ts"
 import type { SearchRequest } from "./request.ts"
 import { isOn } from "../rules/search-merchandise.ts"
@@ -24,7 +24,7 @@ export class ActingSearches {
   /** What experiments show. */ readonly shown = new Map<Parameters, Shown>()
   /** Searches whose hits are merged into those of another, by the other's parameters. */
   readonly against = new Map<Parameters, ReadRequest>()
-  /** What was asked in words. */ readonly said = new Map<Parameters, SaidInWords>()
+  /** What was asked in words. */ readonly nlQueries = new Map<Parameters, NlQuery>()
   readonly #parts: ProfileStepParts & { readonly experiments: ExperimentTable }
   readonly #request: SearchRequest
   readonly #context: OperationContext
@@ -46,16 +46,16 @@ export class ActingSearches {
     const used = this.used.get(before),
       shown = this.shown.get(before),
       against = this.against.get(before),
-      said = this.said.get(before)
+      nlQuery = this.nlQueries.get(before)
     if (used !== undefined) this.used.set(after, used)
     if (shown !== undefined) this.shown.set(after, shown)
     if (against !== undefined) this.against.set(after, against)
-    if (said !== undefined) this.said.set(after, said)
+    if (nlQuery !== undefined) this.nlQueries.set(after, nlQuery)
   }
   /** Copies only what was reported, because a step rebuilt the rest. */
-  keepSaid({ parameters: before }: ReadRequest, { parameters: after }: ReadRequest): void {
-    const said = this.said.get(before)
-    if (said !== undefined) this.said.set(after, said)
+  keepNlQuery({ parameters: before }: ReadRequest, { parameters: after }: ReadRequest): void {
+    const nlQuery = this.nlQueries.get(before)
+    if (nlQuery !== undefined) this.nlQueries.set(after, nlQuery)
   }
 
   /** Applies the profile of the request, or the policy that it names (`src/profiles/profile-step.ts`). */

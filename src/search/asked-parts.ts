@@ -27,7 +27,7 @@ export const pagedBy = (shared: SearchRequest["shared"], used: ReadonlyArray<Use
   const asked = shared.per_page ?? shared.limit ?? "10"
   return /^\d+$/.test(asked) && Number(asked) > max ? { ...shared, per_page: String(max) } : shared
 }
-export const sayDistances = ({ answer }: FoundAnswer | FoundAnswer<UnionAnswer>, field: string): void => {
+export const setDistances = ({ answer }: FoundAnswer | FoundAnswer<UnionAnswer>, field: string): void => {
   for (const hit of answer.hits ?? answer.grouped_hits?.flatMap(({ hits }) => hits) ?? []) {
     const distance_m = hit.geo_distance_meters?.[field]
     if (distance_m !== undefined) hit.distance_m = distance_m

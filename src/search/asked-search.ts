@@ -54,7 +54,7 @@ import type { SearchRequest } from "./request.ts"
 import { restrictionsOf, sessionRefusal } from "../identity/restrictions.ts"
 import { isOn, searchMerchandise } from "../rules/search-merchandise.ts"
 import { visitorOf } from "../identity/visitor.ts"
-import { checkedParameters, pagedBy, sayDistances, timesOf, withOrder } from "./asked-parts.ts"
+import { checkedParameters, pagedBy, setDistances, timesOf, withOrder } from "./asked-parts.ts"
 
 export type Outcome<A> = Result<A, SearchFailure>
 const refusedBy = (error: EngineError): Outcome<never> => fail(declaredOf(error))
@@ -131,7 +131,7 @@ export class AskedSearch {
     if (!meant.ok) return meant
     const drawn = this.#acting.experimented(meant.value)
     if (!drawn.ok) return this.#refusedByProfile(drawn.error)
-    this.#acting.keepSaid(meant.value, drawn.value)
+    this.#acting.keepNlQuery(meant.value, drawn.value)
     const read = await this.#fused(drawn.value)
     const order = checkedParameters(read.parameters)
     if (!order.ok) return refusedBy(order.error)
@@ -213,7 +213,7 @@ export class AskedSearch {
     // A union is one answer to several searches, so no experiment could attribute it.
     const profiled = requests.map((request) => {
       const made = searches.union ? this.#acting.profiled(request) : this.#acting.experimented(request)
-      if (made.ok) this.#acting.keepSaid(request, made.value)
+      if (made.ok) this.#acting.keepNlQuery(request, made.value)
       return made
     })
     for (const each of profiled) if (!each.ok && isRestriction(each.error)) return this.#refusedByProfile(each.error)
@@ -258,7 +258,7 @@ export class AskedSearch {
     const prepared = narrowed.ok ? await prepareSearch(this.#context, narrowed.value, this.#reach) : narrowed
     const { parsed } = made.value
     const request = prepared.ok ? own : { ...asked, parameters: { ...parameters } }
-    this.#acting.said.set(request.parameters, {
+    this.#acting.nlQueries.set(request.parameters, {
       q: parameters.q ?? "",
       parsed: prepared.ok
         ? parsed
@@ -336,8 +336,8 @@ export class AskedSearch {
     if (!found.ok) return this.#unionFailed(found.error)
     this.#stages?.ended("engine")
     for (const [i, params] of found.value.answer.union_request_params.entries()) {
-      const said = this.#acting.said.get(requests[i]?.parameters ?? {})
-      if (said !== undefined) Object.assign(params, { q: said.q, first_q: said.q })
+      const nlQuery = this.#acting.nlQueries.get(requests[i]?.parameters ?? {})
+      if (nlQuery !== undefined) Object.assign(params, { q: nlQuery.q, first_q: nlQuery.q })
     }
     // One answer, one account: the first entry's query over its collection represents all.
     const [search] = planned.value
@@ -427,9 +427,9 @@ export class AskedSearch {
   ): Promise<Outcome<{ readonly text: string; readonly search: WrittenSearch }>> {
     const { found, search: planned } = made
     const { caller, distanceField } = this.#request
-    if (distanceField !== undefined) sayDistances(found, distanceField)
-    const said = this.#acting.said.get(planned.parameters)
-    const asked_q = this.#request.typed ?? said?.q
+    if (distanceField !== undefined) setDistances(found, distanceField)
+    const nlQuery = this.#acting.nlQueries.get(planned.parameters)
+    const asked_q = this.#request.typed ?? nlQuery?.q
     if (asked_q !== undefined && "request_params" in found.answer)
       found.answer.request_params = { ...found.answer.request_params, first_q: asked_q, q: asked_q }
     const open = writeAnswer(planned, found)
@@ -456,7 +456,9 @@ export class AskedSearch {
     const { parameters } = planned
     const rest =
       understood +
-      (said === undefined || !showsParsed(parameters) ? "" : `,"parsed_nl_query":${JSON.stringify(said.parsed)}`) +
+      (nlQuery === undefined || !showsParsed(parameters)
+        ? ""
+        : `,"parsed_nl_query":${JSON.stringify(nlQuery.parsed)}`) +
       this.#parts.accounts.members(caller, named, { ...search, parameters, facet_counts, trace, profile, shown })
     const written = { open: open.value, rest, search }
     const weighed = weigh(this.#charge.budget, rest.length)

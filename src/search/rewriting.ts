@@ -75,15 +75,14 @@ export const rewritten = async (trying: Trying, answered: SearchWithAnswer): Pro
     tried.push(candidate)
     const again = await trying.again(candidate.q)
     if (!again.ok) break
-    if (foundByWords(again.value.found) > 0)
-      return { ...sayingTyped(again.value, typed), tried, used: candidate, typed }
+    if (foundByWords(again.value.found) > 0) return { ...withTyped(again.value, typed), tried, used: candidate, typed }
     // Releases the memory that it held.
     context.budget?.holdAgain(held)
   }
   return { ...answered, typed, tried }
 }
 /** `request_params` contains both. */
-const sayingTyped = (answered: SearchWithAnswer, typed: string): SearchWithAnswer => {
+const withTyped = (answered: SearchWithAnswer, typed: string): SearchWithAnswer => {
   const { answer } = answered.found
   answer.request_params = { ...answer.request_params, first_q: typed }
   return answered

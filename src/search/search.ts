@@ -167,8 +167,13 @@ class SearchService implements Pick<SearchShape, "searchCollection" | "multiSear
             if (!outcome.ok) return Effect.fail(outcome.error)
             if (answered === undefined) return Effect.die(new Error("Nothing was asked of the engine."))
             const { collection, parameters } = answered
-            const said = { ...parameters, q: "", enable_analytics: "false" }
-            const query_id = accounts.open(request, name, { asked: true, collection, found: 0, parameters: said })
+            const withoutQuery = { ...parameters, q: "", enable_analytics: "false" }
+            const query_id = accounts.open(request, name, {
+              asked: true,
+              collection,
+              found: 0,
+              parameters: withoutQuery
+            })
             return Effect.succeed({ chosen: outcome.value, query_id })
           }
         )

@@ -10,16 +10,18 @@ import { languageOf } from "../understanding/language.ts"
 const LOOKED_AT = 50
 const CHARACTERS = 200
 /** Minimum number of documents whose language is detected: fewer are not representative. */
-const TOLD_MIN = 5,
+const DETECTED_MIN = 5,
   SHARE_MIN = 0.6
 
 /** The most frequent language; undefined if too few were detected. */
-export const mostSaid = (languages: ReadonlyArray<string | undefined>): string | undefined => {
-  const told = languages.filter((language) => language !== undefined)
+export const mostFrequent = (languages: ReadonlyArray<string | undefined>): string | undefined => {
+  const detected = languages.filter((language) => language !== undefined)
   const counts = new Map<string, number>()
-  for (const language of told) counts.set(language, (counts.get(language) ?? 0) + 1)
+  for (const language of detected) counts.set(language, (counts.get(language) ?? 0) + 1)
   const [first] = [...counts].sort(([, a], [, b]) => b - a)
-  return first !== undefined && told.length >= TOLD_MIN && first[1] >= SHARE_MIN * told.length ? first[0] : undefined
+  return first !== undefined && detected.length >= DETECTED_MIN && first[1] >= SHARE_MIN * detected.length
+    ? first[0]
+    : undefined
 }
 
 /** O(50 documents), a page of a scan. */
@@ -42,6 +44,6 @@ export const makeCollectionLanguage = Effect.map(makeContexts, (contextOf) =>
     if (!page.ok) return undefined
     const texts = page.value.documents.map((document) => (sourceOf({ from }, document) ?? "").slice(0, CHARACTERS))
     const languages = yield* Effect.promise(() => Promise.all(texts.map(async (text) => languageOf(text, words(text)))))
-    return mostSaid(languages)
+    return mostFrequent(languages)
   })
 )

@@ -14,8 +14,8 @@ import { SemanticSearch } from "./semantic-search.ts"
 const read = (body: Readonly<Record<string, unknown>>) => {
   const { issues, values } = bodyParameters(body)
   const q = (values.q ?? "").trim()
-  const isSaid = (q !== "" && q !== "*") || issues.some(({ path }) => path === "q")
-  return { values, issues: isSaid ? issues : [...issues, { path: "q", message: "The query, in words" }] }
+  const hasQuery = (q !== "" && q !== "*") || issues.some(({ path }) => path === "q")
+  return { values, issues: hasQuery ? issues : [...issues, { path: "q", message: "The query, in words" }] }
 }
 
 export const routes = Effect.gen(function* () {

@@ -181,12 +181,12 @@ const make = Effect.gen(function* () {
         return [{ text, used }, 1] as const
       })
       const { text, used } = yield* spending.spend(caller, "semantic_search", 1, searched)
-      const said: UsedEmbedder = {
+      const usedEmbedder: UsedEmbedder = {
         name: String(model.model_name),
         embedded: embedder?.isEmbedded(model) ?? false,
         used
       }
-      return `${text.slice(0, -1)},"embedder":${JSON.stringify(said)}}`
+      return `${text.slice(0, -1)},"embedder":${JSON.stringify(usedEmbedder)}}`
     })
   }
 })

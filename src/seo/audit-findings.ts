@@ -123,7 +123,7 @@ export function* findingsOf({
 }: Audited): Generator<void, ReadonlyArray<Finding>> {
   const live = new Map(values.map((value) => [value.value, value]))
   const byValue = new Map<string, AuditedPage>()
-  const said = new Map(titles)
+  const slugsByTitle = new Map(titles)
   const findings: Array<Finding> = []
   for (const [at, page] of pages.entries()) {
     if (at % 50 === 0) yield
@@ -148,10 +148,10 @@ export function* findingsOf({
         after: page.canonical
       })
     if (page.status !== "index") continue
-    const other = said.get(page.title)
+    const other = slugsByTitle.get(page.title)
     if (other !== undefined)
       findings.push({ code: "title_conflict", severity: "warning", page: page.slug, before: page.title, after: other })
-    said.set(page.title, page.slug)
+    slugsByTitle.set(page.title, page.slug)
     findings.push(...lengthsOf(page), ...textsOf(page))
     if (!isActive) findings.push({ code: "not_in_sitemap", severity: "warning", page: page.slug, value: page.value })
   }

@@ -114,9 +114,9 @@ function* statusesOf(
   for (const [at, leader] of duplicates) statuses[left[at]!] = { status: "canonical", leader: left[leader]! }
   for (const [at, { h1, title }] of pages.entries()) {
     if (statuses[at]!.status !== "index") continue
-    const said = `${title}\n${h1}`
-    if (words.has(said)) statuses[at] = { status: "noindex" }
-    words.add(said)
+    const text = `${title}\n${h1}`
+    if (words.has(text)) statuses[at] = { status: "noindex" }
+    words.add(text)
   }
   // A leader that lost its status because of its title replaces no other pages, so its duplicates become `noindex` too.
   return statuses.map((own) =>

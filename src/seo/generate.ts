@@ -106,7 +106,7 @@ const makeTexts = Effect.gen(function* () {
     values: ReadonlyArray<CountedValue>,
     slugs: ReadonlyMap<string, string>,
     now: number,
-    tell: (progress: number) => Effect.Effect<void>
+    report: (progress: number) => Effect.Effect<void>
   ): Effect.fn.Return<ReadonlyArray<Made>, JobFailed> {
     const year = new Date(now).getUTCFullYear()
     const counts = hasPrices(rule)
@@ -121,16 +121,16 @@ const makeTexts = Effect.gen(function* () {
     for (const batch of chunksOf(values, BATCH)) {
       const facts = yield* readFacts(search, rule, batch, counts)
       for (const [i, value] of batch.entries()) {
-        const said = facts[i]
-        if (said === undefined) continue
-        const one = madeOf(rule, value, slugs.get(value.value)!, said, year)
+        const valueFacts = facts[i]
+        if (valueFacts === undefined) continue
+        const one = madeOf(rule, value, slugs.get(value.value)!, valueFacts, year)
         waiting.push(one.page)
         // The texts are stored by now, so that of fifty thousand values only what decisions need is kept.
         made.push({ ...one, page: { ...one.page, description: "", text: "", products: [] } })
       }
       looked += batch.length
       if (waiting.length >= ROWS) yield* write
-      yield* tell((0.9 * looked) / values.length)
+      yield* report((0.9 * looked) / values.length)
     }
     yield* write
     return made
@@ -147,7 +147,7 @@ export const makeGenerate = Effect.gen(function* () {
 
   return Effect.fn("Seo.generate")(function* (
     { config, organizationId }: ClaimedJob,
-    tell: (progress: number) => Effect.Effect<void>
+    report: (progress: number) => Effect.Effect<void>
   ): Effect.fn.Return<JobEnd, JobFailed> {
     const { rule_id } = config as RuleConfig
     const rule = yield* Effect.orDie(rules.get(organizationId, rule_id))
@@ -159,7 +159,7 @@ export const makeGenerate = Effect.gen(function* () {
     const others = yield* Effect.orDie(pages.countOthers(organizationId, rule_id))
     const values = admitted(found.values, known, room - others)
     const slugs = yield* inSlices(slugsFor(values, known))
-    const made = yield* texts(rule, values, slugs, now, tell)
+    const made = yield* texts(rule, values, slugs, now, report)
     const states = yield* inSlices(
       decidePages(
         made.map(({ judged }) => judged),

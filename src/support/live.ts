@@ -11,7 +11,7 @@ const CHANNEL = "dowser_support"
 const AGAIN_MS = 1_000
 
 /** Call in the transaction of the change. */
-export const tellThread = (organizationId: string, threadId: string) =>
+export const notifyThread = (organizationId: string, threadId: string) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT pg_notify(${CHANNEL}, ${`${organizationId} ${threadId}`})`)
 
 interface LiveThreads {

@@ -11,7 +11,7 @@ import { inputInvalid, NotFound, Throttled } from "../http/errors.ts"
 import { PersonErasures } from "../identity/person-erasures.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import { ThreadFull } from "./errors.ts"
-import { tellThread } from "./live.ts"
+import { notifyThread } from "./live.ts"
 import { type CreateThread, MESSAGES_MAX, type PostMessage, type ThreadStatus, type UpdateThread } from "./schema.ts"
 import {
   makeSupportRepository,
@@ -31,10 +31,10 @@ const orDie = <A, E, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
     Effect.die(error)
   ) as Effect.Effect<A, Exclude<E, SqlError.SqlError>, R>
 
-const makeTold = Effect.map(
+const makeNotify = Effect.map(
   SqlClient.SqlClient,
   (sql) => (organizationId: string, id: string) =>
-    Effect.provideService(tellThread(organizationId, id), SqlClient.SqlClient, sql)
+    Effect.provideService(notifyThread(organizationId, id), SqlClient.SqlClient, sql)
 )
 
 /** Adds a message to a thread whose row is locked. */
@@ -42,7 +42,7 @@ const makeAdded = Effect.gen(function* () {
   const identifiers = yield* Identifiers
   const outbox = yield* Outbox
   const repository = yield* makeSupportRepository
-  const told = yield* makeTold
+  const notify = yield* makeNotify
   return Effect.fnUntraced(function* (thread: StoredThread, side: Side, { media_ids = [], text }: Posted) {
     const { id: thread_id, last_seq, organization_id } = thread
     if (last_seq >= MESSAGES_MAX)
@@ -71,7 +71,7 @@ const makeAdded = Effect.gen(function* () {
     }
     yield* repository.add(organization_id, message)
     yield* outbox.put(organization_id, "support.message.created", { thread_id, message_id: message.id, author: side })
-    yield* told(organization_id, thread_id)
+    yield* notify(organization_id, thread_id)
     return message
   })
 })
@@ -147,7 +147,7 @@ const makeChanges = Effect.gen(function* () {
   const audit = yield* makeAuditRecorder
   const repository = yield* makeSupportRepository
   const added = yield* makeAdded
-  const told = yield* makeTold
+  const notify = yield* makeNotify
   return {
     post: Effect.fn("Support.post")(function* (organizationId: string, id: string, side: Side, body: Posted) {
       return yield* orDie(
@@ -177,7 +177,7 @@ const makeChanges = Effect.gen(function* () {
               assignee_id: assignee_id === undefined ? before.assignee_id : assignee_id,
               updated_at: Math.max(before.updated_at + 1, yield* Clock.currentTimeMillis)
             })
-            yield* told(organizationId, id)
+            yield* notify(organizationId, id)
             return (yield* repository.get(organizationId, id, side))!
           })
         )
@@ -186,7 +186,7 @@ const makeChanges = Effect.gen(function* () {
     remove: Effect.fn("Support.remove")(function* (organizationId: string, id: string) {
       const change = Effect.gen(function* () {
         if (!(yield* repository.remove(organizationId, id))) return yield* missing(id)
-        yield* told(organizationId, id)
+        yield* notify(organizationId, id)
         return { id }
       })
       return yield* orDie(sql.withTransaction(audit.recorded({ kind: "support_thread", organizationId, id }, change)))
@@ -195,7 +195,7 @@ const makeChanges = Effect.gen(function* () {
     erase: Effect.fn("Support.erase")(function* (organizationId: string, userId: string) {
       for (const id of yield* Effect.orDie(repository.ofUser(organizationId, userId)))
         yield* Effect.orDie(
-          sql.withTransaction(Effect.andThen(repository.remove(organizationId, id), told(organizationId, id)))
+          sql.withTransaction(Effect.andThen(repository.remove(organizationId, id), notify(organizationId, id)))
         )
     })
   }

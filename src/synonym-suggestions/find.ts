@@ -27,7 +27,7 @@ interface SuggestingConfig extends Readonly<Record<string, unknown>> {
   readonly before_at: number
   readonly reservation?: JobReservation
 }
-type Tell = (progress: number) => Effect.Effect<void>
+type ReportProgress = (progress: number) => Effect.Effect<void>
 
 /** Texts of more documents add no information about words. */
 const DOCUMENTS_MAX = 50_000
@@ -45,7 +45,7 @@ const makeSearched = Effect.gen(function* () {
   return Effect.fnUntraced(function* (
     organizationId: string,
     { before_at, collection, from_at }: SuggestingConfig,
-    tell: Tell
+    report: ReportProgress
   ) {
     const searched = new Reformulations()
     const collections = collectionNames(contextOf(organizationId), collection)
@@ -53,7 +53,7 @@ const makeSearched = Effect.gen(function* () {
       read(
         { organizationId, collections, from: from_at, before: before_at },
         (search) => searched.add(search),
-        (done) => tell(done / 3)
+        (done) => report(done / 3)
       ),
       ({ message }) => new JobFailed({ message: `The event log could not be read: ${message}` })
     )
@@ -72,11 +72,11 @@ export const makeFind = Effect.gen(function* () {
     return info?.created_at === created_at ? info : undefined
   }
 
-  const found = Effect.fnUntraced(function* ({ config, organizationId }: ClaimedJob, tell: Tell) {
+  const found = Effect.fnUntraced(function* ({ config, organizationId }: ClaimedJob, report: ReportProgress) {
     const asked = config as SuggestingConfig
     const info = infoOf(organizationId, asked)
     if (info === undefined) return yield* new JobFailed({ message: "The collection was deleted." })
-    const { pairs, queries } = yield* searchedOf(organizationId, asked, tell)
+    const { pairs, queries } = yield* searchedOf(organizationId, asked, report)
     const thread = yield* startedThread<ToFinder>(new URL("./finder-worker.ts", import.meta.url), HEAP_MB)
     const fields = textFieldsOf(info)
       .map(({ name }) => name)
@@ -88,7 +88,7 @@ export const makeFind = Effect.gen(function* () {
       (lines, read) =>
         Effect.andThen(
           threadAnswer(() => thread.ask({ kind: "documents", lines: lines.join("\n") })),
-          tell(0.33 + 0.33 * Math.min(1, read / total))
+          report(0.33 + 0.33 * Math.min(1, read / total))
         )
     )
     const suggestions = yield* threadAnswer(() =>
@@ -98,13 +98,13 @@ export const makeFind = Effect.gen(function* () {
   })
   return Effect.fn("SynonymSuggestions.find")(function* (
     job: ClaimedJob,
-    tell: Tell
+    report: ReportProgress
   ): Effect.fn.Return<JobEnd, JobFailed> {
     const { organizationId } = job
     const asked = job.config as SuggestingConfig
     const ended = spending.runJob(organizationId, "synonym_suggestions", asked.reservation, ({ settle }) =>
       Effect.gen(function* () {
-        const { queries, suggestions } = yield* Effect.scoped(found(job, tell))
+        const { queries, suggestions } = yield* Effect.scoped(found(job, report))
         const created_at = yield* Clock.currentTimeMillis
         const rows = suggestions.map((suggestion) => ({
           ...suggestion,

@@ -46,7 +46,7 @@ interface Detector {
 const LEAD = 0.05,
   LEAD_OF_TWO = 0.08
 /** Recently detected queries, since many are repeated. `UNKNOWN` for a query without a clear language. */
-const told = new BoundedMap<string, string>({ bytes_max: 2_000_000, bytesOf: (text) => 100 + 2 * text.length })
+const recent = new BoundedMap<string, string>({ bytes_max: 2_000_000, bytesOf: (text) => 100 + 2 * text.length })
 const UNKNOWN = ""
 let detector: Detector | undefined
 let loading: Promise<Detector> | undefined
@@ -77,11 +77,11 @@ export const languageOf = (q: string, words: ReadonlyArray<string>, own = ""): A
   const lettered = isPlain ? undefined : LETTERS.find(([has, hasNot]) => has.test(text) && !hasNot.test(text))
   if (lettered !== undefined) return lettered[2]
   const key = `${own} ${text}`
-  const known = told.get(key)
+  const known = recent.get(key)
   if (known !== undefined) return known === UNKNOWN ? undefined : known
   const detected = ({ detect }: Detector): string | undefined => {
     const language = clearOf(detect(text), count === 2 ? LEAD_OF_TWO : LEAD, own)
-    told.set(key, language ?? UNKNOWN)
+    recent.set(key, language ?? UNKNOWN)
     return language
   }
   return detector === undefined ? loadLanguages().then(detected) : detected(detector)

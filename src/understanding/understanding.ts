@@ -110,11 +110,11 @@ export const understood = (
   return (async () => {
     // A short remaining time is not spent on what only the first search waits for.
     const most_ms = Math.min(FIRST_WAIT_MS, (asked.until - performance.now()) / WAIT_SHARE)
-    const [known, told] = await Promise.all([
+    const [known, detected] = await Promise.all([
       index instanceof Promise ? soon(index, most_ms) : index,
       language instanceof Promise ? soon(language.catch(failed), most_ms) : language
     ])
-    return made(tokens, told, known === undefined ? [] : await visibleEntities(asking, known, words))
+    return made(tokens, detected, known === undefined ? [] : await visibleEntities(asking, known, words))
   })()
 }
 /** A collection's first search waits briefly for its values, that of a process for its library. */

@@ -93,13 +93,13 @@ const judged = ({ heard, text }: Candidate, near: ReadonlyArray<ReadonlyArray<st
 }
 
 /** The chosen query, if any; yields after each reading. `isSilent`: the first transcript is empty. */
-export function* choosing({ near, said }: Readings, isSilent: boolean): Generator<void, string | undefined> {
+export function* choosing({ near, candidates }: Readings, isSilent: boolean): Generator<void, string | undefined> {
   const openings = near.map(wordsIn)
   const vocabulary = new Vocabulary(
     keptWords([...new Set(openings.flat())].filter(({ length }) => length >= LETTERS_MIN))
   )
   let best: Judged | undefined
-  for (const reading of said) {
+  for (const reading of candidates) {
     for (const candidate of yield* candidatesOf(reading, vocabulary)) {
       const each = judged(candidate, openings)
       if (each.text !== "" && each.worth > (best?.worth ?? -Infinity)) best = each

@@ -49,7 +49,7 @@ const read = (
   const isJson = isJsonBody(bytes)
   const body = isJson ? jsonBody(bytes) : {}
   if (body instanceof InputInvalid) return { issues: body.issues, values: {} }
-  const { audio, language: said = asked, ...parameters } = body as Readonly<Record<string, unknown>>
+  const { audio, language: stated = asked, ...parameters } = body as Readonly<Record<string, unknown>>
   const { issues, values } = parametersOf({ ...query, ...parameters })
   const path = isJson ? "audio" : "body"
   const sound = isJson ? soundOf(audio) : bytes.length === 0 ? undefined : bytes
@@ -59,7 +59,7 @@ const read = (
         ? "Sound as base64"
         : "Sound, or JSON that has it as base64 in `audio`"
       : soundRefusal(sound)
-  const language = languageIn(said)
+  const language = languageIn(stated)
   const all = [
     ...(refusal === undefined ? [] : [{ path, message: refusal }]),
     ...(typeof language === "object" ? [language] : []),

@@ -4,7 +4,7 @@ import type { SqlClient } from "effect/sql"
 import { describe, expect, it } from "vitest"
 import type { Budget } from "../../src/ports/counter/counter.ts"
 import { BudgetTable } from "../../src/ports/counter/leased/budget-table.ts"
-import { applyExchange, applyOutcome, say } from "../../src/ports/counter/leased/exchange.ts"
+import { applyExchange, applyOutcome, reportOf } from "../../src/ports/counter/leased/exchange.ts"
 import { Heartbeat } from "../../src/ports/counter/leased/heartbeat.ts"
 import { TimelyStatements } from "../../src/ports/counter/leased/statements.ts"
 
@@ -47,7 +47,7 @@ describe("a table of budgets", () => {
     expect(table.takeOnCredit(entry, 5)).toEqual({ isAllowed: true, remaining: 0 })
     expect(table.takeOnCredit(entry, 1)).toBe(undefined)
     expect(table.takeOnCredit(table.entryOf(budget(2, "b"), 0), 3)).toBe(undefined)
-    expect([...table.telling]).toEqual([entry])
+    expect([...table.reporting]).toEqual([entry])
   })
   it("returns recalled units at once, or after the statement that is under way", () => {
     const { table, woken } = tableOf()
@@ -82,12 +82,12 @@ describe("an exchange", () => {
     const entry = table.entryOf(budget(100), 0)
     entry.back = 2
     entry.waiting = 4
-    const said = say(entry, 0)
-    expect([said.back, said.least, entry.isUnderWay]).toEqual([2, 4, true])
+    const report = reportOf(entry, 0)
+    expect([report.back, report.least, entry.isUnderWay]).toEqual([2, 4, true])
     entry.back += 1
     entry.debt += 3
     const used: Array<number> = []
-    applyExchange([said], [granted(entry, 8)], { isDurable: true, onUsed: (_, units) => used.push(units) }, 0)
+    applyExchange([report], [granted(entry, 8)], { isDurable: true, onUsed: (_, units) => used.push(units) }, 0)
     expect([entry.held, entry.back, entry.debt, entry.isUnderWay, used]).toEqual([8, 1, 3, false, [11]])
   })
   it("notes that others hold what is missing, or that nobody does", () => {
@@ -95,8 +95,8 @@ describe("an exchange", () => {
     const waiting = table.entryOf(budget(100), 0)
     const exhausted = table.entryOf(budget(100, "b"), 0)
     waiting.waiting = exhausted.waiting = 1
-    const said = [say(waiting, 0), say(exhausted, 0)]
-    applyExchange(said, [granted(waiting, 0, 9), granted(exhausted, 0)], { isDurable: true }, 5_000)
+    const reports = [reportOf(waiting, 0), reportOf(exhausted, 0)]
+    applyExchange(reports, [granted(waiting, 0, 9), granted(exhausted, 0)], { isDurable: true }, 5_000)
     expect([waiting.isRecalling, waiting.exhaustedUntil]).toEqual([true, 0])
     expect([exhausted.isRecalling, exhausted.exhaustedUntil]).toEqual([false, 6_000])
   })
@@ -105,16 +105,16 @@ describe("an exchange", () => {
     const done = table.entryOf(budget(100), 0)
     const lost = table.entryOf(budget(100, "b"), 0)
     done.debt = lost.debt = 2
-    const said = [say(done, 0), say(lost, 0)]
-    applyOutcome(said, [{ name: "a", started_at: 0, held: 8 }])
-    expect([done.debt, done.held, done.told]).toEqual([0, 8, 8])
+    const reports = [reportOf(done, 0), reportOf(lost, 0)]
+    applyOutcome(reports, [{ name: "a", started_at: 0, held: 8 }])
+    expect([done.debt, done.held, done.reported]).toEqual([0, 8, 8])
     expect([lost.debt, lost.held, lost.isUnderWay]).toEqual([2, 0, false])
   })
   it("leaves a waiting request's deferred to whoever settles it", () => {
     const { table } = tableOf()
     const entry = table.entryOf(budget(100), 0)
     entry.pending = Deferred.makeUnsafe<void>()
-    expect(say(entry, 0).pending).toBe(entry.pending)
+    expect(reportOf(entry, 0).pending).toBe(entry.pending)
   })
 })
 

@@ -15,32 +15,32 @@ const numberOf = (piece: string) => vocabulary.indexOf(piece)
 /** The likelihood of each continuation of a text; all others have next to none. */
 type Table = Readonly<Record<string, Readonly<Record<string, number>>>>
 const graphsOf = (table: Table) => {
-  const told: Array<number> = []
-  const logitsOf = (said: ReadonlyArray<string>): ReadonlyArray<number> => {
-    const next = table[said.join("")] ?? { "</s>": 1 }
+  const counts: Array<number> = []
+  const logitsOf = (spoken: ReadonlyArray<string>): ReadonlyArray<number> => {
+    const next = table[spoken.join("")] ?? { "</s>": 1 }
     return vocabulary.map((piece) => Math.log(next[piece] ?? 1e-6))
   }
   const remembered = (sound: Remembered["sound"], all: ReadonlyArray<ReadonlyArray<string>>): Remembered => {
-    told.push(all.length)
+    counts.push(all.length)
     // The table's memory is a list of pieces for each continuation, in place of keys and values.
-    const past = { said: { data: new Float32Array(), dims: [], all } }
+    const past = { pieces: { data: new Float32Array(), dims: [], all } }
     return { sound, past, logits: Float32Array.from(all.flatMap(logitsOf)) }
   }
   const graphs: Graphs = {
     encode: async (samples) => ({ data: samples, dims: [samples.length] }),
     begin: async (sound) => remembered(sound, [[]]),
     next: async ({ past, sound }, from, tokens) => {
-      const { all } = past.said as unknown as { readonly all: ReadonlyArray<ReadonlyArray<string>> }
+      const { all } = past.pieces as unknown as { readonly all: ReadonlyArray<ReadonlyArray<string>> }
       return remembered(
         sound,
         from.map((row, at) => [...all[row]!, vocabulary[tokens[at]!]!])
       )
     }
   }
-  return { graphs, told }
+  return { graphs, counts }
 }
 const sound = { data: new Float32Array(), dims: [0] }
-const textOf = ({ said }: Hypothesis) => said.map(({ token }) => vocabulary[token]).join("")
+const textOf = ({ tokens }: Hypothesis) => tokens.map(({ token }) => vocabulary[token]).join("")
 const table: Table = {
   "": { "▁and": 0.9, "▁Ins": 0.1 },
   "▁and": { "▁sig": 0.9, "</s>": 0.1 },
@@ -55,9 +55,9 @@ const search = async (
   lexicon: ReadonlyArray<string>,
   options: Partial<ConstructorParameters<typeof Beams>[2]> = {}
 ) => {
-  const { graphs, told } = graphsOf(table)
+  const { graphs, counts } = graphsOf(table)
   const beams = new Beams(pieces, new Lexicon(lexicon), { beams: 3, tokens: 3, perLetter: 0, ...options })
-  return { found: await beams.search(graphs, sound, 8), told }
+  return { found: await beams.search(graphs, sound, 8), counts }
 }
 
 describe("a beam search", () => {
@@ -73,13 +73,13 @@ describe("a beam search", () => {
     expect(endless.map(textOf)).toEqual(["▁in▁in"])
   })
   it("finds alternatives that differ in more than capitals and marks, with their likelihoods", async () => {
-    const { found, told } = await search([], { beams: 4 })
+    const { found, counts } = await search([], { beams: 4 })
     const texts = found.map(textOf)
     expect(texts[0]).toBe("▁and▁signage▁case")
     expect(texts).toContain("▁Insignia▁case")
     expect(texts.filter((text) => /signage▁case/i.test(text))).toHaveLength(1)
     expect(Math.exp(found[0]!.heard)).toBeCloseTo(0.9 * 0.9 * 0.5, 4)
-    expect(Math.max(...told)).toBeLessThanOrEqual(4)
+    expect(Math.max(...counts)).toBeLessThanOrEqual(4)
   })
   it("keeps a place for alternatives beside those that differ in capitals alone", async () => {
     const { graphs } = graphsOf({ "": { "▁case": 0.5, "▁Case": 0.4, "▁in": 0.1 } })

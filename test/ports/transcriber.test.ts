@@ -38,7 +38,7 @@ const failureOf = (exit: Exit.Exit<unknown, unknown>): TranscriptionUnavailable 
 
 describe("pieces of words", () => {
   it("become words, each as certain as its least certain piece, including letters split into bytes", () => {
-    const said = [
+    const pieces = [
       ["<s>", 1],
       ["▁Sam", 0.9],
       ["sung", 0.6],
@@ -48,7 +48,7 @@ describe("pieces of words", () => {
       ["▁", 0.5],
       [".", 0.4]
     ] as const
-    expect(wordsOfTokens(said.map(([piece, score]) => ({ piece, score })))).toEqual([
+    expect(wordsOfTokens(pieces.map(([piece, score]) => ({ piece, score })))).toEqual([
       { text: "Samsung", score: 0.6 },
       { text: "café", score: 0.7 },
       { text: ".", score: 0.4 }
@@ -92,18 +92,20 @@ describe("the embedded transcriber", () => {
       const { samples, speech: spans } = await decodedAudio(spoken("wireless-bluetooth-headphones"))
       const lines = ["kitchen knife set", "wireless bluetooth headphones black", "lamp"]
       const likely = { name: "of the test", openings: new TextEncoder().encode(lines.join("\n")) }
-      const [told] = (await heard(orderOf(samples, { speech: spans, likely }))).segments
-      expect(told!.readings!.near[0]).toBe("wireless bluetooth headphones black")
-      const texts = told!.readings!.said.map(({ words }) => words.map(({ text }) => text.toLowerCase()).join(" "))
+      const [segment] = (await heard(orderOf(samples, { speech: spans, likely }))).segments
+      expect(segment!.readings!.near[0]).toBe("wireless bluetooth headphones black")
+      const texts = segment!.readings!.candidates.map(({ words }) =>
+        words.map(({ text }) => text.toLowerCase()).join(" ")
+      )
       // The synthetic voice's "wireless" is heard as three words at first.
       expect(texts[0]).not.toMatch(/^wireless/)
       expect(
         texts.some((text) => text.startsWith("wireless")),
         texts.join("; ")
       ).toBe(true)
-      for (const { heard: logarithm } of told!.readings!.said) expect(logarithm).toBeLessThanOrEqual(0)
+      for (const { heard: logarithm } of segment!.readings!.candidates) expect(logarithm).toBeLessThanOrEqual(0)
       const [first] = (await heard(orderOf(samples, { speech: spans }))).segments
-      expect([first!.readings, first!.words]).toEqual([undefined, told!.words])
+      expect([first!.readings, first!.words]).toEqual([undefined, segment!.words])
     }
   )
   const hasSpeech = isThere && speech !== undefined

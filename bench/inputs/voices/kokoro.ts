@@ -88,7 +88,7 @@ const NUMBERED: ReadonlyArray<readonly [number, string]> = [
 ]
 const numbers = new Map(NUMBERED.flatMap(([first, text]) => [...text].map((each, at) => [each, first + at] as const)))
 /** eSpeak writes some sounds differently from the model's training data. */
-const SAID_AS: ReadonlyArray<readonly [RegExp, string]> = [
+const SPOKEN_AS: ReadonlyArray<readonly [RegExp, string]> = [
   [/ʲ/g, "j"],
   [/r/g, "ɹ"],
   [/x/g, "k"],
@@ -115,8 +115,8 @@ export const openKokoro = async (place: string, onnx: Onnx, phonemes: Phonemes):
   const session = await onnx.open(await graphIn(folder))
   return async (text, voice) => {
     const heard = await phonemes(text, voice.startsWith("b") ? "en-gb" : "en-us")
-    const said = SAID_AS.reduce((all, [from, to]) => all.replace(from, to), heard)
-    const known = [...said].flatMap((each) => numbers.get(each) ?? []).slice(0, PHONEMES_MAX)
+    const symbols = SPOKEN_AS.reduce((all, [from, to]) => all.replace(from, to), heard)
+    const known = [...symbols].flatMap((each) => numbers.get(each) ?? []).slice(0, PHONEMES_MAX)
     const style = new Float32Array(new Uint8Array(readFileSync(join(folder, stylePath(voice)))).buffer)
     for (const speed of SPEEDS) {
       const { waveform } = await session.run({

@@ -54,9 +54,9 @@ export const openPiper = async (place: string, onnx: Onnx, phonemes: Phonemes): 
   const numbers = new Map(Object.entries(config.phoneme_id_map))
   const session = await onnx.open(graph)
   return async (text) => {
-    const said = [...(await phonemes(text, "en-us")).normalize("NFD"), END]
+    const symbols = [...(await phonemes(text, "en-us")).normalize("NFD"), END]
     const gap = numbers.get(NOTHING!)!
-    const input = [BEGIN!, ...said].flatMap((each) => [...(numbers.get(each!) ?? []), ...gap])
+    const input = [BEGIN!, ...symbols].flatMap((each) => [...(numbers.get(each!) ?? []), ...gap])
     const { output } = await session.run({
       input: onnx.whole(input),
       input_lengths: onnx.whole([input.length], [1]),

@@ -49,8 +49,8 @@ const makeReading = Effect.gen(function* () {
     const { history, instructions, question: whole } = askedOf(messages, remembered, caller.scope === "full")
     // A model reads the entire text; only its beginning is used for finding words.
     const text = whole.slice(0, QUESTION_CHARACTERS_MAX).toWellFormed()
-    const told = yield* Effect.promise(async () => languageOf(text, words(text)))
-    const language = assistant.language ?? told ?? likelyLanguage(text)
+    const detected = yield* Effect.promise(async () => languageOf(text, words(text)))
+    const language = assistant.language ?? detected ?? likelyLanguage(text)
     const terms = termsOf(language)
     const before = history.at(-1)
     const retrieving = {

@@ -77,9 +77,9 @@ export const foundDocument = (
   score: number,
   { collection, labels, named, sources, template }: Reading
 ): FoundDocument => {
-  const said = (names: ReadonlyArray<string>) =>
+  const textsAt = (names: ReadonlyArray<string>) =>
     names.map((name) => textsOf(valueAt(document, name)).join("\n")).filter((text) => text.trim() !== "")
-  const texts = said(sources)
+  const texts = textsAt(sources)
   const at =
     texts.length < 2 ? -1 : texts.findIndex((text) => text.length <= TITLE_CHARACTERS_MAX && !text.includes("\n"))
   const title = at < 0 ? undefined : plainText(texts[at]!).trim()
@@ -90,7 +90,7 @@ export const foundDocument = (
     score,
     title: title === "" ? undefined : title,
     text: plainText(text.slice(0, TEXT_CHARACTERS_MAX)),
-    labels: plainText(said(labels).join("\n").slice(0, LABEL_CHARACTERS_MAX)),
+    labels: plainText(textsAt(labels).join("\n").slice(0, LABEL_CHARACTERS_MAX)),
     facts: named.flatMap((name) => {
       const value = shownValue(valueAt(document, name))
       return value === undefined ? [] : [[name, plainText(value).slice(0, TITLE_CHARACTERS_MAX)] as const]

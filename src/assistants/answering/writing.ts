@@ -78,7 +78,7 @@ export const makeWriting = Effect.gen(function* () {
     const { messages, texts } = promptOf(asking, yield* identifiers.secret(MARK_CHARACTERS))
     const shown = new Shown(asking)
     let usage: Answer["usage"] | undefined
-    const say = (text: string) => (text === "" ? Effect.void : listener.delta(text))
+    const send = (text: string) => (text === "" ? Effect.void : listener.delta(text))
     const pieces = generator
       .stream({
         organizationId: request.caller.organizationId,
@@ -93,11 +93,11 @@ export const makeWriting = Effect.gen(function* () {
         Stream.interruptWhen(Deferred.await(gone))
       )
     yield* Stream.runForEach(pieces, (piece) => {
-      if (piece.kind === "text") return say(shown.push(piece.text))
+      if (piece.kind === "text") return send(shown.push(piece.text))
       usage = piece.usage
       return Effect.void
     })
-    yield* say(shown.end())
+    yield* send(shown.end())
     const { content } = shown
     const { citations, unsupported } = groundingOf(
       content,

@@ -61,7 +61,7 @@ const makeRun = Effect.gen(function* () {
     )
   return Effect.fn("Assistants.evaluate")(function* (
     { config, organizationId }: ClaimedJob,
-    tell: (progress: number) => Effect.Effect<void>
+    report: (progress: number) => Effect.Effect<void>
   ): Effect.fn.Return<JobEnd, JobFailed> {
     const { assistant_id, cases, reservation } = config as EvaluationConfig
     const found = yield* Effect.orDie(repository.get(organizationId, assistant_id))
@@ -77,7 +77,7 @@ const makeRun = Effect.gen(function* () {
             ({ message }) => new JobFailed({ message: `Case ${place}: ${message}` })
           )
           results.push(caseResult(each, answer))
-          yield* tell((place + 1) / cases.length)
+          yield* report((place + 1) / cases.length)
         }
         return {
           result: { ...scoresOf(cases, results), results },

@@ -33,7 +33,7 @@ interface Candidate extends Sentence {
  * questions without their paragraph, 87 % are refused in English at 0, 93 % at .65, 95 % at 1; of the others, 80, 72
  * and 68 % are answered.
  */
-const UNSAID = 0.65
+const MISSING = 0.65
 const PASSAGES_MAX = 3
 const SENTENCES_MAX = 400
 /** Weight of the previous sentence's words, to which a pronoun may refer: they affect ranking, not support. */
@@ -105,7 +105,7 @@ const besideTitle = (weights: ReadonlyMap<string, number>, title: ReadonlySet<st
       others += weight
       count++
     }
-  return { titled, total: count === 0 ? Infinity : others * (1 + UNSAID / count) }
+  return { titled, total: count === 0 ? Infinity : others * (1 + MISSING / count) }
 }
 
 /** The share of a question's words that a text contains anywhere, weighted by rarity. O(text). */
@@ -116,13 +116,13 @@ export const coverageOf = (
   const held = new Set(terms.all(text))
   const words = terms.asked(asked)
   let named = 0,
-    said = 0
+    covered = 0
   for (const term of words) {
     const weight = weightOf(term)
     named += weight
-    if (held.has(term)) said += weight
+    if (held.has(term)) covered += weight
   }
-  return named === 0 ? 0 : said / (named * (1 + UNSAID / words.length))
+  return named === 0 ? 0 : covered / (named * (1 + MISSING / words.length))
 }
 
 /** O(the three best passages). */
@@ -132,7 +132,7 @@ export const extract = (question: Question, passages: ReadonlyArray<Passage>): E
   const weights = new Map(asked.map((term) => [term, question.weightOf(term)]))
   const named = [...weights.values()].reduce((sum, weight) => sum + weight, 0)
   if (named === 0) return { coverage: 0, sentences: [] }
-  const total = named * (1 + UNSAID / weights.size)
+  const total = named * (1 + MISSING / weights.size)
   const best = Math.max(...passages.map(({ score }) => score), Number.MIN_VALUE)
   const candidates = passages.slice(0, PASSAGES_MAX).flatMap((passage, place) => {
     const title = new Set(passage.title === undefined ? [] : terms.all(passage.title))
@@ -141,17 +141,17 @@ export const extract = (question: Question, passages: ReadonlyArray<Passage>): E
     return sentencesOf(passage.text, terms.language).flatMap(({ start, text }): ReadonlyArray<Candidate> => {
       if (!isQuotable(text)) return []
       const own = new Set(terms.all(text))
-      let said = 0,
+      let covered = 0,
         around = 0,
         more = 0
       for (const [term, weight] of weights)
         if (own.has(term)) {
-          said += weight
+          covered += weight
           if (!title.has(term)) more += weight
         } else if (before.has(term) || title.has(term)) around += weight
       before = own
-      const coverage = Math.max(said / total, Math.min((more + beside.titled) / total, more / beside.total))
-      const score = Math.max((said + BEFORE * around) / total, coverage) + (PASSAGE * passage.score) / best
+      const coverage = Math.max(covered / total, Math.min((more + beside.titled) / total, more / beside.total))
+      const score = Math.max((covered + BEFORE * around) / total, coverage) + (PASSAGE * passage.score) / best
       return [{ text, passage: place, start, coverage, score, titled: beside.titled, more }]
     })
   })
@@ -162,8 +162,8 @@ export const extract = (question: Question, passages: ReadonlyArray<Passage>): E
   const worth = ALSO * first!.score
   const others = first!.titled > 0 ? ALSO * first!.more : 0
   // A sentence in two documents is quoted once.
-  const said = new Set<string>()
-  const distinct = ranked.filter(({ text }) => !said.has(text) && said.add(text))
+  const quoted = new Set<string>()
+  const distinct = ranked.filter(({ text }) => !quoted.has(text) && quoted.add(text))
   return {
     coverage,
     sentences: distinct

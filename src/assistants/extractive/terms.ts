@@ -49,16 +49,16 @@ const make = (language: string): Terms => {
   const analyzer = createAnalyzer({ locale: /^(?:zh|ja|th)$/.test(language) ? language : "" })
   const stem = hasStemmer(language) ? stemmerOf(language) : (word: string) => word
   const termOf = (word: string): string => folded(word.length > STEMMED_MAX ? word : stem(word.toLowerCase()))
-  const unsaid = new Set((lists.get(language) ?? "").split(" ").flatMap((word) => [folded(word), termOf(word)]))
+  const ignored = new Set((lists.get(language) ?? "").split(" ").flatMap((word) => [folded(word), termOf(word)]))
   const words = (text: string): ReadonlyArray<string> => analyzer.tokenize(text)
   const all = (text: string) => words(text).map(termOf)
   const askedWords = (question: string): ReadonlyMap<string, string> => {
     const bare = language === "zh" ? question.replace(zhAsks, " ") : question
     const asked = new Map<string, string>()
     for (const word of words(bare)) {
-      if (unsaid.has(folded(word))) continue
+      if (ignored.has(folded(word))) continue
       const term = termOf(word)
-      if (term !== "" && !unsaid.has(term) && !asked.has(term)) asked.set(term, word)
+      if (term !== "" && !ignored.has(term) && !asked.has(term)) asked.set(term, word)
     }
     return asked
   }

@@ -53,8 +53,10 @@ const remembered = (history: ReadonlyArray<Turn>): ReadonlyArray<GeneratorMessag
 
 export const messagesOf = (prompt: Prompt): ReadonlyArray<GeneratorMessage> => {
   const { history, instructions, language, mark, mustCite, question, sources, system } = prompt
-  const told = [instructions, system].filter((text) => text !== "").map((text) => cutTo(text, INSTRUCTIONS_BYTES_MAX))
-  const head = [rules(mark, language, mustCite), ...told].join("\n\n")
+  const guidance = [instructions, system]
+    .filter((text) => text !== "")
+    .map((text) => cutTo(text, INSTRUCTIONS_BYTES_MAX))
+  const head = [rules(mark, language, mustCite), ...guidance].join("\n\n")
   const before = remembered(history)
   let left =
     PROMPT_BYTES_MAX -

@@ -10,7 +10,7 @@ import { type Frames, framesOf } from "./frames.ts"
 
 type Asked = Parameters<Chats["Service"]["begin"]>[0]
 
-const told = (cause: Cause.Cause<TurnFailure>): DeclaredError => {
+const errorOf = (cause: Cause.Cause<TurnFailure>): DeclaredError => {
   const failure = Cause.findError(cause)
   return Result.isSuccess(failure)
     ? failure.success
@@ -57,7 +57,7 @@ export const streamed = Effect.fnUntraced(function* (
           ? Effect.void
           : Effect.logError("An answer broke off while it was written", cause)
         return logged.pipe(
-          Effect.andThen(stream.write(own.error(render(told(cause), "control").body))),
+          Effect.andThen(stream.write(own.error(render(errorOf(cause), "control").body))),
           Effect.andThen(stream.close())
         )
       })

@@ -8,12 +8,12 @@ import { writable } from "../../engine-plane/reached.ts"
 import { auditedCollection } from "../audited-collection.ts"
 import * as contract from "../contract.ts"
 import { makeOwnedConfiguration } from "../owned-configuration.ts"
-import { makeToldChange } from "../told-change.ts"
+import { makeAnnouncedChange } from "../announced-change.ts"
 import { type AnyInput, bodyOf, type Handling, reachedBy } from "./handling.ts"
 
 export const collectionRoutes = Effect.fnUntraced(function* ({ contextOf, own, plain }: Handling) {
   const owned = yield* makeOwnedConfiguration
-  const told = yield* makeToldChange
+  const announced = yield* makeAnnouncedChange
   const audited = auditedCollection(yield* makeAuditRecorder, contextOf)
   /** For the source of a clone: its schema, including references, becomes another collection's. */
   const cloning = (input: AnyInput) =>
@@ -46,7 +46,7 @@ export const collectionRoutes = Effect.fnUntraced(function* ({ contextOf, own, p
         const altered = answering(() => engine.updateCollection(own(input), collectionName, body))
         return Effect.andThen(
           owned.unbroken(own(input), collectionName, input.search.force, body),
-          told(
+          announced(
             own(input),
             collectionName,
             audited.change(input.caller.organizationId, collectionName, "updated", altered)

@@ -33,7 +33,7 @@ export class ChangeReader {
   #applied: number
   #readAt: number
   #behindSince: number | undefined
-  #isUnreadTold = false
+  #isUnreadLogged = false
 
   constructor(parts: ReaderParts, applied: number, wanted: Queue.Queue<void>, reading: Semaphore.Semaphore) {
     this.#parts = parts
@@ -113,7 +113,7 @@ export class ChangeReader {
     this.#applied = version
     this.#readAt = startedAt
     this.#behindSince = undefined
-    this.#isUnreadTold = false
+    this.#isUnreadLogged = false
     this.#settle(startedAt)
     if (isNews) yield* onNews(version)
   })
@@ -130,8 +130,8 @@ export class ChangeReader {
 
   #unread(cause: Cause.Cause<unknown>): Effect.Effect<void> {
     return Effect.suspend(() => {
-      if (this.#isUnreadTold || Cause.hasInterruptsOnly(cause)) return Effect.void
-      this.#isUnreadTold = true
+      if (this.#isUnreadLogged || Cause.hasInterruptsOnly(cause)) return Effect.void
+      this.#isUnreadLogged = true
       return Effect.logError("Configuration: changes cannot be read; trying again", cause)
     })
   }

@@ -21,7 +21,7 @@ export class OtherLeases {
   /** Newest versions announced by other processes, at most one per lease. */
   readonly #heard = new Map<string, number>()
   /** Completed when a process announces something. */
-  #told = Deferred.makeUnsafe<void>()
+  #announced = Deferred.makeUnsafe<void>()
 
   constructor(parts: OthersParts) {
     this.#parts = parts
@@ -37,8 +37,8 @@ export class OtherLeases {
   hear(process: string, version: number): void {
     if (this.#parts.isOwn(process)) return
     this.#heard.set(process, Math.max(this.#heard.get(process) ?? 0, version))
-    const before = this.#told
-    this.#told = Deferred.makeUnsafe()
+    const before = this.#announced
+    this.#announced = Deferred.makeUnsafe()
     Deferred.doneUnsafe(before, Effect.void)
   }
 
@@ -59,14 +59,14 @@ export class OtherLeases {
     let after = yield* this.#look()
     for (;;) {
       // Taken before checking, so that announcements in the meantime are not missed.
-      const next = this.#told
+      const next = this.#announced
       const missing = unconfirmed(after, this.#heard, version).filter(({ process }) => !isOwn(process))
       if (missing.length === 0) return
       const over_ms = Math.min(...missing.map(({ seenAt }) => seenAt + lease_ms - now()))
-      const isTold =
+      const isAnnounced =
         over_ms > 0 &&
         (yield* Effect.timeoutOption(Deferred.await(next), Math.min(over_ms, LOOK_AGAIN_MS)))._tag === "Some"
-      if (isTold) continue
+      if (isAnnounced) continue
       yield* this.endSilent
       after = yield* this.#look()
     }

@@ -127,12 +127,12 @@ export const makeApplyBatch = Effect.gen(function* () {
     const decided = decide(arrived, known)
     const writes = arrived.filter((_, i) => decided.fates[i] === "write")
     const written = yield* write(entries[0]!.organizationId, entries[0]!.collection, writes.map(changeOf))
-    const told: BatchContext = { at: yield* Clock.currentTimeMillis, base: yield* identifiers.make("cje"), known }
+    const batch: BatchContext = { at: yield* Clock.currentTimeMillis, base: yield* identifiers.make("cje"), known }
     return (place: Place): Recording | number => {
       const attempts = line.failures + 1
       const as = (decided: Decided, refusals: ReadonlyArray<string | undefined>): Recording => ({
         known: decided.known,
-        record: sql.withTransaction(record(place, outcomeOf(parts, arrived, decided, refusals, attempts), told))
+        record: sql.withTransaction(record(place, outcomeOf(parts, arrived, decided, refusals, attempts), batch))
       })
       if (written.kind === "written") return as(decided, written.refusals)
       const after_ms = RETRY_AFTER_MS[line.failures++]

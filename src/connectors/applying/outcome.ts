@@ -1,5 +1,5 @@
 /** The results of a batch: journal entries, known versions, and counts of jobs. Pure. */
-import { told } from "../../texts/told.ts"
+import { storableText } from "../../texts/storable-text.ts"
 import type { Push } from "../push.ts"
 import type { ConnectorOutcome, OwnEntry, PushCounts } from "./applying-repository.ts"
 import type { KnownDocument } from "./documents-repository.ts"
@@ -56,7 +56,8 @@ export const outcomeOf = (
       if (fate === "skipped") continue
       const refusal = fate === "write" ? refusals[written++] : undefined
       const status = fate === "ignored" ? "ignored" : refusal === undefined ? "applied" : "failed"
-      const error = fate === "ignored" ? OLDER : refusal === undefined ? undefined : told(refusal, ERROR_CHARACTERS_MAX)
+      const error =
+        fate === "ignored" ? OLDER : refusal === undefined ? undefined : storableText(refusal, ERROR_CHARACTERS_MAX)
       counts[status]++
       if (status === "failed") {
         state.error = error!

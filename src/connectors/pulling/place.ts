@@ -1,6 +1,6 @@
 /** The progress of a pull: what it has read, and where it continues after an interruption. Pure. */
 import { Schema } from "effect"
-import { told } from "../../texts/told.ts"
+import { storableText } from "../../texts/storable-text.ts"
 import type { PushRead } from "../read-push.ts"
 import type { Page } from "./page.ts"
 
@@ -40,7 +40,7 @@ export const counted = (place: Place, page: number, base: number, { changes, rec
   const refused = rejected.map(({ index, reason }) => ({
     page,
     index: base + index,
-    reason: told(reason, REASON_CHARACTERS_MAX)
+    reason: storableText(reason, REASON_CHARACTERS_MAX)
   }))
   return {
     ...place,
@@ -59,7 +59,7 @@ export const withUnread = (place: Place, page: number, unread: Page["unread"]): 
   nameless: place.nameless + unread.length,
   errors: [
     ...place.errors,
-    ...unread.map(({ line, reason }) => ({ page, index: line, reason: told(reason, REASON_CHARACTERS_MAX) }))
+    ...unread.map(({ line, reason }) => ({ page, index: line, reason: storableText(reason, REASON_CHARACTERS_MAX) }))
   ].slice(0, PULL_ERRORS_MAX)
 })
 export const progressOf = (place: Place, expected: number): number =>

@@ -24,7 +24,7 @@ import { makeStoreParts } from "./store-parts.ts"
 
 export const PULL = "catalog_pull"
 const PAGES_MAX = 10_000
-const TOLD_WITHIN_MS = 30_000
+const APPLIED_WITHIN_MS = 30_000
 /** Limit per process of pages that are parsed but not stored: a page of 5 MB may take a hundred in memory. */
 const PARSED_MAX = 2
 const parsed = (received: Received) =>
@@ -113,7 +113,7 @@ const makeReadAll = Effect.gen(function* () {
   const pages = yield* makePullPages
   const living = yield* makeLiving
   const step = yield* makeStep
-  return Effect.fnUntraced(function* (given: Pull, from: Place, tell: (progress: number) => Effect.Effect<void>) {
+  return Effect.fnUntraced(function* (given: Pull, from: Place, report: (progress: number) => Effect.Effect<void>) {
     const expected = yield* Effect.orDie(pages.countLiving(given.connector.id))
     const passed = new Set<string>()
     let place = from
@@ -126,7 +126,7 @@ const makeReadAll = Effect.gen(function* () {
       const pull = { ...given, connector: yield* living(given.connector.id) }
       yield* applied(pull.connector.id, pull.job.id, WAITING_MAX)
       place = yield* step(pull, place, place.next)
-      yield* tell(progressOf(place, expected))
+      yield* report(progressOf(place, expected))
     }
     return place
   })
@@ -144,11 +144,11 @@ export const makePull = Effect.gen(function* () {
   const run = Effect.fnUntraced(function* (
     job: ClaimedJob,
     config: PullConfig,
-    tell: (progress: number) => Effect.Effect<void>
+    report: (progress: number) => Effect.Effect<void>
   ): Effect.fn.Return<JobEnd, JobFailed> {
     const { place: from, started_at } = yield* begun(job, config)
     const pull: Pull = { job, config, started_at, connector: yield* living(config.connector_id) }
-    const place = yield* readAll(pull, from, tell)
+    const place = yield* readAll(pull, from, report)
     const missing = config.full ? yield* deleteMissing(pull, place) : 0
     const totals = yield* applied(config.connector_id, job.id, 0)
     const { errors, pages, received, rejected, unchanged } = place
@@ -176,13 +176,13 @@ export const makePull = Effect.gen(function* () {
       })
     }
   })
-  return (job: ClaimedJob, tell: (progress: number) => Effect.Effect<void>) => {
+  return (job: ClaimedJob, report: (progress: number) => Effect.Effect<void>) => {
     const config = job.config as unknown as PullConfig
     return Effect.tapError(
-      run(job, config, tell),
+      run(job, config, report),
       Effect.fnUntraced(function* ({ message }) {
         // Applying marks the connector as healthy, so problems are recorded after that.
-        yield* Effect.ignore(Effect.timeout(applied(config.connector_id, job.id, 0), TOLD_WITHIN_MS))
+        yield* Effect.ignore(Effect.timeout(applied(config.connector_id, job.id, 0), APPLIED_WITHIN_MS))
         yield* Effect.orDie(met.forgetSeen(config.connector_id))
         yield* Effect.orDie(repository.state(config.connector_id, message, yield* Clock.currentTimeMillis))
       })

@@ -1,6 +1,6 @@
 /** The data of one running pull, and how it ends if it cannot continue. */
 import { type ClaimedJob, JobFailed } from "../../jobs/job-worker.ts"
-import { told } from "../../texts/told.ts"
+import { storableText } from "../../texts/storable-text.ts"
 import type { StoredConnector } from "../connectors-repository.ts"
 
 export interface PullConfig {
@@ -17,7 +17,7 @@ export interface Pull {
 }
 const MESSAGE_CHARACTERS_MAX = 1_000
 /** The message may contain a shop system's own words. */
-export const failed = (message: string) => new JobFailed({ message: told(message, MESSAGE_CHARACTERS_MAX) })
+export const failed = (message: string) => new JobFailed({ message: storableText(message, MESSAGE_CHARACTERS_MAX) })
 /** Prefix of the signatures of its pushes. */
 export const prefixOf = (jobId: string): string => `pull ${jobId} `
 /** Limit of products in one catalogue. */

@@ -46,13 +46,13 @@ const boundsOf = (schema: unknown): string => {
   if (!isJson(schema)) return ""
   const parts = [schema, ...(Array.isArray(schema.allOf) ? schema.allOf.filter(isJson) : [])]
   const find = (name: string) => new Map(parts.flatMap((part) => Object.entries(part))).get(name)
-  const said: ReadonlyArray<readonly [name: string, words: string]> = [
+  const bounds: ReadonlyArray<readonly [name: string, words: string]> = [
     ["minimum", "at least"],
     ["maximum", "at most"],
     ["maxLength", "characters at most"],
     ["maxItems", "entries at most"]
   ]
-  return said
+  return bounds
     .flatMap(([name, words]) => (find(name) === undefined ? [] : [`${words} ${String(find(name))}`]))
     .join(", ")
 }

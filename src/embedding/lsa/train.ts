@@ -28,7 +28,7 @@ export const makeTrain = Effect.gen(function* () {
   const trained = Effect.fnUntraced(function* (
     organizationId: string,
     collection: string,
-    tell: (progress: number) => Effect.Effect<void>
+    report: (progress: number) => Effect.Effect<void>
   ) {
     const info = resolveCollection(contextOf(organizationId), collection)
     if (info === undefined) return yield* new JobFailed({ message: "The collection was deleted." })
@@ -43,7 +43,7 @@ export const makeTrain = Effect.gen(function* () {
         learned.length === 0
           ? Effect.void
           : threadAnswer(() => thread.ask({ kind: "documents", lines: learned.join("\n") }))
-      return Effect.andThen(given, tell(Math.min(1, read / Math.max(1, info.num_documents))))
+      return Effect.andThen(given, report(Math.min(1, read / Math.max(1, info.num_documents))))
     })
     return yield* threadAnswer(() => thread.ask<TrainedBytes>({ kind: "train" }))
   })
@@ -54,10 +54,10 @@ export const makeTrain = Effect.gen(function* () {
       organizationId: string,
       collection: string,
       language: string | undefined,
-      tell: (progress: number) => Effect.Effect<void>
+      report: (progress: number) => Effect.Effect<void>
     ) {
       const { bytes, characters } = yield* Effect.timeoutOrElse(
-        Effect.scoped(trained(organizationId, collection, tell)),
+        Effect.scoped(trained(organizationId, collection, report)),
         {
           duration: TIME_MS,
           orElse: () => Effect.fail(new JobFailed({ message: "The training took more than 15 minutes." }))

@@ -111,7 +111,7 @@ export class EntityCounts {
   /** Turns strong pairs of words into terms. Call once, after all documents. Returns the entities per document. */
   finish(leastDocuments: number): NamedEntities {
     const more = new Map<number, Set<number>>()
-    this.#phrases.tell(leastDocuments, (document, phrase) => {
+    this.#phrases.eachStrong(leastDocuments, (document, phrase) => {
       const text = this.#textOf(TERM, phrase)
       if (text < 0) return
       const entity = this.#entityOfText.at(text)

@@ -68,8 +68,8 @@ export const capitalisedRuns = (text: string): ReadonlyArray<string> => {
 export const mentionsOf = (
   document: DocumentRead,
   fields: EntityFields,
-  tell: (type: string, text: string) => void
+  onMention: (type: string, text: string) => void
 ): void => {
-  for (const field of fields.facets) for (const text of textsAt(document, field)) tell(field, text)
-  for (const text of longTexts(document, fields)) for (const run of capitalisedRuns(text)) tell(TERM, run)
+  for (const field of fields.facets) for (const text of textsAt(document, field)) onMention(field, text)
+  for (const text of longTexts(document, fields)) for (const run of capitalisedRuns(text)) onMention(TERM, run)
 }

@@ -56,7 +56,7 @@ export class Phrases {
   }
 
   /** Calls back with each strong pair of each document, in order. `leastDocuments` applies to words and pairs. */
-  tell(leastDocuments: number, each: (document: number, phrase: string) => void): void {
+  eachStrong(leastDocuments: number, each: (document: number, phrase: string) => void): void {
     if (this.#documents.length < DOCUMENTS_MIN) return
     const strong = this.#strong(leastDocuments)
     const n = this.#words.length + 1

@@ -138,7 +138,7 @@ class Crawl {
       let changes = 0
       const ofHost = ([name, own]: readonly [string, ReadonlyArray<FrontierPage>]) =>
         Effect.gen({ self: this }, function* () {
-          const host = this.#hosts.get(name) ?? { failures: 0, stopped: undefined, isTold: false }
+          const host = this.#hosts.get(name) ?? { failures: 0, stopped: undefined, isReported: false }
           this.#hosts.set(name, host)
           const visits: Array<Visit> = []
           for (const page of own) {

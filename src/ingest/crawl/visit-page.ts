@@ -34,7 +34,7 @@ export interface CrawlRules {
 export interface HostRecord {
   failures: number
   /** Why the host is no longer requested. */ stopped: string | undefined
-  /** Whether the job has reported it. */ isTold: boolean
+  /** Whether the job has reported it. */ isReported: boolean
 }
 interface Visiting {
   readonly organizationId: string
@@ -114,9 +114,11 @@ export class VisitPage extends Context.Service<VisitPage, (visiting: Visiting) =
           : undefined
         if (robots?.refusal !== undefined) host.stopped ??= robots.refusal
         if (host.stopped !== undefined) {
-          const told = host.isTold ? undefined : { id: url.host, error: `the host is asked no more: ${host.stopped}` }
-          host.isTold = true
-          return visitSkipped(page, told)
+          const report = host.isReported
+            ? undefined
+            : { id: url.host, error: `the host is asked no more: ${host.stopped}` }
+          host.isReported = true
+          return visitSkipped(page, report)
         }
         if (robots !== undefined && !robots.isAllowed(page.url))
           // Disallowed links on a site's pages are not reported.

@@ -22,9 +22,9 @@ export async function* batchesOf(
     bytes = 0,
     changes: Array<IngestChange> = [],
     errors: Array<IngestBatch["errors"][number]> = [],
-    said: Readonly<Record<string, unknown>> = {}
+    feedState: Readonly<Record<string, unknown>> = {}
   const batch = (): IngestBatch => {
-    const made = { changes, cursor, errors, fetched, progress: progress(), state: { ...state, ...said } }
+    const made = { changes, cursor, errors, fetched, progress: progress(), state: { ...state, ...feedState } }
     changes = []
     errors = []
     fetched = 0
@@ -34,7 +34,7 @@ export async function* batchesOf(
   for await (const items of pieces)
     for (const item of items) {
       if (item.kind === "state") {
-        said = item.state
+        feedState = item.state
         continue
       }
       if (++cursor <= from) continue
@@ -48,5 +48,5 @@ export async function* batchesOf(
         yield batch()
     }
   // A last batch is yielded even if it is empty, because it stores the feed's last state.
-  if (fetched > 0 || Object.keys(said).length > 0) yield batch()
+  if (fetched > 0 || Object.keys(feedState).length > 0) yield batch()
 }

@@ -56,8 +56,8 @@ const attributesOf = (offer: Element): ReadonlyMap<string, string> => {
   return attributes
 }
 const isAvailable = (offer: Element): boolean | undefined => {
-  const said = offer.attributes.available ?? offer.first("available")
-  return said === undefined ? undefined : said.trim().toLowerCase() === "true"
+  const available = offer.attributes.available ?? offer.first("available")
+  return available === undefined ? undefined : available.trim().toLowerCase() === "true"
 }
 /** The product of the offer, or what is wrong with it. */
 const productOf = (id: string, offer: Element, categories: Categories): Product | string => {

@@ -83,7 +83,7 @@ export const makeClaims = Effect.gen(function* () {
       sql`UPDATE ingest_jobs SET status = 'importing', stats = ${json(stats)}, state = ${json(state)}, progress = ${String(progress)}::text::float8, attempts = 1, failures = 0,
         claimed_until = ${claims.end}, updated_at = ${time(now)} WHERE id = ${id}`,
     /** Progress of a source that has not yielded anything yet. */
-    tell: (id: string, process: string, progress: number, now: number) => claims.renew(id, process, now, progress),
+    report: (id: string, process: string, progress: number, now: number) => claims.renew(id, process, now, progress),
     /** Postpones the job; any process may continue it afterwards. */
     putOff: (id: string, process: string, after_s: number) =>
       sql`UPDATE ingest_jobs SET claimed_until = NULL, attempts = attempts - 1, failures = failures + 1, not_before = clock_timestamp() + make_interval(secs => ${String(after_s)}::text::float8)

@@ -1,5 +1,5 @@
 /** Updates a job's counts after a batch. Pure. */
-import { told } from "../../texts/told.ts"
+import { storableText } from "../../texts/storable-text.ts"
 import { JOB_ERRORS_MAX, type JobStats } from "../schema.ts"
 import type { IngestBatch, IngestChange } from "../sources/source.ts"
 
@@ -14,8 +14,8 @@ export const listed = (
     : [
         ...errors,
         ...more.slice(0, JOB_ERRORS_MAX - errors.length).map(({ error, id }) => ({
-          id: told(id, ID_CHARACTERS_MAX),
-          error: told(error, ERROR_CHARACTERS_MAX)
+          id: storableText(id, ID_CHARACTERS_MAX),
+          error: storableText(error, ERROR_CHARACTERS_MAX)
         }))
       ]
 

@@ -83,8 +83,8 @@ const makeStoring = Effect.gen(function* () {
       if (answer.isMissing || after_ms === undefined) {
         const { progress, state, stats } = standing.step
         const error = { id: `records ${stats.cursor + 1} to ${batch.cursor}`, error: answer.reason }
-        const told = { ...stats, errors: listed(stats.errors, [error]) }
-        yield* store(standing, process, { progress, state, stats: told }, undefined)
+        const withError = { ...stats, errors: listed(stats.errors, [error]) }
+        yield* store(standing, process, { progress, state, stats: withError }, undefined)
         return yield* refuseAll(answer.reason)
       }
       yield* Effect.sleep(Math.max(after_ms, answer.after_s * 1_000))

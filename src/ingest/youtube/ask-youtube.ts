@@ -29,10 +29,10 @@ const reasonOf = (text: string): string => {
   if (typeof parsed !== "object") return ""
   const refusal = parsed.value as Refusal | null
   const reason = Array.isArray(refusal?.error?.errors) ? refusal.error.errors[0]?.reason : undefined
-  const said = refusal?.error?.message
+  const raw = refusal?.error?.message
   const message =
-    typeof said === "string"
-      ? said
+    typeof raw === "string"
+      ? raw
           .slice(0, 1_000)
           .replace(/<[^<>]*>/g, "")
           .slice(0, 300)

@@ -64,14 +64,14 @@ const fetchOne = ({ name, version }: PinnedPackage, folder: string): Promise<voi
       stdio: ["ignore", "ignore", "pipe"],
       timeout: FETCH_MS
     })
-    let told = ""
+    let stderr = ""
     npm.stderr.on("data", (chunk: Buffer) => {
-      told = (told + chunk.toString("utf8")).slice(-ERROR_CHARACTERS)
+      stderr = (stderr + chunk.toString("utf8")).slice(-ERROR_CHARACTERS)
     })
     npm.on("error", (error) => reject(new Error(`npm could not be started: ${error.message}`)))
     npm.on("exit", (code, signal) => {
       if (code === 0) return resolve()
-      const why = told.split("\n").find((line) => /^npm (ERR!|error) (?!code|A complete)/.test(line))
+      const why = stderr.split("\n").find((line) => /^npm (ERR!|error) (?!code|A complete)/.test(line))
       reject(new Error(`npm could not fetch ${name}@${version}: ${why ?? signal ?? `exit code ${code}`}`))
     })
   })

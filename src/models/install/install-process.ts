@@ -10,7 +10,7 @@ import { readPinned } from "./pinned.ts"
 import type { InstallerLine } from "./installer-line.ts"
 
 /** With `code` the process exits after the line is written. */
-const say = (line: InstallerLine, code?: number) =>
+const write = (line: InstallerLine, code?: number) =>
   process.stdout.write(`${JSON.stringify(line)}\n`, () => {
     if (code !== undefined) process.exit(code)
   })
@@ -26,9 +26,9 @@ try {
   const folder = await install({
     place: writablePlace(places),
     pinned: readPinned(),
-    report: ({ done, step }) => say({ kind: "progress", step, done })
+    report: ({ done, step }) => write({ kind: "progress", step, done })
   })
-  say({ kind: "installed", folder }, 0)
+  write({ kind: "installed", folder }, 0)
 } catch (error) {
-  say({ kind: "failed", message: error instanceof Error ? error.message : String(error) }, 1)
+  write({ kind: "failed", message: error instanceof Error ? error.message : String(error) }, 1)
 }

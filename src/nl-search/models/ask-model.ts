@@ -28,9 +28,9 @@ interface Texts {
   readonly user: string
 }
 const quoted = ({ body }: OutboundResponse, model: LanguageModel): string => {
-  const said = new TextDecoder().decode(body.subarray(0, 2_000))
+  const raw = new TextDecoder().decode(body.subarray(0, 2_000))
   const text = [...model.secrets.values()]
-    .reduce((left, secret) => left.replaceAll(secret, "…"), said)
+    .reduce((left, secret) => left.replaceAll(secret, "…"), raw)
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .replace(/[A-Za-z0-9_-]{24,}/g, "…")
     .trim()

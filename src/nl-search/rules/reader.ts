@@ -127,13 +127,14 @@ export class Reader {
   #compared(
     at: number,
     end: number,
-    { isWeak, operator: said }: Comparison,
+    { isWeak, operator: stated }: Comparison,
     quantities: ReadonlyArray<Quantity>,
     isNot: boolean
   ): Reading | undefined {
-    const operator = isNot ? FLIPPED.get(said) : said
+    const operator = isNot ? FLIPPED.get(stated) : stated
     const last = quantities.at(-1)
-    if (operator === undefined || last === undefined || (said === "between" && quantities.length < 2)) return undefined
+    if (operator === undefined || last === undefined || (stated === "between" && quantities.length < 2))
+      return undefined
     if (this.#belongsBehind(at, end, quantities)) return undefined
     // "4+ stars": the unit follows the sign.
     const tail = end > last.end ? behindAt(this.#tokens, end, this.#facts, this.#language) : undefined
@@ -329,7 +330,7 @@ export class Reader {
     const behind = this.#textFieldBehind(end, values)
     const field = before?.field ?? behind
     const chosen = field === undefined ? values[0]! : values.find((each) => each.field === field)!
-    if (field === undefined && !this.#isTelling(at, end, chosen.value)) return undefined
+    if (field === undefined && !this.#isDistinctive(at, end, chosen.value)) return undefined
     return {
       start: before?.start ?? at,
       end: before === undefined && behind !== undefined ? end + 1 : end,
@@ -337,7 +338,7 @@ export class Reader {
     }
   }
   /** A number, a letter or a common word names a value only together with the name of its field. */
-  #isTelling(at: number, end: number, value: string): boolean {
+  #isDistinctive(at: number, end: number, value: string): boolean {
     const own = this.#tokens.slice(at, end)
     if (!own.some(({ kind, text }) => kind === "word" && !functionWords.has(text))) return false
     const [first] = own

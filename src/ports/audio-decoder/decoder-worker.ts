@@ -13,8 +13,8 @@ export interface DecodedPlain extends Omit<DecodedAudio, "samples"> {
 giveWayHere(HALF_BACKGROUND)
 // The libraries log a line to it for each broken packet, and anybody may send such a file.
 Object.assign(console, { error() {} })
-const send = (said: FromLine<DecodedPlain>, transfer: ReadonlyArray<ArrayBuffer> = []) =>
-  parentPort!.postMessage(said, transfer)
+const send = (report: FromLine<DecodedPlain>, transfer: ReadonlyArray<ArrayBuffer> = []) =>
+  parentPort!.postMessage(report, transfer)
 
 parentPort!.on("message", (bytes: ArrayBuffer) => {
   decodedAudio(new Uint8Array(bytes)).then(

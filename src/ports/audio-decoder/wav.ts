@@ -48,8 +48,8 @@ const readers: ReadonlyMap<string, Read> = new Map<string, Read>([
 
 const headAt = (view: DataView, at: number, size: number): Head => {
   if (size < 16) throw new AudioRefused("The WAV file has a head that is too short.")
-  const said = view.getUint16(at, true)
-  const kind = said === EXTENSIBLE && size >= 26 ? view.getUint16(at + 24, true) : said
+  const stated = view.getUint16(at, true)
+  const kind = stated === EXTENSIBLE && size >= 26 ? view.getUint16(at + 24, true) : stated
   return {
     kind,
     channels: view.getUint16(at + 2, true),
@@ -65,15 +65,15 @@ export const readWav = (bytes: Uint8Array, secondsMax: number): Sound => {
   let head: Head | undefined
   for (let at = 12; at + 8 <= bytes.length;) {
     const name = view.getUint32(at)
-    const said = view.getUint32(at + 4, true)
+    const length = view.getUint32(at + 4, true)
     const from = at + 8
-    if (name === 0x66_6d_74_20) head = headAt(view, from, Math.min(said, bytes.length - from))
+    if (name === 0x66_6d_74_20) head = headAt(view, from, Math.min(length, bytes.length - from))
     else if (name === 0x64_61_74_61) {
       if (head === undefined) break
       const left = bytes.length - from
-      return samplesOf(view, head, from, said === 0 ? left : Math.min(said, left), secondsMax)
+      return samplesOf(view, head, from, length === 0 ? left : Math.min(length, left), secondsMax)
     }
-    at = from + said + (said & 1)
+    at = from + length + (length & 1)
   }
   throw new AudioRefused("The WAV file has no sound in it.")
 }

@@ -44,9 +44,9 @@ const listening = (process: string, { recalls }: Shared) =>
         Effect.catchCause(
           Effect.scoped(
             Effect.gen(function* () {
-              const told = yield* pg.listen(channel)
+              const notices = yield* pg.listen(channel)
               for (;;)
-                for (const { payload } of yield* Queue.takeAll(told)) {
+                for (const { payload } of yield* Queue.takeAll(notices)) {
                   const [what, kind, name, from] = JSON.parse(payload ?? "[]") as ReadonlyArray<string>
                   const mine = from === process ? undefined : recalls.get(kind ?? "")
                   if (what === "recall") mine?.recall(name ?? "")

@@ -4,7 +4,7 @@
  */
 import { fail, ok, type Result, type SearchEngine } from "@dowser/engine-sdk"
 
-const cannotSay: Result<never> = fail({
+const cannotLookUp: Result<never> = fail({
   kind: "Unavailable",
   message: "The current engine cannot look words up."
 })
@@ -27,7 +27,7 @@ export const delegatingEngine = (engine: () => SearchEngine): SearchEngine => ({
   scan: (...given) => engine().scan(...given),
   get: (...given) => engine().get(...given),
   usage: (...given) => engine().usage(...given),
-  ...(engine().words === undefined ? {} : { words: (...given) => engine().words?.(...given) ?? cannotSay }),
+  ...(engine().words === undefined ? {} : { words: (...given) => engine().words?.(...given) ?? cannotLookUp }),
   ...(engine().setDictionary === undefined
     ? {}
     : { setDictionary: async (...given) => engine().setDictionary?.(...given) }),

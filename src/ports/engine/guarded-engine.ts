@@ -114,9 +114,9 @@ class Guard {
       this.#report(call, "abandoned")
       throw error
     }
-    if (!(answer instanceof Promise)) return this.#told(call, answer)
+    if (!(answer instanceof Promise)) return this.#reported(call, answer)
     return within(limit_ms, answer, failed).then(
-      (late) => this.#told(call, late),
+      (late) => this.#reported(call, late),
       (error: unknown) => {
         // A defect reveals nothing about the connection to the engine.
         this.#report(call, "abandoned")
@@ -125,7 +125,7 @@ class Guard {
     )
   }
 
-  #told<A extends Guarded>(call: Call, answer: A): A {
+  #reported<A extends Guarded>(call: Call, answer: A): A {
     this.#report(call, outcomeOf(answer))
     return answer
   }
@@ -167,12 +167,12 @@ const optionalsOf = (engine: SearchEngine, write_ms: number): Pick<SearchEngine,
       : {
           // Cannot return a failure: exceeding a limit here is a configuration error that could not be reported.
           setDictionary: async (...given) => {
-            const told = await within(
+            const result = await within(
               write_ms,
               setDictionary.apply(engine, given).then(() => ok(undefined)),
               failing
             )
-            if (!told.ok) throw new Error(told.error.message)
+            if (!result.ok) throw new Error(result.error.message)
           }
         }),
     ...(damaged === undefined ? {} : { damaged: () => damaged.call(engine) })

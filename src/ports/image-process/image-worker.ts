@@ -23,10 +23,10 @@ const answerTo = async ({ bytes, head }: Frame): Promise<Frame> => {
 }
 
 const reader = new FrameReader()
-const say = (frame: Frame): void => {
+const send = (frame: Frame): void => {
   for (const part of frameOf(frame)) process.stdout.write(part)
 }
-say({ head: { ready: true }, bytes: new Uint8Array() })
+send({ head: { ready: true }, bytes: new Uint8Array() })
 for await (const piece of process.stdin as AsyncIterable<Uint8Array>)
-  for (const frame of reader.push(piece)) say(await answerTo(frame))
+  for (const frame of reader.push(piece)) send(await answerTo(frame))
 process.exit(0)

@@ -24,7 +24,7 @@ export interface Reading {
 }
 /** Readings of one span of speech, by a model that was given likely openings. */
 export interface Readings {
-  readonly said: ReadonlyArray<Reading>
+  readonly candidates: ReadonlyArray<Reading>
   /** The given openings that sound most like the speech. */ readonly near: ReadonlyArray<string>
 }
 /** What the speech may be about: openings of documents. Models that cannot use it ignore it. */

@@ -127,20 +127,20 @@ export class Life {
 
   /**
    * Rebuilds the organization's models without what has been erased. Live events continue meanwhile. Returns the number
-   * of events; undefined if a rebuild is in progress already, or the thread ended. `tell` reports progress, 0..1.
+   * of events; undefined if a rebuild is in progress already, or the thread ended. `report` reports progress, 0..1.
    */
   readonly rebuild = Effect.fnUntraced(
     { self: this },
-    function* (organizationId: string, tell: (progress: number) => void = () => {}) {
+    function* (organizationId: string, report: (progress: number) => void = () => {}) {
       if (this.#rebuilding.has(organizationId)) return undefined
       this.#rebuilding.add(organizationId)
-      this.thread.tell({ kind: "forget", organizationId })
+      this.thread.send({ kind: "forget", organizationId })
       const stretches = this.#next.map((end, partition) => ({ partition, from: 0, end }))
       const whole = stretches.reduce((sum, { end }) => sum + end, 0)
       const done = new Map<number, number>()
       const all = readMerged(this.#log, BEHAVIOUR_EVENTS.name, stretches, (part) => {
         done.set(part.partition, part.next)
-        tell([...done.values()].reduce((sum, next) => sum + next, 0) / Math.max(1, whole))
+        report([...done.values()].reduce((sum, next) => sum + next, 0) / Math.max(1, whole))
         return this.#hand(part, organizationId)
       })
       return yield* Effect.ensuring(
@@ -164,7 +164,7 @@ export class Life {
   }
 
   /** Sets the present tombstones; returns the organizations with erasures since the last check. */
-  tell(tombstones: ReadonlyArray<Tombstone>): ReadonlyArray<string> {
+  setTombstones(tombstones: ReadonlyArray<Tombstone>): ReadonlyArray<string> {
     const changed = new Set<string>()
     let isChanged = false
     const known = new Map(tombstones.map(({ jobId, prints }) => [jobId, prints.length]))
@@ -173,7 +173,7 @@ export class Life {
     isChanged = changed.size > 0 || known.size !== this.#known.size
     this.#known.clear()
     for (const [jobId, prints] of known) this.#known.set(jobId, prints)
-    if (isChanged) this.thread.tell({ kind: "tombstones", tombstones })
+    if (isChanged) this.thread.send({ kind: "tombstones", tombstones })
     return [...changed]
   }
 }

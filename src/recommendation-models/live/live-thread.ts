@@ -117,7 +117,7 @@ export class LiveThread {
     if (this.#isOver || this.#inFlight <= IN_FLIGHT_BYTES_MAX) return undefined
     return new Promise((resolve) => this.#room.push(resolve))
   }
-  tell(message: Extract<ToThread, { readonly kind: "tombstones" | "forget" | "clear" }>): void {
+  send(message: Extract<ToThread, { readonly kind: "tombstones" | "forget" | "clear" }>): void {
     this.#send(message)
   }
   /**

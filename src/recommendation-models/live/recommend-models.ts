@@ -36,7 +36,7 @@ interface RecommendModelsShape {
    * Rebuilds an organization's models from the log; returns the number of events. Undefined if there is no state, or a
    * rebuild is in progress. The other processes are notified through `rebuilds`.
    */
-  readonly rebuild: (rebuild: Rebuild, tell: (progress: number) => void) => Effect.Effect<number | undefined, unknown>
+  readonly rebuild: (rebuild: Rebuild, report: (progress: number) => void) => Effect.Effect<number | undefined, unknown>
 }
 
 /** Longer than any answer of a healthy thread; after it the request continues without an answer. */
@@ -87,9 +87,12 @@ const living = Effect.fnUntraced(function* (
   yield* Effect.addFinalizer(() => Effect.sync(() => become(undefined)))
   const positions = yield* Effect.tryPromise(() => thread.opened)
   const isOurs = yield* life.isOfLog(positions)
-  if (!isOurs) thread.tell({ kind: "clear" })
+  if (!isOurs) thread.send({ kind: "clear" })
   const looked = Effect.gen(function* () {
-    const [erased, asked] = [life.tell(yield* options.tombstones), life.asked(yield* options.rebuilds ?? NO_REBUILDS)]
+    const [erased, asked] = [
+      life.setTombstones(yield* options.tombstones),
+      life.asked(yield* options.rebuilds ?? NO_REBUILDS)
+    ]
     return [...new Set([...erased, ...asked])]
   })
   const stale = yield* looked
@@ -160,12 +163,12 @@ const make = Effect.fnUntraced(function* (options: LiveOptions) {
           }
         )
       }),
-    rebuild: (rebuild, tell) =>
+    rebuild: (rebuild, report) =>
       Effect.suspend(() => {
         const own = life
         if (own === undefined || !own.isCaughtUp) return Effect.succeed(undefined)
         own.did(rebuild)
-        return own.rebuild(rebuild.organizationId, tell)
+        return own.rebuild(rebuild.organizationId, report)
       }),
     state: Effect.sync(() => ({
       ...(life?.thread.figures ?? NO_FIGURES),

@@ -50,9 +50,9 @@ const rateIn = (value: unknown): number | undefined | Issue =>
 const readStart = (frame: Readonly<Record<string, unknown>>): Start | ReadonlyArray<Issue> => {
   const params = frame.params === undefined ? {} : recordOf(frame.params)
   if (params === undefined) return [{ path: "params", message: "An object of parameters" }]
-  const { encoding = "auto", language: said, sample_rate, ...search } = params
+  const { encoding = "auto", language: stated, sample_rate, ...search } = params
   const known = ENCODINGS.find((each) => each === encoding)
-  const language = languageIn(said)
+  const language = languageIn(stated)
   const rate = rateIn(sample_rate)
   const { issues, values } = bodyParameters(search, noWords)
   const all = [

@@ -5,7 +5,7 @@ import { encodeModel, hashOf, LsaModel } from "../../../src/ports/text-embedder/
 import { LsaTraining } from "../../../src/embedding/lsa/training.ts"
 import type { EmbeddingModel } from "../../../src/ports/text-embedder/text-embedder.ts"
 import { firstChoice, nextChoice } from "../../../src/semantic-search/choice.ts"
-import { mostSaid } from "../../../src/semantic-search/collection-language.ts"
+import { mostFrequent } from "../../../src/semantic-search/collection-language.ts"
 
 const trainedOn = (texts: ReadonlyArray<string>) => {
   const training = new LsaTraining()
@@ -104,9 +104,9 @@ describe("the model of a collection whose organization names none", () => {
 
 describe("the language of a collection", () => {
   it("is the one of most documents, if enough of them show it", () => {
-    expect(mostSaid(["de", "de", "de", "en", "de", undefined])).toBe("de")
-    expect(mostSaid(["de", "de", "de", "de", undefined])).toBeUndefined()
-    expect(mostSaid(["de", "de", "de", "en", "en", "fr"])).toBeUndefined()
-    expect(mostSaid([])).toBeUndefined()
+    expect(mostFrequent(["de", "de", "de", "en", "de", undefined])).toBe("de")
+    expect(mostFrequent(["de", "de", "de", "de", undefined])).toBeUndefined()
+    expect(mostFrequent(["de", "de", "de", "en", "en", "fr"])).toBeUndefined()
+    expect(mostFrequent([])).toBeUndefined()
   })
 })

@@ -44,7 +44,7 @@ const until = Effect.fnUntraced(function* <A>(
   }
   return yield* Effect.die(new Error("it did not come"))
 })
-type Run = (job: ClaimedJob, tell: (progress: number) => Effect.Effect<void>) => Effect.Effect<JobEnd, JobFailed>
+type Run = (job: ClaimedJob, report: (progress: number) => Effect.Effect<void>) => Effect.Effect<JobEnd, JobFailed>
 /** A process, which dies when its scope closes. */
 const start = Effect.fnUntraced(function* (run: Run) {
   const scope = yield* Scope.make()
@@ -108,9 +108,9 @@ layer(processes, { excludeTestServices: true })("a job", (it) => {
       yield* put("org_a", "job_1")
       const begun = yield* Deferred.make<void>()
       const stopped: Array<string> = []
-      const endless: Run = ({ id }, tell) =>
+      const endless: Run = ({ id }, report) =>
         Effect.onInterrupt(
-          Effect.andThen(Effect.andThen(tell(0.5), Deferred.succeed(begun, undefined)), Effect.never),
+          Effect.andThen(Effect.andThen(report(0.5), Deferred.succeed(begun, undefined)), Effect.never),
           () => Effect.sync(() => stopped.push(id))
         )
       const stopFirst = yield* start(endless)

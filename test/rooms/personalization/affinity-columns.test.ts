@@ -68,7 +68,7 @@ const affinities = (): ReadonlyArray<FieldAffinity> =>
     const shares = new Map(
       liked.flatMap((one) => tastesOf(field, one[field.name])).map((taste) => [taste, 0.05 + random.next() / 2])
     )
-    return { field, shares, says: Math.max(0, ...shares.values()), rest: 0.2 + random.next() / 2 }
+    return { field, shares, largest: Math.max(0, ...shares.values()), rest: 0.2 + random.next() / 2 }
   })
 
 /** Windows of one collection in several segments, as an engine has them. */

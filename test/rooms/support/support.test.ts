@@ -3,7 +3,7 @@ import { it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
-import { makeLiveThreads, tellThread } from "../../../src/support/live.ts"
+import { makeLiveThreads, notifyThread } from "../../../src/support/live.ts"
 import { expireThreads, makeSupportRepository, type StoredThread } from "../../../src/support/support-repository.ts"
 import { atTime } from "../../support/clock.ts"
 import { layerTestSql } from "../../support/postgres.ts"
@@ -95,13 +95,13 @@ it.live("another process is notified of a thread when the change is committed, a
     // Starting to listen notifies every watcher once.
     yield* Effect.promise(() => expect.poll(() => heard.length, { timeout: 60_000 }).toBe(2))
     heard.length = 0
-    yield* Effect.ignore(sql.withTransaction(Effect.andThen(tellThread("org_a", "thr_1"), Effect.fail("taken back"))))
-    yield* tellThread("org_a", "thr_2")
-    yield* sql.withTransaction(tellThread("org_a", "thr_1"))
+    yield* Effect.ignore(sql.withTransaction(Effect.andThen(notifyThread("org_a", "thr_1"), Effect.fail("taken back"))))
+    yield* notifyThread("org_a", "thr_2")
+    yield* sql.withTransaction(notifyThread("org_a", "thr_1"))
     yield* Effect.promise(() => expect.poll(() => heard.join(), { timeout: 60_000 }).toBe("1"))
     unwatch()
-    yield* tellThread("org_a", "thr_1")
-    yield* tellThread("org_b", "thr_1")
+    yield* notifyThread("org_a", "thr_1")
+    yield* notifyThread("org_b", "thr_1")
     yield* Effect.promise(() => expect.poll(() => heard.join(), { timeout: 60_000 }).toBe("1,other"))
   }).pipe(Effect.scoped, Effect.provide(Layer.fresh(layerTestSql)))
 )

@@ -14,8 +14,8 @@ const reading = (text: string, heard: number, score = 0.6): Reading => ({
   words: text.split(" ").map((word) => ({ text: word, score })),
   heard
 })
-const chosen = (said: ReadonlyArray<Reading>, isSilent = false, openings: Readings["near"] = near) =>
-  atOnce(choosing({ said, near: openings }, isSilent))
+const chosen = (candidates: ReadonlyArray<Reading>, isSilent = false, openings: Readings["near"] = near) =>
+  atOnce(choosing({ candidates, near: openings }, isSilent))
 
 describe("of several readings", () => {
   it("one with which a document begins is chosen, though another is likelier", () => {

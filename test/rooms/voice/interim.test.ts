@@ -110,7 +110,7 @@ describe("searches while somebody speaks", () => {
       transcript.hear(heard)
       yield* Effect.tap(searches.next(transcript), () => Effect.yieldNow)
       yield* asked[0]!.answer()
-      transcript.hear({ ...heard, readings: { said: [{ words, heard: -1 }], near: ["red shoes"] } })
+      transcript.hear({ ...heard, readings: { candidates: [{ words, heard: -1 }], near: ["red shoes"] } })
       yield* Effect.forkChild(searches.last(transcript))
       yield* Effect.yieldNow
       yield* Effect.yieldNow

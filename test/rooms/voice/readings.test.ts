@@ -8,7 +8,7 @@ import { noiseOf, voiceLike } from "../../support/sound-files.ts"
 const likely = { name: "goods", openings: new TextEncoder().encode("red shoes") }
 const words = [{ text: "red", score: 0.9 }]
 const PIECE = 1_600
-const readings: Readings = { said: [{ words, heard: -1 }], near: ["red shoes"] }
+const readings: Readings = { candidates: [{ words, heard: -1 }], near: ["red shoes"] }
 
 const listened = (sound: Float32Array) =>
   Effect.gen(function* () {

@@ -32,10 +32,10 @@ export const decodePage = (bytes: Uint8Array, contentType: string | undefined): 
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes)
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder("utf-16le").decode(bytes)
   const beginning = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, LOOKED_BYTES)).toString("latin1")
-  const said = /<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})/i.exec(beginning)?.[1]
+  const metaCharset = /<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})/i.exec(beginning)?.[1]
   const declared = /^<\?xml[^>]{0,100}?encoding\s*=\s*["']([\w.:-]{1,40})/i.exec(beginning)?.[1]
   const decoder =
-    decoderOf(charsetOf(contentType)) ?? decoderOf(said) ?? decoderOf(declared) ?? new TextDecoder("utf-8")
+    decoderOf(charsetOf(contentType)) ?? decoderOf(metaCharset) ?? decoderOf(declared) ?? new TextDecoder("utf-8")
   // Many servers label every page as Latin although the page is UTF-8.
   const text =
     decoder.encoding !== "utf-8" && isUtf8(bytes) && !/^utf-16/.test(decoder.encoding) ? "utf-8" : decoder.encoding

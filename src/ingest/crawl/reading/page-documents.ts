@@ -124,9 +124,9 @@ const textDocuments = (page: PageHtml, data: StructuredData, url: string): Reado
 export const readPage = (bytes: Uint8Array, asked: PageToRead): PageRead => {
   const { contentType, obeysRobots, robotsTag, rules, url } = asked
   const page = readHtml(decodePage(bytes, contentType))
-  const said = directivesOf(robotsTag, page.robots)
-  const isFollowed = !obeysRobots || said.isFollowed
-  const isIndexed = !obeysRobots || said.isIndexed
+  const directives = directivesOf(robotsTag, page.robots)
+  const isFollowed = !obeysRobots || directives.isFollowed
+  const isIndexed = !obeysRobots || directives.isIndexed
   const { links, linksBeyond } =
     isFollowed && rules !== undefined ? linksOf(page, url, rules) : { links: [], linksBeyond: 0 }
   const canonical = page.canonical === undefined ? undefined : pageUrl(page.canonical, url)?.href

@@ -66,12 +66,12 @@ export class LiveThread {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB }
     })
     this.#worker = worker
-    worker.on("message", (said: FromLiveWorker) =>
+    worker.on("message", (report: FromLiveWorker) =>
       this.#settle(
-        said.stream,
-        said.kind === "samples"
-          ? Effect.succeed(new Float32Array(said.samples))
-          : Effect.fail(new AudioFailure({ kind: "refused", message: said.message }))
+        report.stream,
+        report.kind === "samples"
+          ? Effect.succeed(new Float32Array(report.samples))
+          : Effect.fail(new AudioFailure({ kind: "refused", message: report.message }))
       )
     )
     const isGone = () => {

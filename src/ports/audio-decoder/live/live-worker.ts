@@ -54,8 +54,8 @@ giveWayHere(HALF_BACKGROUND)
 Object.assign(console, { error() {} })
 /** `live-thread.ts` limits their number. */
 const streams = new Map<number, LiveStream>()
-const send = (said: FromLiveWorker, transfer: ReadonlyArray<ArrayBuffer> = []) =>
-  parentPort!.postMessage(said, transfer)
+const send = (report: FromLiveWorker, transfer: ReadonlyArray<ArrayBuffer> = []) =>
+  parentPort!.postMessage(report, transfer)
 
 parentPort!.on("message", ({ bytes, format, stream: id }: ToLiveWorker) => {
   const known = streams.get(id)

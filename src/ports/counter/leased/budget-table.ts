@@ -18,7 +18,7 @@ const OVER_AFTER_MS = 1_000
 export interface BudgetEntry {
   budget: Budget
   /** Units in hand. */ held: number
-  /** Units of this process that have been reported to Postgres. */ told: number
+  /** Units of this process that have been reported to Postgres. */ reported: number
   /** Units that no process held at the last answer of Postgres. */ pool: number
   /** Units to request next, in addition to those that requests wait for. */ block: number
   /** When a block was last requested, in milliseconds of the monotonic clock. */ askedAt: number
@@ -39,7 +39,7 @@ export interface BudgetEntry {
 const entryFor = (budget: Budget, now: number): BudgetEntry => ({
   budget,
   held: 0,
-  told: 0,
+  reported: 0,
   pool: 0,
   block: BLOCK_MIN,
   askedAt: -Infinity,
@@ -79,7 +79,7 @@ export class BudgetTable {
   /** Entries to exchange immediately. */
   readonly asking = new Set<BudgetEntry>()
   /** Entries to exchange with the next report. */
-  readonly telling = new Set<BudgetEntry>()
+  readonly reporting = new Set<BudgetEntry>()
   readonly #options: Pick<CounterOptions, "creditMax" | "entriesMax" | "isDurable">
   readonly #surroundings: Surroundings
 
@@ -129,12 +129,12 @@ export class BudgetTable {
     entry.usedAt = now
     if (limit === Infinity) {
       entry.debt += units
-      this.telling.add(entry)
+      this.reporting.add(entry)
       return { isAllowed: true, remaining: Infinity }
     }
     if (entry.held >= units) {
       entry.held -= units
-      if (this.#options.isDurable) this.telling.add(entry)
+      if (this.#options.isDurable) this.reporting.add(entry)
       if (
         entry.held * 2 < entry.block &&
         entry.pool >= BLOCK_MIN * SHARE &&
@@ -157,7 +157,7 @@ export class BudgetTable {
   takeOnCredit(entry: BudgetEntry, units: number): Taken | undefined {
     if (entry.debt + units > Math.min(this.#options.creditMax, entry.budget.limit)) return undefined
     entry.debt += units
-    this.telling.add(entry)
+    this.reporting.add(entry)
     return { isAllowed: true, remaining: 0 }
   }
 
@@ -172,18 +172,18 @@ export class BudgetTable {
   /** Returns units that were taken but not used: to the units in hand, or off the debt of a budget without a limit. */
   giveBack(entry: BudgetEntry, units: number): void {
     if (entry.budget.limit === Infinity) {
-      const unsaid = Math.min(units, entry.debt)
-      entry.debt -= unsaid
-      entry.back += units - unsaid
+      const unreported = Math.min(units, entry.debt)
+      entry.debt -= unreported
+      entry.back += units - unreported
     } else entry.held += units
     entry.exhaustedUntil = 0
-    this.telling.add(entry)
+    this.reporting.add(entry)
   }
 
   /** Counts units regardless of the limit. */
   add(entry: BudgetEntry, units: number): void {
     entry.debt += units
-    this.telling.add(entry)
+    this.reporting.add(entry)
   }
 
   /** Requests an immediate exchange of an entry. */
@@ -230,6 +230,6 @@ export class BudgetTable {
   resume(entry: BudgetEntry): void {
     if (this.#entries.get(entry.budget.name) !== entry) this.release(entry)
     else if (entry.isRecalled) this.recall(entry)
-    else this.telling.add(entry)
+    else this.reporting.add(entry)
   }
 }

@@ -13,7 +13,7 @@ import { settlesWithin } from "./settles-within.ts"
 import { Availability, STATEMENT_MAX_MS, TimelyStatements } from "./statements.ts"
 
 /** How often usage is reported. */
-const TELL_MS = 1_000
+const REPORT_MS = 1_000
 /** How long others have to return recalled units: at least this, and this multiple of the last statement's time. */
 const RECALL_WAIT_MS = 250
 const RECALL_STATEMENTS = 4
@@ -52,7 +52,7 @@ class LeasedCounter implements Counter, Recalls {
   readonly #exchanger: Exchanger
   readonly #heartbeat: Heartbeat
   readonly #wanted: Queue.Queue<void>
-  #isTellDue = false
+  #isReportDue = false
 
   constructor(
     options: CounterOptions,
@@ -169,7 +169,7 @@ class LeasedCounter implements Counter, Recalls {
   readonly recall: Recalls["recall"] = (name) => {
     const entry = this.#table.get(name)
     // A process that has nothing has already reported so.
-    if (entry === undefined || (entry.told === 0 && entry.held === 0 && !entry.isUnderWay)) return
+    if (entry === undefined || (entry.reported === 0 && entry.held === 0 && !entry.isUnderWay)) return
     this.#table.recall(entry)
   }
   readonly returned: Recalls["returned"] = (name) => {
@@ -188,23 +188,23 @@ class LeasedCounter implements Counter, Recalls {
       yield* Queue.take(this.#wanted)
       // Callers in the same turn of the loop share the statement.
       yield* Effect.yieldNow
-      if (this.#isTellDue) {
-        this.#isTellDue = false
+      if (this.#isReportDue) {
+        this.#isReportDue = false
         if (!this.#availability.isAway()) {
           this.#table.sweep(this.#now())
-          yield* this.#exchanger.tell
+          yield* this.#exchanger.report
           yield* this.#heartbeat.beat
         }
       }
       yield* this.#exchanger.exchangeAsked
     })
   )
-  /** Reports usage every `TELL_MS`. */
+  /** Reports usage every `REPORT_MS`. */
   readonly ticking: Effect.Effect<never> = Effect.forever(
     Effect.andThen(
-      Effect.sleep(TELL_MS),
+      Effect.sleep(REPORT_MS),
       Effect.sync(() => {
-        this.#isTellDue = true
+        this.#isReportDue = true
         this.#wake()
       })
     )
@@ -215,7 +215,7 @@ class LeasedCounter implements Counter, Recalls {
     this.#statements.close()
     this.#table.releaseAll()
     this.#availability.tryAgain()
-    return this.#exchanger.tellLast
+    return this.#exchanger.reportLast
   })
 }
 

@@ -1,6 +1,6 @@
 /**
  * One exchange with Postgres: what a process reports about its budgets, the two statements, and how the answers change
- * the state in memory. `say`, `applyExchange` and `applyOutcome` only decide; `Exchanger` sends.
+ * the state in memory. `reportOf`, `applyExchange` and `applyOutcome` only decide; `Exchanger` sends.
  */
 import type { Deferred } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -44,7 +44,7 @@ export interface Speaker {
 }
 
 /** Reads from an entry what the next statement reports, and marks the entry as in progress. */
-export const say = (entry: BudgetEntry, monotonic: number): BudgetReport => {
+export const reportOf = (entry: BudgetEntry, monotonic: number): BudgetReport => {
   const { back, debt, held, isRecalled, pending, waiting, wantsBlock } = entry
   entry.isRecalled = false
   entry.isUnderWay = true
@@ -54,51 +54,51 @@ export const say = (entry: BudgetEntry, monotonic: number): BudgetReport => {
   return { entry, back, debt, held, isRecalled, wantsBlock, least: Math.max(0, waiting - held), pending }
 }
 
-const int8s = (said: ReadonlyArray<BudgetReport>, of: (row: BudgetReport) => number) =>
-  said.map((row) => String(of(row)))
-const names = (said: ReadonlyArray<BudgetReport>) => said.map(({ entry }) => entry.budget.name)
-const starts = (said: ReadonlyArray<BudgetReport>) => int8s(said, ({ entry }) => entry.budget.started_at)
+const int8s = (reports: ReadonlyArray<BudgetReport>, of: (row: BudgetReport) => number) =>
+  reports.map((row) => String(of(row)))
+const names = (reports: ReadonlyArray<BudgetReport>) => reports.map(({ entry }) => entry.budget.name)
+const starts = (reports: ReadonlyArray<BudgetReport>) => int8s(reports, ({ entry }) => entry.budget.started_at)
 
 /** Statement `number` of a process: returns units, reports debts and requests units of all named budgets. */
 export const exchangeStatement = (
   sql: SqlClient.SqlClient,
   { isAlone, options, process }: Speaker,
   number: number,
-  said: ReadonlyArray<BudgetReport>
+  reports: ReadonlyArray<BudgetReport>
 ) =>
   sql<ExchangedRow>`SELECT o_name AS name, o_started AS started_at, o_taken AS taken, o_available AS available, o_others AS others, o_used AS used FROM counter_exchange(${String(number)}::text::int8,
-      ${options.kind}::text, ${process}::text, ${isAlone ? "1" : String(SHARE)}::text::int8, ${names(said)}::text[],
-      ${starts(said)}::text[]::int8[], ${int8s(said, ({ entry }) => entry.budget.ends_at + options.kept_ms)}::text[]::int8[],
-      ${int8s(said, ({ entry }) => Math.min(ENDLESS, entry.budget.limit))}::text[]::int8[], ${int8s(said, ({ least }) => least)}::text[]::int8[],
-      ${int8s(said, ({ entry, wantsBlock }) => (wantsBlock ? entry.block : 0))}::text[]::int8[], ${int8s(said, ({ back }) => back)}::text[]::int8[],
-      ${int8s(said, ({ debt }) => debt)}::text[]::int8[], ${int8s(said, ({ held }) => held)}::text[]::int8[], ${said.map(({ isRecalled }) => String(isRecalled))}::text[]::bool[])`
+      ${options.kind}::text, ${process}::text, ${isAlone ? "1" : String(SHARE)}::text::int8, ${names(reports)}::text[],
+      ${starts(reports)}::text[]::int8[], ${int8s(reports, ({ entry }) => entry.budget.ends_at + options.kept_ms)}::text[]::int8[],
+      ${int8s(reports, ({ entry }) => Math.min(ENDLESS, entry.budget.limit))}::text[]::int8[], ${int8s(reports, ({ least }) => least)}::text[]::int8[],
+      ${int8s(reports, ({ entry, wantsBlock }) => (wantsBlock ? entry.block : 0))}::text[]::int8[], ${int8s(reports, ({ back }) => back)}::text[]::int8[],
+      ${int8s(reports, ({ debt }) => debt)}::text[]::int8[], ${int8s(reports, ({ held }) => held)}::text[]::int8[], ${reports.map(({ isRecalled }) => String(isRecalled))}::text[]::bool[])`
 
 /** Whether statement `number`, whose answer was lost, was executed; prevents it from being executed later. */
 export const outcomeStatement = (
   sql: SqlClient.SqlClient,
   { options, process }: Speaker,
   number: number,
-  said: ReadonlyArray<BudgetReport>
+  reports: ReadonlyArray<BudgetReport>
 ) =>
   sql<OutcomeRow>`SELECT o_name AS name, o_started AS started_at, o_held AS held FROM counter_exchange_outcome(
-      ${String(number)}::text::int8, ${options.kind}::text, ${process}::text, ${names(said)}::text[], ${starts(said)}::text[]::int8[])`
+      ${String(number)}::text::int8, ${options.kind}::text, ${process}::text, ${names(reports)}::text[], ${starts(reports)}::text[]::int8[])`
 
 const keyOf = ({ name, started_at }: Pick<Budget, "name" | "started_at">) => `${started_at} ${name}`
 
 /** Applies the granted units to the entries, and notes which must wait for other processes or are exhausted. */
 export const applyExchange = (
-  said: ReadonlyArray<BudgetReport>,
+  reports: ReadonlyArray<BudgetReport>,
   rows: ReadonlyArray<ExchangedRow>,
   { isDurable, onUsed }: Pick<CounterOptions, "isDurable" | "onUsed">,
   now: number
 ): void => {
   const byName = new Map(rows.map((row) => [keyOf(row), row]))
-  for (const { back, debt, entry, held, least } of said) {
+  for (const { back, debt, entry, held, least } of reports) {
     const { available, others, taken, used } = byName.get(keyOf(entry.budget))!
     entry.back -= back
     entry.debt -= debt
     entry.held += taken
-    entry.told = held + taken
+    entry.reported = held + taken
     entry.pool = available
     entry.isUnderWay = false
     entry.isRecalling = taken < least && others > 0
@@ -109,15 +109,15 @@ export const applyExchange = (
 }
 
 /** Makes up for a lost answer: budgets without a row are unchanged, because the statement was not executed. */
-export const applyOutcome = (said: ReadonlyArray<BudgetReport>, rows: ReadonlyArray<OutcomeRow>): void => {
+export const applyOutcome = (reports: ReadonlyArray<BudgetReport>, rows: ReadonlyArray<OutcomeRow>): void => {
   const byName = new Map(rows.map((row) => [keyOf(row), row.held]))
-  for (const { back, debt, entry, held: before } of said) {
+  for (const { back, debt, entry, held: before } of reports) {
     const after = byName.get(keyOf(entry.budget))
     if (after !== undefined) {
       entry.back -= back
       entry.debt -= debt
       entry.held += Math.max(0, after - before)
-      entry.told = after
+      entry.reported = after
     }
     entry.isUnderWay = false
   }

@@ -11,7 +11,7 @@ import {
   exchangeStatement,
   outcomeStatement,
   type BudgetReport,
-  say,
+  reportOf,
   type Speaker
 } from "./exchange.ts"
 import type { Availability, TimelyStatements } from "./statements.ts"
@@ -62,15 +62,15 @@ export class Exchanger {
   })
 
   /** Reports removed entries and usage, and resolves a lost answer. */
-  readonly tell: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
-    const { leaving, telling } = this.#parts.table
+  readonly report: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
+    const { leaving, reporting } = this.#parts.table
     if (this.#unsure !== undefined) yield* this.exchange([])
     if (leaving.size > 0) yield* this.#flush(leaving)
-    if (telling.size > 0) yield* this.#flush(telling)
+    if (reporting.size > 0) yield* this.#flush(reporting)
   })
 
   /** Reports what is left when the process stops. */
-  readonly tellLast: Effect.Effect<void> = Effect.suspend(() => {
+  readonly reportLast: Effect.Effect<void> = Effect.suspend(() => {
     const { leaving } = this.#parts.table
     for (const { entry } of this.#unsure ?? []) leaving.add(entry)
     return this.#flush(leaving)
@@ -83,12 +83,12 @@ export class Exchanger {
       yield* this.exchange(entries.slice(at, at + ROWS_MAX))
   })
 
-  readonly #settle = Effect.fnUntraced({ self: this }, function* (said: ReadonlyArray<BudgetReport>) {
+  readonly #settle = Effect.fnUntraced({ self: this }, function* (reports: ReadonlyArray<BudgetReport>) {
     const { speaker, sql, statements, table } = this.#parts
-    const rows = yield* statements.run(outcomeStatement(sql, speaker, this.#number, said))
+    const rows = yield* statements.run(outcomeStatement(sql, speaker, this.#number, reports))
     this.#unsure = undefined
-    applyOutcome(said, rows)
-    for (const { entry } of said) table.resume(entry)
+    applyOutcome(reports, rows)
+    for (const { entry } of reports) table.resume(entry)
   })
 
   readonly #send = Effect.fnUntraced(
@@ -99,24 +99,24 @@ export class Exchanger {
     ) {
       const { availability, monotonic, now, speaker, sql, statements, table } = this.#parts
       if (entries.length === 0) return
-      const said = entries.map((entry) => {
+      const reports = entries.map((entry) => {
         table.asking.delete(entry)
-        table.telling.delete(entry)
+        table.reporting.delete(entry)
         table.leaving.delete(entry)
-        return say(entry, monotonic())
+        return reportOf(entry, monotonic())
       })
       this.#number++
       const sentAt = monotonic()
-      const answer = yield* Effect.exit(restore(statements.run(exchangeStatement(sql, speaker, this.#number, said))))
+      const answer = yield* Effect.exit(restore(statements.run(exchangeStatement(sql, speaker, this.#number, reports))))
       this.#lastStatementMs = monotonic() - sentAt
       if (answer._tag === "Failure") {
-        this.#unsure = said
+        this.#unsure = reports
         yield* this.#away(answer.cause)
       } else {
         availability.answered()
-        applyExchange(said, answer.value, speaker.options, now())
+        applyExchange(reports, answer.value, speaker.options, now())
       }
-      for (const { entry, pending } of said) {
+      for (const { entry, pending } of reports) {
         // Another process recalled the units while they were being granted.
         if (entry.isRecalled) table.recall(entry)
         settlePending(entry, pending)
@@ -130,7 +130,7 @@ export class Exchanger {
     // Called before the waiters continue, because they check whether Postgres is available.
     availability.failed()
     for (const entry of table.asking) {
-      table.telling.add(entry)
+      table.reporting.add(entry)
       settlePending(entry, entry.pending)
     }
     table.asking.clear()

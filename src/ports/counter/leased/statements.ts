@@ -40,7 +40,7 @@ export class TimelyStatements {
 /** Whether Postgres is available; logs one warning each time it becomes unavailable. */
 export class Availability {
   #awayUntil = -Infinity
-  #isTold = false
+  #isWarned = false
   readonly #monotonic: () => number
 
   constructor(monotonic: () => number) {
@@ -54,7 +54,7 @@ export class Availability {
   /** Called when a statement was answered. */
   answered(): void {
     this.#awayUntil = -Infinity
-    this.#isTold = false
+    this.#isWarned = false
   }
 
   /** Lets a stopping process try once more, however long Postgres has been unavailable. */
@@ -69,8 +69,8 @@ export class Availability {
 
   /** Logs the reason, unless it was logged already. */
   warn(cause: Cause.Cause<unknown>): Effect.Effect<void> {
-    if (this.#isTold || Cause.hasInterruptsOnly(cause)) return Effect.void
-    this.#isTold = true
+    if (this.#isWarned || Cause.hasInterruptsOnly(cause)) return Effect.void
+    this.#isWarned = true
     return Effect.logWarning(
       "Limits: Postgres does not answer; using the units in hand, then a bounded number on credit",
       cause

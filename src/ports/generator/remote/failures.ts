@@ -8,7 +8,7 @@ export const failed = ({ kind, model }: GeneratorModel, why: GenerationFailed["k
   new GenerationFailed({ kind: why, message: `The server of the model \`${kind}/${model}\` ${what}.` })
 
 /** The server's error message, after a colon. */
-export const said = ({ api_key }: GeneratorModel, text: string): string => {
+export const quoted = ({ api_key }: GeneratorModel, text: string): string => {
   const bare = (api_key === undefined || api_key === "" ? text : text.replaceAll(api_key, "…"))
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .replace(/[A-Za-z0-9_-]{24,}/g, "…")
@@ -32,7 +32,7 @@ export const ofStatus = (model: GeneratorModel, status: number, body: Uint8Array
     : failed(
         model,
         statusKind(status),
-        `answered ${status}${said(model, new TextDecoder().decode(body.subarray(0, 2_000)))}`
+        `answered ${status}${quoted(model, new TextDecoder().decode(body.subarray(0, 2_000)))}`
       )
 
 export const ofOutbound = (model: GeneratorModel, { kind, message }: OutboundFailure): GenerationFailed => {

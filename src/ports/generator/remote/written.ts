@@ -5,7 +5,7 @@
 import { GenerationFailed, type GeneratorFinish, type GeneratorPiece, type GenerateRequest } from "../generator.ts"
 import { isServerSent, partOf, tokensAbout } from "./answers.ts"
 import { EventLines } from "./event-lines.ts"
-import { failed, said } from "./failures.ts"
+import { failed, quoted } from "./failures.ts"
 
 const EVENT_MAX = 1_000_000
 const TEXT_MAX = 400_000
@@ -57,7 +57,7 @@ export class Written {
       if (this.#isOver) break
       const part = partOf(model.kind, event)
       if (part.error !== undefined)
-        return failed(model, part.isBusy === true ? "busy" : "failed", `broke off${said(model, part.error)}`)
+        return failed(model, part.isBusy === true ? "busy" : "failed", `broke off${quoted(model, part.error)}`)
       this.#finish = part.finish ?? this.#finish
       this.#input = part.input_tokens ?? this.#input
       this.#output = part.output_tokens ?? this.#output

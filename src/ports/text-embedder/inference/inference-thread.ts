@@ -42,7 +42,7 @@ export class InferenceThread {
         if (this.#lost !== undefined) return
         this.#lost = new ThreadLost(message)
         reject(this.#lost)
-        for (const { reject: tell } of this.#waiting.values()) tell(this.#lost)
+        for (const { reject: fail } of this.#waiting.values()) fail(this.#lost)
         this.#waiting.clear()
       }
       this.#worker.on("message", (message: FromThread) => {

@@ -125,9 +125,9 @@ export const openOperatorModel: Open<OperatorSettings> = async (settings) => {
   const { Tokenizer: Made } = requireFrom(folder)(join(folder, LAYOUT.tokenizers)) as {
     readonly Tokenizer: new (tokenizer: unknown, configuration: unknown) => Tokenizer
   }
-  const said = JSON.parse(Buffer.from(await readHashed(file)).toString("utf8")) as Parameters<typeof paddingIn>[0]
-  const tokens = tokensOf(new Made(said, {}), tokensMax)
+  const definition = JSON.parse(Buffer.from(await readHashed(file)).toString("utf8")) as Parameters<typeof paddingIn>[0]
+  const tokens = tokensOf(new Made(definition, {}), tokensMax)
   const runtime = requireFrom(folder)("onnxruntime-node") as OnnxRuntime
   const session = await runtime.InferenceSession.create(await readHashed(model), SESSION)
-  return { engine: engineOf(runtime, session, paddingIn(said), settings), tokens, dimensions }
+  return { engine: engineOf(runtime, session, paddingIn(definition), settings), tokens, dimensions }
 }

@@ -145,7 +145,7 @@ const make = (options: LocalTranscriberOptions) =>
         Effect.map(asked(span), (heard) => ({ start: span.start, end: span.end, ...heard }))
       )
       return {
-        segments: segments.filter(({ readings, words }) => words.length > 0 || (readings?.said.length ?? 0) > 0),
+        segments: segments.filter(({ readings, words }) => words.length > 0 || (readings?.candidates.length ?? 0) > 0),
         language,
         model: transcriberName(found.size)
       }

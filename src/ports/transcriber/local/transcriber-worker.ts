@@ -18,7 +18,7 @@ export interface TranscriberSettings {
   /** Folder of its runtime. */ readonly runtime: string
 }
 giveWayHere(HALF_BACKGROUND)
-const send = (said: FromLine<Heard>) => parentPort!.postMessage(said)
+const send = (report: FromLine<Heard>) => parentPort!.postMessage(report)
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Indexes of the openings of documents: half a second of work for each ten thousand. */

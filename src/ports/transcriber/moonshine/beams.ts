@@ -14,12 +14,12 @@ interface Beaming {
   /** Number of the likeliest tokens considered for each. */ readonly tokens: number
   /** Reward for a letter of a lexicon word, as a natural logarithm. */ readonly perLetter: number
 }
-export interface SaidToken {
+export interface ScoredToken {
   readonly token: number
   readonly score: number
 }
 export interface Hypothesis {
-  readonly said: ReadonlyArray<SaidToken>
+  readonly tokens: ReadonlyArray<ScoredToken>
   /** Log probability according to the model. */ readonly heard: number
   /** Score including the rewards. */ readonly worth: number
 }
@@ -58,7 +58,7 @@ const likeliest = (logits: Float32Array, count: number) => {
 const isLetter = (text: string): boolean => /[\p{L}\p{M}\p{N}]/u.test(text)
 
 /** One word, or the beginning of one, while pieces are appended to it. */
-class Saying {
+class Spelling {
   readonly #lexicon: Lexicon
   readonly #perLetter: number
   at: Beginning | undefined
@@ -113,25 +113,25 @@ export class Beams {
   }
   #grown(beam: Beam, token: number, logarithm: number): Beam {
     const { isBeginning, letters } = this.#pieces.of(token)
-    const saying = new Saying(beam, this.#lexicon, this.#options.perLetter)
-    if (isBeginning) saying.close()
+    const spelling = new Spelling(beam, this.#lexicon, this.#options.perLetter)
+    if (isBeginning) spelling.close()
     for (const letter of letters) {
-      if (isLetter(letter)) saying.add(letter)
-      else saying.close()
+      if (isLetter(letter)) spelling.add(letter)
+      else spelling.close()
     }
     return {
-      said: [...beam.said, { token, score: Math.exp(logarithm) }],
+      tokens: [...beam.tokens, { token, score: Math.exp(logarithm) }],
       heard: beam.heard + logarithm,
-      worth: saying.worth + logarithm,
-      at: saying.at,
-      pending: saying.pending,
-      letters: saying.letters
+      worth: spelling.worth + logarithm,
+      at: spelling.at,
+      pending: spelling.pending,
+      letters: spelling.letters
     }
   }
   #ended(beam: Beam, logarithm: number): Hypothesis {
-    const saying = new Saying(beam, this.#lexicon, this.#options.perLetter)
-    saying.close()
-    return { said: beam.said, heard: beam.heard + logarithm, worth: saying.worth + logarithm }
+    const spelling = new Spelling(beam, this.#lexicon, this.#options.perLetter)
+    spelling.close()
+    return { tokens: beam.tokens, heard: beam.heard + logarithm, worth: spelling.worth + logarithm }
   }
   /** The best of them, no two with the same words. */
   #kept(grown: ReadonlyArray<Grown>): ReadonlyArray<Grown> {
@@ -147,11 +147,13 @@ export class Beams {
   async search(graphs: Graphs, sound: Remembered["sound"], steps: number): Promise<ReadonlyArray<Hypothesis>> {
     const ended = new Map<string, Hypothesis>()
     const best = () => [...ended.values()].toSorted((a, b) => b.worth - a.worth).slice(0, this.#options.beams)
-    let beams: ReadonlyArray<Beam> = [{ said: [], heard: 0, worth: 0, at: this.#lexicon.all, pending: 0, letters: "" }]
+    let beams: ReadonlyArray<Beam> = [
+      { tokens: [], heard: 0, worth: 0, at: this.#lexicon.all, pending: 0, letters: "" }
+    ]
     let remembered: Remembered | undefined
     let from: ReadonlyArray<number> = [0]
     for (let step = 0; step < steps && beams.length > 0; step++) {
-      const last = beams.map(({ said }) => said.at(-1)?.token ?? BEGIN)
+      const last = beams.map(({ tokens }) => tokens.at(-1)?.token ?? BEGIN)
       remembered = remembered === undefined ? await graphs.begin(sound) : await graphs.next(remembered, from, last)
       const size = remembered.logits.length / beams.length
       const grown: Array<Grown> = []

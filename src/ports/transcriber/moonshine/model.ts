@@ -6,7 +6,7 @@
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import type { Readings, SpokenWord } from "../transcriber.ts"
-import { Beams, type Hypothesis, type SaidToken } from "./beams.ts"
+import { Beams, type Hypothesis, type ScoredToken } from "./beams.ts"
 import { openGraphs, type Remembered } from "./graphs.ts"
 import { shapeOf, type TranscriberSize } from "./layout.ts"
 import { Lexicon } from "./lexicon.ts"
@@ -49,9 +49,9 @@ export const openMoonshine = async (size: TranscriberSize, folder: string, runti
   const nothing = new Lexicon([])
   const greedy = new Beams(pieces, nothing, GREEDY),
     free = new Beams(pieces, nothing, FREE)
-  const wordsOf = (said: ReadonlyArray<SaidToken>) =>
-    wordsOfTokens(said.map(({ score, token }) => ({ piece: tokenizer.vocabById[token] ?? "", score })))
-  const readingOf = ({ heard, said }: Hypothesis) => ({ words: wordsOf(said), heard })
+  const wordsOf = (tokens: ReadonlyArray<ScoredToken>) =>
+    wordsOfTokens(tokens.map(({ score, token }) => ({ piece: tokenizer.vocabById[token] ?? "", score })))
+  const readingOf = ({ heard, tokens }: Hypothesis) => ({ words: wordsOf(tokens), heard })
 
   const again = async (
     openings: Openings,
@@ -62,12 +62,12 @@ export const openMoonshine = async (size: TranscriberSize, folder: string, runti
     const others = await free.search(graphs, sound, steps)
     const heard = [...(first === undefined ? [] : [first]), ...others]
     const near = openings.near(
-      heard.map(({ said }) => textOf(wordsOf(said))),
+      heard.map(({ tokens }) => textOf(wordsOf(tokens))),
       NEAR_MAX
     )
     const listening = new Beams(pieces, new Lexicon(wordsOfOpenings(near)), LISTENING)
     const found = near.length === 0 ? [] : await listening.search(graphs, sound, steps)
-    return { said: [...heard, ...found].map(readingOf).filter(({ words }) => words.length > 0), near }
+    return { candidates: [...heard, ...found].map(readingOf).filter(({ words }) => words.length > 0), near }
   }
   return {
     listen: async (samples, openings) => {
@@ -75,7 +75,7 @@ export const openMoonshine = async (size: TranscriberSize, folder: string, runti
       const sound = await graphs.encode(samples)
       const steps = Math.max(TOKENS_LEAST, Math.ceil(seconds * TOKENS_PER_SECOND))
       const [first] = await greedy.search(graphs, sound, steps)
-      const words = first === undefined ? [] : wordsOf(first.said)
+      const words = first === undefined ? [] : wordsOf(first.tokens)
       const isShort = seconds <= AGAIN_S_MAX && words.length <= AGAIN_WORDS_MAX
       if (openings === undefined || !isShort) return { words }
       return { words, readings: await again(openings, sound, first, steps) }

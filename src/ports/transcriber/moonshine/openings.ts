@@ -74,8 +74,8 @@ export class Openings {
     for (const run of runs) {
       const having = this.#having.get(run)
       if (having === undefined || having.length > Math.max(2, size * COMMON)) continue
-      const tells = Math.log((1 + size) / having.length)
-      for (const at of having) worth[at]! += tells
+      const weight = Math.log((1 + size) / having.length)
+      for (const at of having) worth[at]! += weight
     }
     for (let at = 0; at < size; at++) worth[at]! /= Math.sqrt(LENGTH_AT_LEAST + this.#texts[at]!.length)
     const found = [...worth.keys()].filter((at) => worth[at]! > 0).sort((a, b) => worth[b]! - worth[a]!)

@@ -1,7 +1,7 @@
 /** Joins a model's pieces to words; a word's confidence is that of its least certain piece. Pure. */
 import type { SpokenWord } from "../transcriber.ts"
 
-interface SaidPiece {
+interface ScoredPiece {
   /** As in a SentencePiece vocabulary. */ readonly piece: string
   readonly score: number
 }
@@ -10,10 +10,10 @@ const SPACE = "▁"
 const BYTE = /^<0x([0-9A-F]{2})>$/
 const MARK = /^<.*>$/
 
-export const wordsOfTokens = (said: ReadonlyArray<SaidPiece>): ReadonlyArray<SpokenWord> => {
+export const wordsOfTokens = (pieces: ReadonlyArray<ScoredPiece>): ReadonlyArray<SpokenWord> => {
   const words: Array<{ bytes: Array<number>; score: number }> = []
   const encoder = new TextEncoder()
-  for (const { piece, score } of said) {
+  for (const { piece, score } of pieces) {
     const [, byte] = BYTE.exec(piece) ?? []
     if (byte === undefined && MARK.test(piece)) continue
     const isNew = words.length === 0 || piece.startsWith(SPACE)

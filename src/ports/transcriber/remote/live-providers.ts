@@ -87,8 +87,8 @@ class Deepgram implements LiveProtocol {
     // The last message before it closes.
     if (textAt(message, "type") === "Metadata") this.isOver = true
     if (textAt(message, "type") !== "Results") return
-    const said = at(message, "channel", "alternatives", 0)
-    const words = wordsOf(own(said, "words"), ["punctuated_word", "word"], textAt(said, "transcript"))
+    const alternative = at(message, "channel", "alternatives", 0)
+    const words = wordsOf(own(alternative, "words"), ["punctuated_word", "word"], textAt(alternative, "transcript"))
     const isFinal = own(message, "is_final") === true
     this.#passing = isFinal ? [] : words
     if (isFinal) this.#settled = [...this.#settled, ...words].slice(0, WORDS_MAX)

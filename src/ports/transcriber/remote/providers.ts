@@ -103,8 +103,8 @@ const segmentsOf = (words: ReadonlyArray<TimedWord>): ReadonlyArray<SpokenSegmen
 const timedWords = (list: unknown, names: ReadonlyArray<string>, unit: number, seconds: number) => {
   if (!Array.isArray(list)) return undefined
   return list.slice(0, WORDS_MAX).flatMap((item: unknown): ReadonlyArray<TimedWord> => {
-    const said = names.map((name) => textAt(item, name)).find((text) => text !== undefined)
-    const [text] = wordsIn(said ?? "")
+    const value = names.map((name) => textAt(item, name)).find((text) => text !== undefined)
+    const [text] = wordsIn(value ?? "")
     if (text === undefined) return []
     const start = Math.min(seconds, Math.max(0, (numberAt(item, "start") ?? 0) * unit))
     const end = Math.min(seconds, Math.max(start, (numberAt(item, "end") ?? 0) * unit))
@@ -157,10 +157,10 @@ export const deepgramAsked = (model: RemoteTranscriberModel, { hints, language, 
 }
 export const deepgramHeard = (answer: unknown, { seconds }: Spoken): Heard | undefined => {
   const channel = at(answer, "results", "channels", 0)
-  const said = at(channel, "alternatives", 0)
-  const text = textAt(said, "transcript")
+  const alternative = at(channel, "alternatives", 0)
+  const text = textAt(alternative, "transcript")
   if (text === undefined) return undefined
-  const words = timedWords(own(said, "words"), ["punctuated_word", "word"], 1, seconds)
+  const words = timedWords(own(alternative, "words"), ["punctuated_word", "word"], 1, seconds)
   return {
     segments: words === undefined ? whole(text, seconds) : segmentsOf(words),
     language: languageIn(textAt(channel, "detected_language"))

@@ -35,7 +35,7 @@ class Listening {
   readonly #order: LiveOrder
   readonly #model: RemoteTranscriberModel
   readonly ended = Deferred.makeUnsafe<void, TranscriptionUnavailable>()
-  #told = ""
+  #reported = ""
   sent_ms = 0
 
   constructor(protocol: LiveProtocol, order: LiveOrder, model: RemoteTranscriberModel) {
@@ -58,9 +58,9 @@ class Listening {
     }
     const { failure, isOver } = this.protocol
     if (failure !== undefined) return this.fail(`could not do it${quoted(failure)}`)
-    const told = JSON.stringify(this.protocol.heard)
-    if (told !== this.#told) this.#order.heard(this.heard)
-    this.#told = told
+    const current = JSON.stringify(this.protocol.heard)
+    if (current !== this.#reported) this.#order.heard(this.heard)
+    this.#reported = current
     if (isOver) Deferred.doneUnsafe(this.ended, Effect.void)
   }
   /** A normal close ends the session; any other fails it. */

@@ -2,4 +2,4 @@
 import { storable } from "@dowser/log/normalize-query"
 
 /** At most this many characters, without anything that Postgres cannot store. */
-export const told = (text: string, charactersMax: number): string => storable(text.slice(0, charactersMax))
+export const storableText = (text: string, charactersMax: number): string => storable(text.slice(0, charactersMax))

@@ -3,7 +3,7 @@ import { type OperationContext, resolveCollection } from "@dowser/engine-sdk/ope
 import { Effect } from "effect"
 import { CollectionChanges } from "../engine-plane/collection-changes.ts"
 
-export const makeToldChange = Effect.map(
+export const makeAnnouncedChange = Effect.map(
   CollectionChanges,
   (changes) =>
     <A, E>(context: OperationContext, name: string, change: Effect.Effect<A, E>): Effect.Effect<A, E> =>
