@@ -84,7 +84,7 @@ export const linksOf = Effect.fnUntraced(function* (
   yield* eachHidden([BEHAVIOUR_EVENTS.name], ({ makes }) => {
     if (makes !== undefined) add("query", [makes])
   })
-  // Only now is it known which entries name a search of this person.
+  // Only after that pass is it known which of the other entries name a search of this person.
   yield* eachHidden(others, (_subject, topic) => count(topic))
   return { prints: known(), entries, isCut } satisfies Links
 })

@@ -48,7 +48,7 @@ export class Deltas {
   readonly slots: number
   readonly subjects: FlushSubjects
   #size = 0
-  /** By number of the subject: the index counted last. */
+  /** By number of the subject: the index of the instant that was added to last. */
   readonly #last: Array<number> = []
   /** By number of the subject: the index of its newest instant; `before` links to the previous one. */
   readonly #newest: Array<number> = []

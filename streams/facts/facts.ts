@@ -108,7 +108,7 @@ export class Facts {
   readonly queries: FlushSubjects
   /** Organization, collection, device, country, surface, document. */
   readonly products: FlushSubjects
-  /** One per processor, in order. */
+  /** One per processor, in the order of the list. */
   readonly emitted: ReadonlyArray<FactSink>
   readonly #event: ReadonlyArray<Having<"event">>
   readonly #answer: ReadonlyArray<Having<"answer">>

@@ -15,8 +15,8 @@ export interface Take {
 }
 
 /**
- * An id that somebody used before, or in addition to, the row's user id: its print replaces the document's id. What was
- * done under it until then belongs to the user too.
+ * Another id of the row's user, packed like an interaction with the id's print in place of the document's id. What
+ * was done under that id until `at_s` belongs to the user too.
  */
 interface SeenAs {
   /** Print (`shortPrint`) of the anonymous id or session: the visitor of another row. */ readonly visitor: number
@@ -125,9 +125,9 @@ const rowOf = (row: Uint8Array, takes: ReadonlyArray<Entry>): Uint8Array =>
 /** What is read from a row: the newest interactions, preceded by the ids seen last. */
 export const remembered = (row: Uint8Array): Uint8Array => rowOf(row, newest(row).takes)
 /**
- * What is kept of a row: in addition the newest of the forgotten entries, which marks how far back the row remembers.
- * So flushes and replays read the same history in whatever order and portions interactions arrive: anything older than
- * the mark would have been forgotten in any order.
+ * The part of a row that is stored: what `remembered` returns, and the newest of the dropped interactions, which
+ * marks how far back the row reaches. So flushes and replays store the same history in whatever order and portions
+ * interactions arrive: anything older than the mark is dropped in any order.
  */
 const cut = (row: Uint8Array): Uint8Array => {
   const { next, takes } = newest(row)

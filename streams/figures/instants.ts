@@ -17,7 +17,7 @@ type EachInstant = (key: ReadonlyArray<string>, after_ms: number, sums: Readonly
 
 const packr = new Packr({ useRecords: false })
 const VERSION = 3
-/** Width of bitwise operations on numbers. */
+/** Bitwise operations on numbers are limited to so many bits. */
 const WIDTH_MAX = 31
 
 // Msgpack markers: an array of six, an array with a u32 length, and numbers too large for one byte, by width and sign,

@@ -51,7 +51,7 @@ export const assign = (
   return { release, claim }
 }
 
-/** What a watchdog remembers of a partition, some part of which must advance while records wait. */
+/** The last progress that a watchdog saw of a partition, and since when. It must change while records wait. */
 export interface Standing {
   readonly mark: string
   readonly since: number

@@ -25,7 +25,7 @@ export interface OwnershipOptions<Sink = SqlClient.SqlClient> {
   readonly processors: ReadonlyArray<Runnable<Sink>>
   readonly visitorPartitions: number
   readonly openStore: (unit: Unit) => StateStore
-  /** As in `RunnerOptions`, of each unit. */
+  /** As in `RunnerOptions`, for each unit. */
   readonly replays?: {
     readonly requests: ReplayRequests
     readonly sql: SqlClient.SqlClient

@@ -51,7 +51,7 @@ export interface Snapshot {
   readonly stored: () => void
 }
 
-/** `Sink` is what emissions are written with. */
+/** `Sink` is the service that `write` needs to store emissions. */
 export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
   /** The consumer group in Postgres. Changing it means that everything is counted again. */
   readonly name: string
@@ -73,8 +73,8 @@ export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
    */
   readonly ahead?: (state: State, entries: Entries<Body>, from: number, to: number) => void
   /**
-   * The emissions of this state from here on; earlier ones receive no more. `spent` is no longer read either, so its
-   * memory may be reused.
+   * Starts new emissions for this state; nothing is added to earlier ones any more. `spent` is no longer read either,
+   * so its memory may be reused.
    */
   readonly newEmitted: (state: State, spent?: Emitted) => Emitted
   readonly sizeOf: (emitted: Emitted) => number

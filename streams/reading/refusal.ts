@@ -31,7 +31,7 @@ export const refusalReason = (error: SqlError.SqlError): string => {
   )
 }
 
-/** Ends a life, because the state has stepped what cannot be written, and must be rebuilt without it. */
+/** Makes the partition restart, because its state has stepped what cannot be written, and must be rebuilt. */
 export class FlushRefused extends Data.TaggedError("FlushRefused")<{ readonly message: string }> {}
 
 /** How carefully a partition flushes. */
@@ -39,8 +39,8 @@ export interface FlushMode {
   /** The most records of one flush. */
   readonly recordsMax: number
   /**
-   * This record (`topic/offset`) was refused alone: find which of its entries is to blame. Another record may precede
-   * it now.
+   * This record (`topic/offset`) was refused alone: find which of its entries is to blame. Other records may be read
+   * before it after the restart.
    */
   readonly bisecting?: string
 }

@@ -1,6 +1,6 @@
 /**
- * One life of a partition, from its snapshot to the error that ends it: it is restored, catches up with what Postgres
- * has counted, then fetches, steps and flushes until something fails. `runner.ts` decides what follows.
+ * One life of a partition, from restart to failure: its state is restored from the snapshot, catches up with what
+ * Postgres has counted, then fetches, steps and flushes until something fails. `runner.ts` decides what follows.
  */
 import { Clock, Duration, Effect, type Queue } from "effect"
 import type { SqlError } from "effect/sql"
@@ -284,7 +284,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
       yield* this.#snapshotAt(this.#intake.reached)
       yield* this.#report()
     }
-    // More lives will start here until the refused entry is found.
+    // The partition may restart here several times until the refused entry is found.
     if (this.partition.flushMode !== NORMAL && counters.entries > this.#entriesAtSnapshot)
       yield* this.#snapshotAt(this.#committed)
     this.#isReplaying = false

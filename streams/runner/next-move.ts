@@ -1,4 +1,4 @@
-/** What a running partition does next, once everything it fetched is stepped: pure, so that each case can be tested. */
+/** What a running partition does next once everything it fetched is stepped. Pure, so that each case can be tested. */
 
 /** How much the last read of the log returned. */
 export interface Came {

@@ -1,5 +1,5 @@
 /**
- * What a partition keeps across its lives: which entries cannot be counted, which dead letters have been sent, the
+ * What a partition keeps across restarts: which entries cannot be counted, which dead letters have been sent, the
  * flush mode, and the counters that are reported.
  */
 import { Effect } from "effect"
@@ -70,7 +70,7 @@ export class Partition<Body, State, Emitted, Sink> {
     this.topics = new Map(processor.inputs.map((topic) => [topic.name, topic]))
   }
 
-  /** Entries in a commit whose answer was lost are not retried. */
+  /** Forgets what the offsets have passed: entries in a commit whose answer was lost are not retried. */
   forgetPassed(committed: Positions): void {
     for (const key of this.#sent) if (isPassed(key, committed)) this.#sent.delete(key)
     for (const key of this.refused.keys()) if (isPassed(key, committed)) this.refused.delete(key)

@@ -23,7 +23,7 @@ import type { Processor } from "../processor/processor.ts"
 
 const RESTART_AFTER_MS = 100
 const RESTART_AFTER_MAX_MS = 5_000
-/** A life this long ends a series of failures: the next restart is quick again. */
+/** A failure after running this long starts a new series: the next restart is quick again. */
 const HEALTHY_AFTER_MS = 60_000
 
 /** Runs until the partition's lease is lost, or until interrupted. */

@@ -34,7 +34,7 @@ interface ShadowOptions<Body, State, Emitted, Sink> {
   readonly rebuilding: Rebuilding<State, Emitted>
   readonly run: Run
   readonly partition: number
-  /** Id of its rows in the shadow tables; each life has its own. */ readonly name: string
+  /** Id of its rows in the shadow tables; never used twice. */ readonly name: string
   readonly store: StateStore
   readonly erasures: Erasures
   readonly isSkipped: (place: string) => boolean

@@ -1,6 +1,6 @@
 /**
- * Replays from the view of one life of a partition, alongside its own work: it builds the organization's shadow, takes
- * over, and repeats what it counts to the shadow tables until the rows have been swapped.
+ * A partition's part in a replay, alongside its own work: it builds the organization's shadow, takes over, and
+ * repeats what it counts to the shadow tables until the rows have been swapped.
  *
  *   idle        no run of this group is requested
  *   learning    a shadow is built in slices: long ones while nothing waits to be counted, short ones otherwise
@@ -109,7 +109,7 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
   #shadow: LiveShadow<Body, State, Emitted, Sink> | undefined
   #spills = 0
   #toldAt = 0
-  /** The run that needs no more work here: taken over, failed, or over. */
+  /** The run that needs no more work here: its shadow was adopted or failed, or the run is over. */
   #doneWith: string | undefined
   readonly #poison = new Set<string>()
 

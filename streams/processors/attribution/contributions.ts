@@ -124,8 +124,8 @@ export const removeSearch = (visit: Visit, search: Search, facts: Facts): void =
 
 /**
  * Evicts the oldest searches once there are more than the bound; what they contributed stays. Each is replaced by the
- * search it counted as, so that a later reference still finds its query; a keystroke passes what it has to the next one
- * of its run.
+ * search it counted as, so that a later reference still finds its query; a keystroke hands its interactions to the
+ * next search of its run.
  */
 export const dropOldest = (visit: Visit): ReadonlyArray<Search> => {
   if (searchesOf(visit) <= SEARCHES_PER_VISIT_MAX) return NONE

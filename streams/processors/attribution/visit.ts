@@ -32,7 +32,7 @@ export interface Search {
  * events would make an event's cost grow with the visit (`whole`).
  */
 export interface Older {
-  /** Their numbers, which give the size: searches, interactions that named them, and loose interactions. */
+  /** Numbers of searches, of interactions that named them, and of loose interactions, for the size of the visit. */
   readonly searches: number
   readonly named: number
   readonly loose: number
@@ -69,7 +69,7 @@ export const looseOf = ({ loose, older }: Visit): number => loose.length + (olde
 /** Time of its last loose interaction (ms). */
 export const looseTo = ({ loose, older }: Visit): number =>
   loose.length > 0 ? loose[loose.length - 1]!.at : (older?.looseTo ?? -Infinity)
-/** Whether everything that belongs to runs after the first of `searches` is in `searches` and `loose`. */
+/** Whether no encoded interaction belongs to one of `searches`. */
 export const isApart = ({ older, searches }: Visit): boolean =>
   older === undefined || (searches.length > 0 && older.looseTo < searches[0]!.derived.at)
 export const searchIn = (visit: Visit, id: string): Search | undefined => {

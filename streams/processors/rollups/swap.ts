@@ -18,7 +18,7 @@ export const emptyShadows = Effect.gen(function* () {
 
 /**
  * The first day from `from` on, before `before`, with a row of the organization or of its shadows; undefined if there
- * is none. New counts are written to both, so a day that is empty stays exchanged. A few index probes per shadow.
+ * is none. New counts are written to both, so an empty day needs no exchange later. A few index probes per shadow.
  */
 export const firstDay = Effect.fnUntraced(function* (
   organizationId: string,
