@@ -45,7 +45,7 @@ export interface ReadAnswer {
 }
 
 export interface PartitionBounds {
-  /** For brokers, where retention moves it, up to a second old. */
+  /** Updated up to a second late on brokers, where retention moves it. */
   readonly startOffset: number
   /** One past the newest durable record. */
   readonly endOffset: number

@@ -81,8 +81,8 @@ export const tastesOf = ({ isPrice }: TasteField, value: unknown): ReadonlyArray
 export interface FieldAffinity {
   readonly field: TasteField
   /** By value: its share of everything the visitor chose, 0..1. */ readonly shares: ReadonlyMap<string, number>
-  /** The largest share. */ readonly says: number
-  /** The share of what is unknown. */ readonly rest: number
+  /** How much the field tells about the visitor: its largest share. */ readonly says: number
+  /** The share that stands for what is unknown of the visitor. */ readonly rest: number
 }
 /** Values of a document, in the order of the fields; undefined if it no longer exists. */
 type TastesOf = (document: string) => ReadonlyArray<ReadonlyArray<string>> | undefined

@@ -190,7 +190,7 @@ const makeDrafts = ({ audit, changesOf, repository }: Parts) => ({
     if (!profile.is_default) return
     for (const other of yield* repository.defaultBeside(organizationId, collection, name)) {
       yield* repository.clearDefault(organizationId, collection, other, updated_at)
-      // Without the lock of `recorded`: a writer of the other profile holds that and waits for the collection's.
+      // Not under the lock of `recorded`: a writer of the other profile may hold it, waiting for the collection's.
       yield* audit.noted({
         organizationId,
         kind: "search_profile",

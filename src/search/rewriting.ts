@@ -82,14 +82,14 @@ export const rewritten = async (trying: Trying, answered: SearchWithAnswer): Pro
   }
   return { ...answered, typed, tried }
 }
-/** `request_params` contains both. */
+/** `request_params` then contains both the typed query and the one that was searched. */
 const sayingTyped = (answered: SearchWithAnswer, typed: string): SearchWithAnswer => {
   const { answer } = answered.found
   answer.request_params = { ...answer.request_params, first_q: typed }
   return answered
 }
 
-/** As far as the caller may see; undefined if the engine cannot tell. */
+/** Which words of the query exist, as far as the caller may see; undefined if the engine cannot tell. */
 const knownWords = async (
   { context }: Trying,
   { collection, plan }: PlannedSearch,

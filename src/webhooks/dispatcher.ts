@@ -21,8 +21,7 @@ import { counted } from "../metrics/background.ts"
 
 export interface DispatcherOptions {
   /**
-   * This process is the only one of its database: claims found at the start are from its previous life and are released
-   * immediately.
+   * This process is the only one of its database: claims found at its start are outdated and released immediately.
    */
   readonly isAlone: boolean
   readonly attemptTimeout_ms?: number
@@ -181,7 +180,8 @@ class Dispatcher {
       this.#held.add(delivery)
       yield* FiberSet.run(sending, this.#send(delivery))
     }
-    // An endpoint that used all of its room may have more that is due; for the others the table has the next due time.
+    // An endpoint that used all of its slots may have more that is due; for the others the table has the next due
+    // time.
     const isFull = ({ endpointId, places }: Wanted) => counts.get(endpointId) === places
     for (const { endpointId } of wanted.filter(isFull)) this.#actors.dueBy(endpointId, now())
     yield* this.#lookAfter(wanted.filter((one) => !isFull(one)).map(({ endpointId }) => endpointId))

@@ -108,7 +108,7 @@ export class Leftovers {
     const saved = await this.#directory.save(clearedMove(entry.record, from.key), entry.revision)
     return saved.ok || saved.error.kind === "Conflict" ? ok(undefined) : saved
   }
-  /** Waits twice the usual time, because a collection that is being created has no record yet. */
+  /** Removes indices and documents of no collection, after twice the usual time: a new collection has no record yet. */
   async #ofNobody(keys: ReadonlySet<string>, since: (what: string) => number): Promise<Result<unknown>> {
     const indices = await this.#client.ask<Readonly<Record<string, unknown>>>({
       method: "GET",

@@ -91,7 +91,7 @@ class Moving {
   readonly #detected: Field[] = []
   #schema: CollectionSchema
   #slots: SlotTable = NO_SLOTS
-  /** Set once it has a key. */ #to: Placement | undefined
+  /** The new placement, once it has a key. */ #to: Placement | undefined
   /** Documents written so far, for progress reports. */ #done = 0
   #fence = -1
 

@@ -7,7 +7,7 @@ import type { SegmentView } from "../index/reader.ts"
 import { inSlices } from "../turns.ts"
 import { IdFilters } from "./id-filter.ts"
 
-/** Runs between writes, which it must not delay. */
+/** Short, because this work runs between writes, which it must not delay. */
 const SLICE_MS = 0.25
 const RENEWED_MIN_IDS = 65_536
 

@@ -77,7 +77,7 @@ const listing = async (requests: S3Requests, query: Readonly<Record<string, stri
   if (answer.statusCode !== 200) throw await refused(answer)
   return listingOf(await textOfAnswer(answer))
 }
-/** Sorts after everything that begins with it and a slash: `0` follows `/`. */
+/** A key that sorts after every key of the organization: `0` follows `/`. */
 const behind = (organizationId: string): string => `${organizationId}0`
 const organizations = async (requests: S3Requests, prefix: string, after: string) => {
   const { prefixes } = await listing(requests, {

@@ -116,7 +116,7 @@ export const makeSealedWindow = Effect.fnUntraced(function* (
   const { folder, key, topic, windowHours } = options
   const now = () => clock.currentTimeMillisUnsafe()
   const sealIds = options.sealIds ?? SEAL_IDS
-  /** Ends the thread's current life because a run cannot be read. */
+  /** Completed with the name of a run that cannot be read, which restarts the thread. */
   let damaged = yield* Deferred.make<string>()
   const layers = new Layers({
     key,

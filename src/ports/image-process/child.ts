@@ -1,7 +1,7 @@
 /**
- * One life of the process that decodes images, one at a time. It has no secrets (a clean environment), no network, no
- * file to write to (on Deno, by its permissions), and limited memory. An image that takes too much memory or time ends
- * the process, and the next one gets a new process.
+ * A process that decodes images, one at a time. It has no secrets (a clean environment), no network, no file to write
+ * to (on Deno, by its permissions), and limited memory. An image that takes too much memory or time ends the process,
+ * and the next one gets a new process.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"

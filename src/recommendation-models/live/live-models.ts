@@ -57,7 +57,7 @@ export class LiveModels {
   /** By organization and collection: earlier events do not belong to it (Unix milliseconds). */
   readonly #floors = new Map<string, number>()
   #erasures: Erasures | undefined
-  /** Number of events, by organization whose models are being rebuilt. */ readonly #again = new Map<string, number>()
+  /** By organization being rebuilt: number of its events taken since. */ readonly #again = new Map<string, number>()
   #dropped = 0
   #unreadable = 0
   #taken = 0

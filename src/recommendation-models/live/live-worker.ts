@@ -10,7 +10,7 @@ const settings = workerData as ThreadSettings
 const send = (message: FromThread) => parentPort!.postMessage(message)
 const fail = (error: unknown) => {
   send({ kind: "failed", message: error instanceof Error ? error.message : String(error) })
-  // The message is delivered at the end of the turn; exiting immediately would lose it.
+  // The message is delivered at the end of the event loop's turn; exiting immediately would lose it.
   setTimeout(() => process.exit(1), 20)
 }
 process.on("uncaughtException", fail)

@@ -12,7 +12,7 @@ interface Stretch {
 }
 export interface MergedPart {
   readonly partition: number
-  /** First offset after it. */ readonly next: number
+  /** First offset after `records`. */ readonly next: number
   readonly records: ReadonlyArray<LogRecord>
 }
 interface Head {

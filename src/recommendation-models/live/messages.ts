@@ -11,7 +11,7 @@ export interface ListParameters {
   readonly baseline_days: number
   readonly half_life_days: number
   /** Index of the kind of events, undefined for all. */ readonly kind: number | undefined
-  /** For a visit, and for a person, if a training found better ones than the defaults. */
+  /** Parameters for a visit and for a person; absent if a training found none better than the defaults. */
   readonly next?: NextItemsParameters
   readonly taste?: NextItemsParameters
 }

@@ -58,7 +58,7 @@ interface LiveOptions {
   readonly key: FingerprintKey
   /** The present tombstones. */ readonly tombstones: Effect.Effect<ReadonlyArray<Tombstone>, unknown>
   /** Recently requested rebuilds. */ readonly rebuilds?: Effect.Effect<ReadonlyArray<Rebuild>, unknown>
-  /** Interval between two checks of both. */ readonly tombstonesEvery_ms?: number
+  /** Interval between two checks of `tombstones` and `rebuilds`. */ readonly tombstonesEvery_ms?: number
   /** Of all organizations together. */ readonly bytesMax?: number
 }
 
@@ -104,7 +104,7 @@ const living = Effect.fnUntraced(function* (
     )
   )
   const rebuilds = Effect.gen(function* () {
-    // The snapshot may be older than these.
+    // The snapshot may not contain the erasures and rebuilds of these organizations.
     if (positions.length > 0) yield* Effect.forEach(stale, (id) => life.rebuild(id), { discard: true })
     for (;;) {
       yield* Effect.sleep(options.tombstonesEvery_ms ?? TOMBSTONES_EVERY_MS)

@@ -1,7 +1,7 @@
 /**
  * `Generator` over remote servers: every call goes through `OutboundHttp`, within one deadline, with limited
  * concurrency per organization. A server that is busy or fails before the first token is tried again after the time
- * that `Retry-After` states; after the first token it is not, because somebody has read it.
+ * that `Retry-After` states; after the first token it is not, because the caller may already have shown that token.
  */
 import { Clock, Effect, Layer, Stream } from "effect"
 import { OrganizationLines } from "../../organization-lines.ts"

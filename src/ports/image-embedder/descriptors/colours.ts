@@ -53,7 +53,7 @@ const share = (shares: Float32Array, base: number, weight: number, red: number, 
   }
 }
 
-/** For each cell of the coarse square its share of each class; they sum up to the cell's share of product. */
+/** The share of each class in each cell of the coarse square; a cell's shares sum up to its share of product. */
 export const colourSharesOf = ({ blue, green, product, red }: Square, isAll: boolean): Float32Array => {
   const shares = new Float32Array(COARSE * COARSE * COLOURS)
   const mean = (of: Float32Array, at: number) => (of[at]! + of[at + 1]! + of[at + SIDE]! + of[at + SIDE + 1]!) / 4

@@ -1,4 +1,4 @@
-/** The front's side of the thread that runs the model: one life, as promises, which reject when it ends. */
+/** The front's side of the thread that runs the model: its answers as promises, which reject when the thread ends. */
 import { Worker } from "node:worker_threads"
 import type { FromThread, ThreadSettings, ToThread } from "./messages.ts"
 

@@ -1,7 +1,7 @@
 /**
- * The queue of the model and the lives of its thread: it starts for the first text, is replaced when it dies, and ended
- * when idle (`closeIdle`). Chunks of one request run one after another. One chunk of queries and one of documents may
- * be in the thread, which checks for queries before each slice of work. Chunks in a thread that died are retried once.
+ * The queue of the model, and its thread: it starts with the first text, is replaced when it dies, and ends when idle
+ * (`closeIdle`). Chunks of one request run one after another. One chunk of queries and one of documents may be in the
+ * thread, which checks for queries before each slice of work. Chunks in a thread that died are retried once.
  */
 import { EmbeddingUnavailable, type EmbedRequest } from "../text-embedder.ts"
 import { type ChunkAnswer, type InferenceThread, type Loaded, ThreadLost } from "./inference-thread.ts"

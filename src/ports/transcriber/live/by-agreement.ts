@@ -49,7 +49,7 @@ class Listening {
   #agreement = new Agreement()
   #settled: ReadonlyArray<SpokenWord> = []
   #shown: ReadonlyArray<SpokenWord> = []
-  /** The readings of the only settled run. */ #readings: Readings | undefined
+  /** Readings of the only run so far that is final. */ #readings: Readings | undefined
   #runsSettled = 0
   language: string
   model: string
@@ -119,7 +119,7 @@ class Listening {
     this.#shown = this.#agreement.add(words)
     if (this.#shown.length > 0) this.#notBefore_ms = now_ms + (SHARE - 1) * (now_ms - began_ms)
   }
-  /** An interim decoding need not be repeated. */
+  /** Called when an interim decoding failed: it is not repeated for the same audio. */
   given(): void {
     this.#decoded = this.#sound.end
   }
