@@ -16,7 +16,7 @@ export type LineOutcome<A> =
   | { readonly kind: "lost"; readonly message: string; /** Whether the task had begun. */ readonly hasBegun: boolean }
   | { readonly kind: "busy" }
 
-/** A thread's answer to each task, in addition to `ready` once. */
+/** A thread's messages: `ready` once, then an answer to each task. */
 export type FromLine<A> =
   | { readonly kind: "ready" }
   | { readonly kind: "done"; readonly answer: A }

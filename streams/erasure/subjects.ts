@@ -1,6 +1,6 @@
 /**
- * Whose the entries of a record are, for every topic that contains what visitors did. A topic that is missing here
- * contains nothing personal. Pure; not called while there are no tombstones, and so without cost.
+ * To whom the entries of a record belong, for every topic that contains what visitors did. A topic that is missing
+ * here contains nothing personal. Pure; not called while there are no tombstones, and so without cost.
  */
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
 import type { KeptRejection } from "@dowser/log/rejection"

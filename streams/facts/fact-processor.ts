@@ -23,7 +23,7 @@ interface FactStatePart<State> {
 }
 
 export interface FactProcessor<State = unknown, Emitted extends FactSink = FactSink> {
-  /** Also the version of its section of the state: a new name starts empty. */
+  /** Also identifies its section of the state: under a new name the state starts empty. */
   readonly name: string
   /**
    * The processor's state of a partition, kept between flushes. Its keys in the store begin with `section`; they are
@@ -35,11 +35,11 @@ export interface FactProcessor<State = unknown, Emitted extends FactSink = FactS
    * either, so its memory may be reused.
    */
   newEmitted(state: State, facts: Facts, spent: Emitted | undefined): Emitted
-  /** Number of facts or rows that it keeps. A flush follows when any processor has many, so it must grow here. */
+  /** Number of facts or rows that it keeps. A flush starts when any processor keeps many, so every fact must count. */
   sizeOf(emitted: Emitted): number
   /** Runs in the transaction that moves the offsets. */
   write(emitted: Emitted): Sql<void>
-  /** As for a processor that reads a topic: a later stage of `write`. Returns whether there is more to do. */
+  /** A later stage of `write`, like `Processor.fold`. Returns whether there is more to do. */
   readonly fold?: Sql<boolean>
   snapshot?(state: State, watermark: number): Snapshot
   isLarge?(state: State): boolean

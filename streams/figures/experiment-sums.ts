@@ -95,7 +95,7 @@ export const TAKE_OUT = `WITH gone AS (
 
 /** Computes the sums of a run from its units, for example when it gets a cap; its sums must have been removed. */
 export const SUM_UP = addChanges(`SELECT 1 AS sign, ${columnsOf("u")} FROM experiment_units u WHERE ${OF_RUN}`)
-/** The same for the split by dimensions. */
+/** Computes the split by dimensions of a run in the same way. */
 export const SPLIT_UP = addSplits(`SELECT 1 AS sign, ${columnsOf("u")} FROM experiment_units u WHERE ${OF_RUN}`)
 
 const SUMMED = [...FIGURES, ...CREDITS]

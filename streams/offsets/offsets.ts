@@ -43,7 +43,7 @@ export const holdingPartition = <A, E, R>(
     )
   })
 
-/** Likewise if the group is at `positions`; otherwise fails with OffsetsMoved. */
+/** Like `holdingPartition`, if the group is at `positions`; otherwise fails with OffsetsMoved. */
 export const standingAt = <A, E, R>(
   group: string,
   partition: number,

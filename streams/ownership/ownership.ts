@@ -155,7 +155,7 @@ class Owner<Sink> {
       unit.standing = undefined
       unit.phase = "restarting"
       yield* Fiber.interrupt(unit.fiber)
-      // It was released meanwhile.
+      // The unit was released meanwhile.
       if (unit.phase !== "restarting") return
       unit.fiber = yield* this.#startRunner(unit)
       unit.phase = "running"

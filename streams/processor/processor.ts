@@ -29,7 +29,7 @@ interface Entry<Body> {
 /** The entries of a record, by index. */
 export interface Entries<Body> {
   readonly length: number
-  /** The one actor of all entries; undefined if they have several, or some were erased. */
+  /** The actor that receives all entries; undefined if there are several, or some entries were erased. */
   readonly key: string | undefined
   /** Undefined if the entry was erased. */
   readonly keyAt: (index: number) => string | undefined

@@ -45,7 +45,7 @@ export interface FlushMode {
   readonly bisecting?: string
 }
 export const NORMAL: FlushMode = { recordsMax: Number.POSITIVE_INFINITY }
-/** A flush of this size succeeded: as large as flushes normally are. */
+/** A limit that would double to this many records is lifted instead. */
 const NORMAL_FROM = 1_024
 
 /** The mode after a refused flush of `records` records, ending with `last`. log2(records) refusals find one record. */

@@ -42,7 +42,7 @@ export interface RunnerOptions {
   ) => Effect.Effect<void>
 }
 
-/** How far a partition has got; counters start with this life of the runner. */
+/** How far a partition has got; counters start when its runner does. */
 export interface Progress {
   readonly group: string
   readonly partition: number

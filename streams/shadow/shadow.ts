@@ -186,7 +186,7 @@ export const openShadow = Effect.fnUntraced(function* <Body, State, Emitted, Sin
 ) {
   const log = yield* EventLog
   const clock = yield* Clock.Clock
-  // Left behind by a life that ended abruptly.
+  // An earlier run that ended abruptly may have left its state.
   yield* Effect.promise(() => options.store.clear())
   return new Shadow(options, log, clock)
 })

@@ -51,7 +51,7 @@ class StaleConnection extends Error {}
 export class S3Requests {
   readonly #options: S3Options
   readonly #agent: HttpAgent
-  /** For requests with a body: a kept connection that the server has closed would swallow part of it. */
+  /** Used if a request has a body: a kept connection that the server has closed would swallow part of it. */
   readonly #fresh: HttpAgent
   readonly #isSecure: boolean
 

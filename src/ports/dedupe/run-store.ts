@@ -144,7 +144,7 @@ export class RunStore {
    * change once it is on disk; files that a change removed stay until `release`. Throws `RunCorrupt`.
    */
   *compact(oldestHour: () => number): Generator<Change | undefined, void> {
-    // Prunes once per call: what chance left above the bound is dropped with the next seal.
+    // Prunes once per call. Pruning drops by chance, so some excess may remain, which is dropped after the next seal.
     for (let isPruned = false; ;) {
       const expired = this.#runs.filter(({ header }) => header.hourLast < oldestHour())
       if (expired.length > 0) {

@@ -16,7 +16,7 @@ const HEAP_MB = 128
 const DATA_KB = 1_200_000
 const START_WITHIN_MS = 30_000
 const ANSWER_WITHIN_MS = 15_000
-/** What the runtime and the library loader need; nothing of our own. */
+/** Variables that the runtime and the library loader need; none of our own. */
 const PASSED_ON = ["PATH", "HOME", "DENO_DIR", "XDG_CACHE_HOME", "LD_LIBRARY_PATH", "TMPDIR"]
 
 const runtimeFlags =

@@ -35,7 +35,7 @@ export class ImageProcess extends Context.Service<
   }
 >()("dowser/ports/ImageProcess") {}
 
-/** Since this program started. */
+/** Counts since this program started. */
 export interface ImageCounts {
   /** Processed images, including refused ones. */ readonly images: number
   readonly refused: number

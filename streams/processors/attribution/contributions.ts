@@ -190,7 +190,7 @@ const isConverted = (
   return hasKind(visit, runAround(visit.searches, last), kind) === true
 }
 
-/** An interaction that named a search of this visit. */
+/** Adds an interaction that named a search of this visit. */
 export const addNamed = (visit: Visit, search: Search, interaction: Interaction, facts: Facts): void => {
   countOneMore(visit, runAround(visit.searches, visit.searches.indexOf(search)), interaction, facts)
   if (search.named.length < INTERACTIONS_MAX) search.named = appended(search.named, interaction)
@@ -198,8 +198,8 @@ export const addNamed = (visit: Visit, search: Search, interaction: Interaction,
 }
 
 /**
- * An interaction that names no known search belongs to the visit's last search before it, if there is one within 30
- * minutes.
+ * Adds an interaction that names no known search: it belongs to the visit's last search before it, if there is one
+ * within 30 minutes.
  */
 export const addLoose = (visit: Visit, interaction: Interaction, facts: Facts): void => {
   const { older, searches } = visit
@@ -239,7 +239,7 @@ export const removeLoose = (visit: Visit, { index, offset }: Interaction, facts:
   countRuns(visit, [owner], facts, 1)
 }
 
-/** An interaction with a search that its visit has already evicted. */
+/** Counts an interaction that named a search which its visit has already evicted. */
 export const addSettled = (organizationId: string, search: Search, interaction: Interaction, facts: Facts): void => {
   const f = search.derived
   const query = queryOf(facts, organizationId, f)

@@ -23,7 +23,7 @@ const TTL_MS = DEDUPE_WINDOW_HOURS * 3_600_000
  * every eight searches and interactions, some 30 bytes each.
  */
 const HOT_VISITS_MAX = 100_000
-/** Query ids in memory, with what waits for them or is derived from them. */
+/** Weight of the query ids kept in memory, each with the interactions that wait for it or the evicted search. */
 const HOT_QUERIES_MAX = 50_000
 /** How far loaded and new values may exceed the sum of both before the state takes a snapshot early. */
 const OVER_HOT_MAX = 150_000
@@ -69,7 +69,7 @@ export class AttributionState {
   readonly #fingerprintKey: FingerprintKey
   readonly #narrowed = new Map<string, FingerprintKey>()
   readonly #ids: FingerprintTable
-  /** Searches of a visit are adjacent. */
+  /** The result of the last call of `who`: searches of a visit are adjacent, so most calls repeat it. */
   readonly #lastWho: {
     organizationId: string
     anonymous_id: string | undefined

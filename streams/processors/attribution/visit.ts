@@ -55,7 +55,7 @@ export interface Visit {
   loose: Array<Interaction>
 }
 
-/** After this the entire visit is in `searches` and `loose`. O(visit) if some of it was encoded. */
+/** Decodes the entire visit: all of it is in `searches` and `loose` afterwards. O(visit) if some of it was encoded. */
 export const whole = (visit: Visit): void => {
   const { older } = visit
   if (older === undefined) return
@@ -176,7 +176,7 @@ export const hasKind = (
   }
   const restedTo = (kind === "click" ? older?.clickTo : older?.purchaseTo) ?? -Infinity
   if (restedTo < searches[first]!.derived.at) return false
-  // The last encoded search; if this one is not in the run, earlier ones may be.
+  // The search that owns the last encoded interaction of the kind. If it is not in the run, an earlier one's may be.
   const owner = ownerOf(searches, restedTo)
   return owner >= first && owner <= last ? true : undefined
 }

@@ -39,7 +39,7 @@ interface Answers {
   /** The day (ms), or the bucket. */ readonly at: number
   count: number
 }
-/** Also a dimension by which a split is checked. */
+/** Each is also a dimension by which the split is checked. */
 export const DIMENSIONS = ["device", "country", "surface"] as const
 export type Dimension = (typeof DIMENSIONS)[number]
 

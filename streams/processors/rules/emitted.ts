@@ -50,7 +50,7 @@ const eventOf = ({
   organization_id: _organization,
   ...said
 }: ServedSearch): BehaviouralEvent => ({ ...said, type: "search", timestamp: at, results_found: found })
-/** An answer was kept already when it was served. */
+/** Whether the event names one of our answers, which was logged already when it was served. */
 const namesAnswer = ({ query_id, type }: BehaviouralEvent): boolean =>
   type === "search" && query_id?.startsWith("qry_") === true
 

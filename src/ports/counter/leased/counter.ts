@@ -17,7 +17,7 @@ const TELL_MS = 1_000
 /** How long others have to return recalled units: at least this, and this multiple of the last statement's time. */
 const RECALL_WAIT_MS = 250
 const RECALL_STATEMENTS = 4
-/** After this many tries, a budget that is constantly being exchanged is read as it is. */
+/** After this many tries, the use of a budget that is constantly being exchanged is read anyway. */
 const USED_TRIES = 25
 const USED_AGAIN_MS = 20
 

@@ -22,7 +22,7 @@ export const gradientsOf = (brightness: Float32Array): Float32Array => {
         dy = brightness[at + SIDE]! - brightness[at - SIDE]!
       const strength = Math.sqrt(dx * dx + dy * dy)
       if (strength < STRENGTH_MIN) continue
-      // Its strength is split between the two nearest directions.
+      // An edge's strength is split between the two nearest directions.
       const place = ((Math.atan2(dy, dx) / Math.PI + 1) % 1) * DIRECTIONS
       const first = Math.floor(place) % DIRECTIONS,
         share = place - Math.floor(place)
