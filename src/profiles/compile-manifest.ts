@@ -28,7 +28,7 @@ export interface ManifestChange {
 export interface CompiledManifest extends SeenSchemas {
   readonly manifest: ProfileManifest
   /** Empty if it compiles. */ readonly changes: ReadonlyArray<ManifestChange>
-  /** Those of its fields that compile. */ readonly fields: ProfileFields
+  /** The fields of the manifest that compile. */ readonly fields: ProfileFields
   /** Undefined if there is none, or if it does not compile (`changes` then says so). */
   readonly fixedFilter: Filter | undefined
   /** The fields that each compiled sort uses, by its id. */

@@ -5,7 +5,7 @@ import { actingManifest } from "./acting-profile.ts"
 import type { StoredProfile } from "./profiles-repository.ts"
 import type { ProfileDiff, SearchProfile, Storefront } from "./schema.ts"
 
-/** `compiled`: what applies of it, under the current schema. */
+/** `compiled`: the manifest that applies, compiled under the current schema. */
 export const shownProfile = (
   { active, collection, created_at, draft, is_default, name, revision, updated_at }: StoredProfile,
   { changes }: Pick<CompiledManifest, "changes">

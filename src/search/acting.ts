@@ -20,7 +20,7 @@ const distanceSortOf = ({ sort_by = "" }: ReadRequest["parameters"]): string => 
 }
 
 export class ActingSearches {
-  /** The profiles that apply. */ readonly used = new Map<Parameters, UsedProfile>()
+  /** The profile that was applied to each search. */ readonly used = new Map<Parameters, UsedProfile>()
   /** What experiments changed in their searches. */ readonly shown = new Map<Parameters, Shown>()
   /** Searches whose hits are merged into those of another, by the other's parameters. */
   readonly against = new Map<Parameters, ReadRequest>()

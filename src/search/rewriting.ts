@@ -33,7 +33,6 @@ export const rewriteOrderOf = ({ query_rewrite, query_rewrite_min_found }: Param
   return ok({ kinds: kinds.value, minFound: min === "" ? MIN_FOUND_DEFAULT : Number(min) })
 }
 
-/** A search and its answer. */
 export interface SearchWithAnswer {
   readonly search: PlannedSearch
   readonly found: FoundAnswer

@@ -22,7 +22,7 @@ const FIRST_WAIT_MS = 2_000
 
 interface CachedQueries {
   index: Typeahead<Completable>
-  /** Undefined until it has been read. */ horizon: string | undefined
+  /** Where the next read of changes starts; undefined before the first read. */ horizon: string | undefined
   bytes: number
   read_at: number
   built_at: number

@@ -8,7 +8,7 @@ import { freePlaces, IN_FLIGHT_MAX, nextWindow, type Pace, WINDOW_FIRST } from "
 interface Actor {
   window: number
   inFlight: number
-  /** Infinity: unknown. */ dueAt: number
+  /** When the next delivery is due; Infinity if unknown. */ dueAt: number
   isFailing: boolean
 }
 export interface Wanted {
@@ -24,7 +24,7 @@ class EndpointActors {
   #all = 0
   #slow = 0
 
-  /** Something is due at that time, or earlier. */
+  /** Notes that something is due at that time, or earlier. */
   dueBy(endpointId: string, at: number): void {
     const actor = this.#actorOf(endpointId)
     actor.dueAt = Math.min(actor.dueAt, at)

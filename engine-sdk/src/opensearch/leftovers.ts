@@ -41,7 +41,7 @@ export class Leftovers {
   readonly #counters: Counters
   readonly #silent_ms: number
   readonly #clear_ms: number
-  /** Since when each thing has been unchanged, by its name. */ #seen = new Map<string, Seen>()
+  /** By the name of a leftover: since when it has been unchanged. */ #seen = new Map<string, Seen>()
 
   constructor(parts: Parts, { clear_ms = CLEAR_AFTER_MS, silent_ms = SILENT_MS }: LeftoverTimes) {
     this.#client = parts.client

@@ -24,7 +24,7 @@ const MATCHED_WORTH = 1_048_576
 export interface Fetching {
   readonly from: number
   readonly size: number
-  /** Only the page is fetched, in the cluster's order. */ readonly isPage: boolean
+  /** Whether only the page is fetched, in the cluster's order. */ readonly isPage: boolean
 }
 
 /** Results of a plan's vector queries. */

@@ -33,7 +33,7 @@ export class KnownIds {
     this.ids?.add(hash)
     this.next?.add(hash)
   }
-  /** Until `learn` has read the ids, any id may exist. */
+  /** Forgets the ids: until `learn` has read them again, any id may exist. */
   forget(): void {
     this.ids = undefined
   }

@@ -170,7 +170,7 @@ port.on("message", (message: ToWriter) => {
     .then(
       (value) => {
         post({ kind: "answer", id: message.id, text: stringifyJson(value === undefined ? null : value) })
-        // Lets the answer be sent before the thread exits.
+        // Gives the answer time to be sent before the thread exits.
         if (message.method === "close") setTimeout(() => process.exit(0), 10)
       },
       (error: unknown) => failed(error, message.id)

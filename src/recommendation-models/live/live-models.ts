@@ -189,7 +189,7 @@ export class LiveModels {
     this.#models.delete(key)
     return true
   }
-  /** Of several names, the one that is used most. */
+  /** Of the models under several names, the one that is used most. */
   #modelOf({ collections, organizationId }: Ask): CollectionModel | undefined {
     let best: CollectionModel | undefined, bestKey: string | undefined
     for (const name of collections) {

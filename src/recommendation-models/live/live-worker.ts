@@ -17,7 +17,7 @@ process.on("uncaughtException", fail)
 process.on("unhandledRejection", fail)
 
 const models = new LiveModels(settings.bytesMax)
-/** Computing the figures walks over all models. */
+/** Computing the figures walks over all models, so it is done no more often. */
 const FIGURES_EVERY_MS = 500
 let figures = models.figures()
 let countAt = 0

@@ -8,7 +8,7 @@ import type { EventLog, EventLogUnavailable, LogRecord, ReadAnswer } from "@dows
 interface Stretch {
   readonly partition: number
   readonly from: number
-  /** First offset that is not read any more. */ readonly end: number
+  /** The reading stops before this offset. */ readonly end: number
 }
 export interface MergedPart {
   readonly partition: number

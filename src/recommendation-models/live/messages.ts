@@ -75,7 +75,7 @@ export type ToThread =
   | { readonly kind: "forget"; readonly organizationId: string }
   /** Number of its events taken again, once everything sent before has been taken. */
   | { readonly kind: "count"; readonly organizationId: string }
-  /** The snapshot is of another log. */
+  /** Discards the state: its snapshot is of another log. */
   | { readonly kind: "clear" }
   | { readonly kind: "snapshot" }
   | { readonly kind: "stop" }

@@ -48,7 +48,7 @@ const SNAPSHOT_EVERY_MS = 60_000
 const SNAPSHOT_COST_TIMES = 50
 /** Time limit for storing at a stop. */
 const STORED_WITHIN_MS = 2_000
-/** Of all organizations together. */
+/** Memory of the models of all organizations together. */
 const BYTES_MAX = 2 * 1024 ** 3
 
 interface LiveOptions {
@@ -59,7 +59,7 @@ interface LiveOptions {
   /** The present tombstones. */ readonly tombstones: Effect.Effect<ReadonlyArray<Tombstone>, unknown>
   /** Recently requested rebuilds. */ readonly rebuilds?: Effect.Effect<ReadonlyArray<Rebuild>, unknown>
   /** Interval between two checks of `tombstones` and `rebuilds`. */ readonly tombstonesEvery_ms?: number
-  /** Of all organizations together. */ readonly bytesMax?: number
+  /** Memory of the models of all organizations together. */ readonly bytesMax?: number
 }
 
 /** Opens the thread; at its close what it has taken is stored, if that takes only a moment. */

@@ -49,7 +49,7 @@ export const inSlices = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
     }
   })
 
-/** Runs it without interruption, if nobody is waiting. */
+/** Runs a generator to its end without interruption, if nobody is waiting. */
 export const atOnce = <A>(steps: Generator<void, A>): A => {
   for (;;) {
     const step = steps.next()

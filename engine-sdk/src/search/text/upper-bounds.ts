@@ -79,11 +79,11 @@ export class UpperBounds {
   readonly richestFields: ReadonlyArray<number> = richestFields
   readonly richestFrom = richestFrom
   readonly richestCount = richestCount
-  /** Maximum words in each of the other fields. */
+  /** By mark: maximum words in each of the other fields. */
   readonly secondMost = secondMost
-  /** Number of fields that contain any word, if that number counts. */
+  /** By mark: number of fields that contain any word, if that number counts. */
   readonly fieldCounts = fieldCounts
-  /** `tokens_matched`. */
+  /** By mark: `tokens_matched` of its documents. */
   readonly tokens = tokens
   readonly seen: ReadonlyArray<number> = seen
   readonly weights: ReadonlyArray<number>
