@@ -5,8 +5,8 @@
  *   idle        no run of this group is requested
  *   learning    a shadow is built in slices: long ones while nothing waits to be counted, short ones otherwise
  *   taking over the shadow has reached the group's offsets: its last rows and the new generation are committed, then
- *               the organization's part of the state is exchanged. A life that dies in between leaves a store of the old
- *               generation, and the next one rebuilds it from the log
+ *               the organization's part of the state is exchanged. If the partition fails in between, its store keeps
+ *               the old generation, and is rebuilt from the log at the restart
  *   mirroring   emissions of the organization are written to the tables and to the shadow's, in one transaction
  */
 import { Clock, Effect, Random } from "effect"
