@@ -52,7 +52,7 @@ export interface ProfileWrites {
     draft: Draft,
     compile: Compile
   ) => Written<never>
-  /** Also removes its releases. Also for collections that were deleted. */
+  /** Removes a profile and its releases, also of a collection that was deleted. */
   readonly remove: (
     organizationId: string,
     collection: string,

@@ -16,7 +16,7 @@ export interface Wanted {
   readonly places: number
 }
 
-/** The most endpoints in one claim. */
+/** Maximum number of endpoints in one claim. */
 const ENDPOINTS_PER_CLAIM = 256
 
 class EndpointActors {

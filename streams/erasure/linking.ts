@@ -10,7 +10,7 @@ import { CONTENTS, entriesIn, type Subject } from "./subjects.ts"
 import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "@dowser/log/topics"
 import { walk } from "./walk.ts"
 
-/** The most ids of each kind that are followed. Only a user id shared by all anonymous visitors has more. */
+/** Maximum number of ids of each kind that are followed. Only a user id shared by all anonymous visitors has more. */
 const LINKED_MAX = 10_000
 
 interface Links {

@@ -10,7 +10,7 @@
 const FIGURES = ["searches", "no_results", "clicked", "purchased", "revenue"] as const
 /** Dimensions by which the split of units is checked separately. */
 const DIMENSIONS = ["device", "country", "surface"] as const
-/** How often items of each of two interleaved rankings were chosen. */
+/** Number of times that items of each of two interleaved rankings were chosen. */
 const CREDITS = ["clicked_a", "clicked_b", "purchased_a", "purchased_b"] as const
 const GIVEN = ["unit", "variants", "first_day", ...FIGURES, ...DIMENSIONS, ...CREDITS] as const
 const COVARIATES = FIGURES.map((name) => `c_${name}`)

@@ -8,7 +8,7 @@ import { cutBytes, storable } from "@dowser/log/normalize-query"
 /** `value` is empty for a facet. An operator other than equality is part of the value: `>=10`, `!=red`. */
 export type FilterUse = readonly [type: "filter" | "facet", field: string, value: string]
 
-/** The most uses per search; more are not counted. */
+/** Maximum number of uses per search; more are not counted. */
 export const USES_MAX = 16
 const BYTES_MAX = 128
 const cut = (text: string): string => cutBytes(storable(text.trim()), BYTES_MAX)

@@ -23,7 +23,7 @@ interface SeenAs {
   /** Unix seconds: the last time that both were in one event. */ readonly at_s: number
 }
 
-/** The most bytes of a row, which is cut beyond that: some fifteen interactions with short ids. */
+/** Maximum size of a row, some fifteen interactions with short ids; a longer row is cut. */
 export const HISTORY_BYTES_MAX = 288
 const REMEMBERED_BYTES = 240
 /** How many of a user's other ids a row remembers: the most recently seen. */

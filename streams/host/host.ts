@@ -21,7 +21,7 @@ interface HostOptions extends Omit<WorkerSettings, "ends"> {
 interface StreamWorkerShape {
   /** The newest report of every partition. */
   readonly progress: Effect.Effect<ReadonlyArray<Progress>>
-  /** How often the thread had to be restarted. */
+  /** Number of restarts of the thread. */
   readonly restarts: Effect.Effect<number>
   /**
    * Age (ms) of the oldest record that is not in any figure yet, over all partitions; 0 if everything is counted. Reads

@@ -36,7 +36,7 @@ export class FlushRefused extends Data.TaggedError("FlushRefused")<{ readonly me
 
 /** How carefully a partition flushes. */
 export interface FlushMode {
-  /** The most records of one flush. */
+  /** Maximum number of records of one flush. */
   readonly recordsMax: number
   /**
    * This record (`topic/offset`) was refused alone: find which of its entries is to blame. Other records may be read
@@ -56,7 +56,7 @@ export const afterSuccess = ({ recordsMax }: FlushMode): FlushMode =>
   recordsMax >= NORMAL_FROM / 2 ? NORMAL : { recordsMax: recordsMax * 2 }
 
 /**
- * The most entries of one record that are isolated one by one; a record with more is skipped entirely, since each costs
- * a rebuilt state.
+ * Maximum number of entries of one record that are isolated one by one; a record with more is skipped entirely, since
+ * each costs a rebuilt state.
  */
 export const ISOLATIONS_MAX = 16

@@ -10,7 +10,7 @@ export interface Came {
 export interface Standing {
   /** Records stepped since the last flush. */
   readonly records: number
-  /** The most records of one flush (`refusal.ts`). */
+  /** Maximum number of records of one flush (`refusal.ts`). */
   readonly recordsMax: number
   /** Enough emissions have accumulated, or the last flush was long ago, or the state has grown large. */
   readonly isFlushDue: boolean

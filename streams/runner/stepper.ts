@@ -163,7 +163,7 @@ export class Stepper<Body, State, Emitted, Sink> {
       if (isOver()) return this.mailboxes.size === 0
     }
   }
-  /** Returns and resets the reason why looking ahead failed. */
+  /** Returns and resets the error with which looking ahead failed, if it did. */
   takeAheadFailure(): unknown {
     const failure = this.#aheadFailure
     this.#aheadFailure = undefined

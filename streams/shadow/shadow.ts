@@ -177,7 +177,7 @@ export class Shadow<Body, State, Emitted, Sink> {
       this.#entriesAtSnapshot = this.entries
     })
   })
-  /** Likewise, if there is enough to free from memory. */
+  /** Like `snapshot`, if there is enough to free from memory. */
   readonly snapshotIfLarge = Effect.suspend(() => (this.#isStateLarge ? this.snapshot : Effect.void))
 }
 

@@ -62,7 +62,7 @@ export interface MoverParts {
   readonly replicas: number
   /** Whether the cluster has the vector plugin. */ readonly hasVectors: () => boolean
   readonly dictionariesOf: (namespace: Namespace) => Dictionaries
-  /** How often a mover reports that it is alive. */ readonly beat_ms: number
+  /** Interval at which a mover reports that it is alive. */ readonly beat_ms: number
   /** Called before each step; if it throws, everything stays as it is, as if the process had died. */
   readonly onStep?: ((step: Step) => void | Promise<void>) | undefined
 }

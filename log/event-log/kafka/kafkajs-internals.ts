@@ -134,7 +134,7 @@ export interface Cluster {
   /** Returns any broker of a cluster without ZooKeeper. */ findControllerBroker(): Promise<BrokerConnection>
 }
 
-/** How often leaders are looked up again without a failure. */
+/** Interval at which leaders are looked up again without a failure. */
 const METADATA_AGE_MAX_MS = 300_000
 
 /** The client keeps the factory of its clusters behind a symbol; the version is pinned, and tests detect changes. */

@@ -30,7 +30,7 @@ interface Asked {
 
 const SILENCE_MS = 30_000
 const CONNECTIONS_MAX = 32
-/** The most bytes of an answer that is read as text: a list of a thousand keys, or an error. */
+/** Maximum size of an answer that is read as text: a list of a thousand keys, or an error. */
 const TEXT_BYTES_MAX = 2_000_000
 
 export const textOfAnswer = async (answer: IncomingMessage): Promise<string> => {

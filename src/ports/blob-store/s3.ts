@@ -21,7 +21,7 @@ import {
 import { listingOf } from "./s3-listing.ts"
 import { type S3Options, S3Requests, textOfAnswer } from "./s3-requests.ts"
 
-/** How often a request without a body is repeated after an error of the server or the connection. */
+/** Number of times that a request without a body is repeated after an error of the server or the connection. */
 const AGAIN = 2
 const PAUSE_MS = 200
 

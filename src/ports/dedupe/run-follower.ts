@@ -12,7 +12,7 @@ import { digestOf } from "./run-format.ts"
 import type { RunThread } from "./run-thread.ts"
 import type { OpenedRun } from "./run-writer.ts"
 
-/** How often the log is read without a hint. */
+/** Interval between two reads of the log without a hint. */
 const IDLE_MS = 1_000
 /**
  * Interval between two reads while little arrives, so that one read serves several appends. Our own blocks need the

@@ -19,7 +19,7 @@ export interface RunStoreOptions extends CompactionLimits {
   readonly folder: string
   /** Derived from the installation's key and the topic: runs with another mark are discarded. */
   readonly mark: string
-  /** The most ids of all runs together; beyond it the organizations with the most lose their oldest. */
+  /** Maximum number of ids in all runs together; beyond it the organizations with the most ids lose their oldest. */
   readonly idsMax: number
 }
 

@@ -20,7 +20,7 @@ export interface SealedWindowOptions {
   /** Folder of the runs, exclusive to this process; created if missing. */
   readonly folder: string
   /**
-   * The most ids that all organizations may have in runs. Default: 128 million (2 bytes of memory, 22 of disk each).
+   * Maximum number of ids in all runs together. Default: 128 million (2 bytes of memory, 22 of disk each).
    */
   readonly idsMax?: number
   /**

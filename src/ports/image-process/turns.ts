@@ -10,7 +10,7 @@ interface Member<A> {
 }
 export class Turns<A> {
   readonly #members = new Map<string, Member<A>>()
-  /** The least `used_ms` with which an organization begins to wait: unused time is not saved up. */ #floor_ms = 0
+  /** Minimum of `used_ms` when an organization begins to wait: unused time is not saved up. */ #floor_ms = 0
   size = 0
 
   put(organizationId: string, entry: A): void {

@@ -33,7 +33,7 @@ const FREE_SOCKET_MS = 4_000
 const NAME_KEPT_MS = 5_000
 const NAMES_BYTES_MAX = 8_000_000,
   ADDRESSES_BYTES = 500
-/** The most addresses of one name that are tried in turn. */
+/** Maximum number of addresses of one name that are tried in turn. */
 const ADDRESSES_MAX = 3
 
 const certificateCodes = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_|ERR_SSL_|EPROTO)|certificate/i

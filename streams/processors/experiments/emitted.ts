@@ -82,9 +82,9 @@ export class RunChange {
   }
 }
 
-/** The most variants an experiment may have. */
+/** Maximum number of variants of an experiment. */
 const VARIANTS_MAX = 8
-/** Fingerprint of the id that the variant was assigned by; ids of two kinds never share one. */
+/** Fingerprint of the id by which the variant was assigned; ids of different kinds have different fingerprints. */
 const unitOf = ({ unit }: ServedExposure, { who }: SearchFacts): number =>
   unit === "user" ? who[0] : unit === "anonymous" ? who[1] : who[2]
 

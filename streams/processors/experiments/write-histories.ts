@@ -12,8 +12,8 @@ import { isNothing } from "./figures.ts"
 import type { Histories, HistoryChange } from "./histories.ts"
 
 /**
- * The most days of users that an organization keeps, some 150 MB with their keys. Days beyond that are dropped and
- * counted.
+ * Maximum number of days of users that an organization keeps, some 150 MB with their keys. Days beyond that are
+ * dropped and counted.
  */
 export const HISTORY_ROWS_MAX = 1_000_000
 

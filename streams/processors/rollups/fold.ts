@@ -19,9 +19,9 @@ import { INSTANTS_TABLE, ROLLUP_TABLES, type RollupTable, UNFOLDED_TABLE } from 
 
 /** Packed bytes read per fold; a single value may be larger. */
 const BYTES_MAX = 512 * 1024
-/** The most rows of one fold, some 300 bytes each; bounded apart from values, as one value may have many minutes. */
+/** Maximum number of rows of one fold, some 300 bytes each: a few values may cover as many minutes as many values. */
 const ROWS_MAX = 150_000
-/** The most values of one fold; they are small for shops that send little. */
+/** Maximum number of values of one fold; they are small for shops that send little. */
 const VALUES_MAX = 20_000
 /** Name of the lock that folds share, and that an exchange of rows holds exclusively. */
 const FOLDING = "analytics fold"

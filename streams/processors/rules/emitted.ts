@@ -11,7 +11,7 @@ import { kept } from "@dowser/log/columns/decode"
 import type { FactSink, ProductKind, SearchFacts, Sign } from "../../facts/facts.ts"
 import type { Key, Subject } from "../../facts/subjects.ts"
 
-/** The most events of one flush that log rules keep, because they serve for inspection, not for counting. */
+/** Maximum number of events of one flush that log rules keep: they serve for inspection, not for counting. */
 const LOGGED_MAX = 20_000
 
 /** Organizations whose complete events are kept; updated at each flush of a partition. */

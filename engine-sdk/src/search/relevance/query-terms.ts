@@ -15,7 +15,7 @@ export interface QueryTerm {
   /** Factor of the term's score: below 1 for guesses. */ readonly factor: number
   /** The typed part of a word that was completed. */ readonly typed: string | undefined
   /** The typed form of a word that no document has. */ readonly misspelt?: string
-  /** How often the term occurs in the query. */ count: number
+  /** Number of occurrences of the term in the query. */ count: number
 }
 export interface QueryTerms {
   /** Distinct, in the order of the query. */ readonly terms: ReadonlyArray<QueryTerm>

@@ -67,7 +67,7 @@ export const ALL_FIELDS = -1
 export class UpperBounds {
   /** By mark: how the bound of documents with a field that consists of the words compares with the threshold. */
   readonly exactVerdicts = exactVerdicts
-  /** The same for documents without such a field. */
+  /** By mark: the comparison for documents without such a field. */
   readonly plainVerdicts = plainVerdicts
   /** By mark: its lists, as bits. */
   readonly lists = listsOfMark

@@ -14,7 +14,7 @@ export interface OpusSource {
   readonly push: (bytes: Uint8Array) => ReadonlyArray<Uint8Array>
 }
 
-/** The most incomplete data that is kept: an Ogg page has at most 65 kB, an audio block less. */
+/** Maximum size of incomplete data that is kept: an Ogg page has at most 65 kB, an audio block less. */
 const KEPT_MAX = 200_000
 class ByteQueue {
   #bytes: Uint8Array = new Uint8Array(0)

@@ -27,7 +27,7 @@ const WAIT_MAX_MS = 10_000
 
 interface Later {
   readonly error: GenerationFailed
-  /** Undefined: a repetition would get the same answer. */ readonly wait_ms: number | undefined
+  /** undefined if a repetition would get the same answer. */ readonly wait_ms: number | undefined
 }
 const waitOf = (retryAfter: string | undefined, now: number, tried: number): number => {
   const byDefault = WAIT_FIRST_MS * 2 ** tried

@@ -28,7 +28,7 @@ interface Answer {
 
 const CHUNK_TEXTS = 32,
   CHUNK_CHARACTERS = 16_000
-/** The most attempts per chunk. */
+/** Maximum number of attempts per chunk. */
 const TRIES_MAX = 2
 /** A model that could not be loaded is not tried again within this time. */
 const LOAD_AGAIN_MS = 30_000

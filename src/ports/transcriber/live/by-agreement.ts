@@ -28,7 +28,7 @@ const SHARE = 5
 /** Audio added around a run, because a word begins and ends softly. */
 const AROUND = 0.25 * RATE
 const RUNS_MAX = 2
-/** The most samples pushed in one step, so that speech in them is detected without delay. */
+/** Maximum number of samples pushed in one step, so that speech in them is detected without delay. */
 const PIECE = RATE / 10
 
 type Transcribe = (order: TranscribeOrder) => Effect.Effect<Transcript, TranscriptionUnavailable>
