@@ -1,6 +1,6 @@
 /**
- * A manifest compiled under the current schemas, or every reason why it cannot be. WARM: the same fields would work if
- * they were indexed differently; COLD: no present field would. Pure but for reading schemas.
+ * A manifest compiled under the current schemas, or every reason why it cannot be. WARM: the same fields would work
+ * if they were indexed differently; COLD: no existing field would. Pure but for reading schemas.
  */
 import {
   type CollectionInfo,

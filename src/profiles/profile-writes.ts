@@ -327,7 +327,7 @@ const makeReleaseParts = ({ changesOf, identifiers, releases }: Parts) => ({
   })
 })
 
-/** Publishing and activating: what applies to searches. */
+/** Publishing and activating, which decide what applies to searches. */
 const makeReleaseWrites = (parts: Parts): Pick<ProfileWrites, "publish" | "activate"> => {
   const { configuration, found, locked, named, repository } = parts
   const { activeOf, compiled, inserted } = makeReleaseParts(parts)

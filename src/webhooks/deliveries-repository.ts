@@ -62,7 +62,7 @@ export const makeDeliveriesRepository = Effect.gen(function* () {
   const pairs = (rows: ReadonlyArray<{ readonly endpoint_id: string; readonly id: string; readonly claim: number }>) =>
     sql`unnest(${rows.map(({ endpoint_id }) => endpoint_id)}::text[], ${rows.map(({ id }) => id)}::text[], ${rows.map(({ claim }) => claim)}::int4[])`
   return {
-    /** Due immediately. An event that already has a row at the endpoint keeps that one. */
+    /** Inserts deliveries that are due immediately. An event that already has a row at the endpoint keeps that one. */
     insert: (rows: ReadonlyArray<NewDelivery>) =>
       sql`INSERT INTO webhook_deliveries (endpoint_id, id, organization_id, outbox_id, event, body, created_at, due_at)
         SELECT endpoint_id, id, organization_id, nullif(outbox_id, '')::int8, event, body, created_at, created_at FROM unnest(${rows.map(({ endpoint_id }) => endpoint_id)}::text[], ${rows.map(({ id }) => id)}::text[],

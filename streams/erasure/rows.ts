@@ -38,7 +38,7 @@ export const erasedRows = (
   }
 }
 
-/** Walks rows by pages, from the cursor "" on, removing what `remove` selects. Returns the number of rows. */
+/** Walks rows in pages, from the cursor "", removing what `remove` selects. Returns the number of rows. */
 export const removePages = Effect.fnUntraced(function* <Row, E, R>(
   page: (after: string) => Effect.Effect<ReadonlyArray<Row>, E, R>,
   cursorOf: (row: Row) => string,

@@ -205,7 +205,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
           yield* processor.write(stepper.emitted)
           if (this.#takeover !== undefined) yield* this.#takeover.writeMirrored(stepper.emitted)
         }
-        // After Postgres has accepted what is counted, and before the offsets pass what is not.
+        // Sent after Postgres accepted what is counted, but before the offsets pass these entries.
         for (const letter of stepper.letters) yield* this.partition.sendDeadLetter(letter)
         if (stepper.redirects.length > 0)
           yield* log

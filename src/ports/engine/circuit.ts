@@ -9,7 +9,7 @@
  */
 export interface CircuitOptions {
   /** Number of consecutive failures that opens the circuit. */ readonly failuresMax: number
-  /** The longest time between the first and the last of these failures. */ readonly window_ms: number
+  /** Maximum time between the first and the last of these failures. */ readonly window_ms: number
   /** How long all calls are refused before one may try. */ readonly wait_ms: number
 }
 export type CircuitState = "closed" | "open" | "half_open"

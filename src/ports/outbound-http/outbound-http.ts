@@ -27,7 +27,7 @@ export interface OutboundResponse {
 export interface OutboundOpening extends OutboundRequest {
   /** From the first look-up to the status line. */ readonly timeout_ms: number
   /** From the first look-up to the last byte of the body. */ readonly total_ms: number
-  /** The longest time without a byte of the body, while somebody waits for one. */ readonly silence_ms: number
+  /** Maximum time without a byte of the body, while somebody waits for one. */ readonly silence_ms: number
   /** A longer body fails (`too_large`). */ readonly responseBytesMax: number
 }
 export interface OutboundStream {

@@ -163,7 +163,7 @@ export class Life {
     this.#rebuilt.set(organizationId, jobId)
   }
 
-  /** Sets the present tombstones; returns the organizations with erasures since the last check. */
+  /** Sets the current tombstones; returns the organizations with erasures since the last check. */
   tell(tombstones: ReadonlyArray<Tombstone>): ReadonlyArray<string> {
     const changed = new Set<string>()
     let isChanged = false

@@ -56,7 +56,7 @@ interface LiveOptions {
   /** Folder of the snapshot, exclusive to this process; undefined: nothing survives a restart. */
   readonly folder: string | undefined
   readonly key: FingerprintKey
-  /** The present tombstones. */ readonly tombstones: Effect.Effect<ReadonlyArray<Tombstone>, unknown>
+  /** The current tombstones. */ readonly tombstones: Effect.Effect<ReadonlyArray<Tombstone>, unknown>
   /** Recently requested rebuilds. */ readonly rebuilds?: Effect.Effect<ReadonlyArray<Rebuild>, unknown>
   /** Interval between two checks of `tombstones` and `rebuilds`. */ readonly tombstonesEvery_ms?: number
   /** Memory of the models of all organizations together. */ readonly bytesMax?: number

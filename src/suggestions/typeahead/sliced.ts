@@ -33,7 +33,7 @@ export function* sortSliced<A>(
   return from
 }
 
-/** The longest that requests wait for a slice, plus one step of the generator. */
+/** Maximum time that requests wait for a slice, plus one step of the generator. */
 const SLICE_NS = 1_000_000n
 
 /** Runs a generator to its end, yielding to requests between slices. */

@@ -81,7 +81,7 @@ export class OggPackets implements OpusSource {
   }
 }
 
-/** The longest header of an element. */
+/** Maximum length of an element's header. */
 const ELEMENT_HEAD = 12
 export class WebmPackets implements OpusSource {
   readonly #kept = new ByteQueue()

@@ -50,7 +50,7 @@ export interface OnnxRuntime {
   }
 }
 const QUIET = 3
-/** No memory arena, no plan by shape: texts come in all lengths, and each would keep its own blocks. */
+/** No memory arena and no plan for each shape: texts come in all lengths, and each length would keep its own blocks. */
 export const SESSION = {
   intraOpNumThreads: 1,
   interOpNumThreads: 1,
