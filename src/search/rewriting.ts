@@ -76,7 +76,7 @@ export const rewritten = async (trying: Trying, answered: SearchWithAnswer): Pro
     if (!again.ok) break
     if (foundByWords(again.value.found) > 0)
       return { ...sayingTyped(again.value, typed), tried, used: candidate, typed }
-    // Releases the memory that it held.
+    // Releases the memory that the attempt held.
     context.budget?.holdAgain(held)
   }
   return { ...answered, typed, tried }

@@ -94,7 +94,7 @@ const exchangePart = Effect.fnUntraced(function* <Body, State, Emitted, Sink>(
     yield* copy(live.store, prefix, (key) => [key, undefined])
     yield* copy(of.store, prefix, (key, value) => [key, value])
   }
-  // Committed last: a store that was interrupted before this has the old generation.
+  // Committed last: if interrupted before, the store keeps the old generation and is rebuilt at the next start.
   yield* Effect.promise(() => live.store.commit([generationWrite(generation)], positions))
   live.adopted(of.erasures, generation)
 })

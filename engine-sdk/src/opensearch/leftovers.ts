@@ -67,7 +67,7 @@ export class Leftovers {
     const cleared = await this.#records(since)
     if (!cleared.ok) return warn("leftovers of moves in the search cluster are not cleared", cleared.error.message)
     if (keys === undefined) {
-      // These were not checked this time, so their times are kept.
+      // Leftovers of no collection were not checked this time, so their times are kept.
       for (const [what, seen] of before) if (what.startsWith("of nobody ")) this.#seen.set(what, seen)
       return
     }

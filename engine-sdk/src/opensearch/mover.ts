@@ -111,7 +111,7 @@ class Moving {
         const done = await this.#take(step)
         if (done.ok) continue
         await this.#abandon()
-        // The copy was not found, never the collection: a process that considered this mover dead has deleted the copy.
+        // The copy was not found, not the collection: a process that took this mover for dead has deleted the copy.
         return done.error.kind === "NotFound" ? fail(INTERRUPTED) : done
       }
       return ok(this.#entry)

@@ -106,7 +106,7 @@ class WordSearch {
     const key = triedKey(guess.climb.tried)
     for (let trips = 1; ; trips++) {
       const isLast = trips === TRIPS_MAX - 1
-      // What would need more requests is left out.
+      // Combinations that would need more requests are left out.
       const next = this.#climb({ isEnough: false, most: isLast ? 0 : GUESSES_MAX })
       const { climb } = next
       if (climb.isSettled || isLast) {

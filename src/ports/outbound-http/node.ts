@@ -222,7 +222,7 @@ export const layer = ({ allowPrivateAddresses }: OutboundHttpOptions): Layer.Lay
                   (ending) => answered(parts, request, ending),
                   ({ client }) => client.destroy()
                 ),
-                // The socket of a body read to its end has returned to the agent; this does not close it.
+                // If the body was read to its end, its socket has returned to the agent and must stay open.
                 ({ client, received }) => Effect.sync(() => void (received.complete || client.destroy())),
                 { interruptible: true }
               ).pipe(

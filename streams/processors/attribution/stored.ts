@@ -277,7 +277,7 @@ const writeOlder = (to: PageWriter, { older, searches, loose }: Visit, resting: 
   to.double(some.length > 0 ? some[some.length - 1]!.at : (older?.looseTo ?? -Infinity))
   to.double(lastAt(some, "click", older?.clickTo ?? -Infinity))
   to.double(lastAt(some, "purchase", older?.purchaseTo ?? -Infinity))
-  // Reserves two lengths that become known later.
+  // Reserves space for two lengths that become known later.
   const at = to.to - to.from
   to.long(0)
   to.long(0)

@@ -39,7 +39,7 @@ const packed = (rollups: RollupSums, { nameOf }: Destination): ReadonlyArray<Pac
   for (const { of } of ROLLUP_TABLES) {
     const deltas: Deltas = rollups[of],
       { slots } = deltas
-    // Most instants belong to the same minute and organization as the previous one.
+    // Cached, because most instants belong to the same minute and organization as the previous one.
     let organizationId: string | undefined, minute: PackedMinute | undefined
     deltas.eachInstant((key, instant, sums, from) => {
       const minute_at = Math.floor(instant / MINUTE_MS) * MINUTE_MS

@@ -61,7 +61,7 @@ export const colourSharesOf = ({ blue, green, product, red }: Square, isAll: boo
     for (let x = 0; x < COARSE; x++) {
       const at = 2 * (y * SIDE + x)
       const weight = isAll ? 1 : mean(product, at)
-      // A cell that is mostly background would have a mixed colour.
+      // Skipped, because a cell that is mostly background would have a mixed colour.
       if (weight < 0.5) continue
       share(shares, (y * COARSE + x) * COLOURS, weight, mean(red, at), mean(green, at), mean(blue, at))
     }

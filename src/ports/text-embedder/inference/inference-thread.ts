@@ -57,7 +57,7 @@ export class InferenceThread {
       this.#worker.on("exit", (code) => end(`the thread that runs the model ended (exit code ${code})`))
     })
     this.#ended = new Promise((resolve) => this.#worker.on("exit", () => resolve()))
-    // A failure reaches whoever awaits it; nobody has to.
+    // Whoever awaits `loaded` gets the failure; if nobody does, it must not end the process.
     this.loaded.catch(() => {})
   }
   get isLost(): boolean {

@@ -134,7 +134,7 @@ const orderOf = (
   speech: [{ start: from / RATE, end: to / RATE }],
   language,
   hints,
-  // An interim decoding gets one pass only.
+  // Only the final decoding uses the openings: they cost two further passes.
   likely: isWhole ? likely : undefined
 })
 

@@ -238,7 +238,7 @@ class OpenAiRealtime implements LiveProtocol {
     }
   }
   #fail(message: unknown): void {
-    // All audio already belonged to a turn.
+    // The error means that all audio already belonged to a turn.
     if (textAt(message, "error", "code") === "input_audio_buffer_commit_empty") this.#isTaken = true
     else this.failure = textAt(message, "error", "message") ?? "It said that there was an error"
   }
