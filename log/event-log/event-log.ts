@@ -1,7 +1,7 @@
 /**
  * The durable log under every stream: topics are divided into partitions, and records are numbered by offset within a
  * partition. The port only stores and returns records; a consumer's offset is stored in Postgres, next to its
- * aggregates. Adapters: `layerMemory` here, LMDB in `event-log-lmdb.ts`, Kafka in `event-log-kafka.ts`.
+ * aggregates. Adapters: `layerMemory` here, LMDB in `lmdb.ts`, Kafka in `kafka.ts`.
  */
 import { Clock, Context, Effect, Layer, Queue, Schema, Scope } from "effect"
 

@@ -1,5 +1,5 @@
 /**
- * Everything that changes a profile: under one lock of its collection, in the transaction of the audit log and the
+ * Everything that changes a profile: under one lock of its collection, in one transaction with the audit log and the
  * plan's caps. What must compile is compiled under the schema at the moment of the write.
  */
 import type { CollectionInfo } from "@dowser/engine-sdk"

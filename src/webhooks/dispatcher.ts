@@ -5,9 +5,9 @@
  *   queue    sleeps until the earliest due time of an endpoint with room, claims, starts attempts
  *   results  records attempts that ended in one transaction; then their slots are free
  *
- * A claim expires by itself (`CLAIM_MS`), so what a killed process was sending is sent again by the next one: at least
- * once, under the same id. Every minute all loops read the tables even without a signal, which covers lost signals and
- * dead processes.
+ * A claim expires by itself (`CLAIM_SLACK_MS`), so what a killed process was sending is sent again by the next one:
+ * at least once, under the same id. Every minute all loops read the tables even without a signal, which covers lost
+ * signals and dead processes.
  */
 import { Clock, Effect, FiberSet, Latch, Layer, Random, Semaphore } from "effect"
 import { type Attempt, ATTEMPT_TIMEOUT_MS, makeAttempt } from "./attempt.ts"

@@ -1,7 +1,7 @@
 /**
  * The actors of one process: one for each endpoint that has something due or in progress, in memory only. An actor
  * knows when its endpoint is due next, how many deliveries are in progress, and how many may be (`window.ts`); it is
- * dropped when it has neither. What must not be forgotten is in the queue's table.
+ * dropped when nothing is due or in progress. What must not be forgotten is in the queue's table.
  */
 import { freePlaces, IN_FLIGHT_MAX, nextWindow, type Pace, WINDOW_FIRST } from "./window.ts"
 
@@ -36,8 +36,8 @@ class EndpointActors {
   }
 
   /**
-   * Endpoints that are due and have room. Their due time is cleared: the claimer reports when they are due again, and a
-   * signal in between is not lost. Those served now are behind the others next time. O(actors).
+   * Endpoints that are due and have room. Their due time is cleared: the claimer reports when they are due again, and
+   * a signal in between is not lost. Those served now come after the others next time. O(actors).
    */
   wanted(now: number): ReadonlyArray<Wanted> {
     const found: Array<Wanted> = []

@@ -14,7 +14,7 @@ import { CONTENTS, entriesIn, type Subject } from "./subjects.ts"
 
 export interface Tombstone {
   readonly organizationId: string
-  /** The job that created it. */ readonly jobId: string
+  /** The job that created the tombstone. */ readonly jobId: string
   /** Unix milliseconds. */ readonly erasedAt: number
   /** `printOf` each: the user first, then ids found to belong to the user. */ readonly prints: ReadonlyArray<string>
   /** End offsets by `topic/partition` when it was created. */ readonly ends: Readonly<Record<string, number>>

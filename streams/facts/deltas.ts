@@ -26,7 +26,7 @@ const hashOf = (subject: number, instant: number): number => {
 interface Places {
   readonly capacity: number
   readonly instants: Float64Array
-  /** Numbers of their subjects. */
+  /** Subject numbers of the instants. */
   readonly subjects: Int32Array
   /** Index of the subject's previous instant. */
   readonly before: Int32Array

@@ -28,7 +28,7 @@ export interface SearchFacts {
   readonly country: string
   readonly surface: string
   readonly who: Who
-  /** Filters and facets that it used; undefined for none. */
+  /** Filters and facets that the search used; undefined for none. */
   readonly uses: ReadonlyArray<FilterUse> | undefined
   /** The filter as it was requested, and the search's tag, by which rules may group. */
   readonly filter: string

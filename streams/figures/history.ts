@@ -77,9 +77,9 @@ export const packSeenAs = ({ at_s, visitor }: SeenAs): Uint8Array => {
 interface Entry {
   readonly kind: number
   readonly at_s: number
-  /** The entire row. */ readonly bytes: Buffer
+  /** All bytes of the row. */ readonly bytes: Buffer
 }
-/** In stored order. */
+/** The entries of a row, in stored order. */
 const entriesOf = (row: Uint8Array): ReadonlyArray<Entry> => {
   const bytes = Buffer.from(row.buffer, row.byteOffset, row.byteLength)
   const entries: Array<Entry> = []
@@ -91,7 +91,7 @@ const entriesOf = (row: Uint8Array): ReadonlyArray<Entry> => {
   return entries
 }
 
-/** In stored order. */
+/** The interactions of a row, in stored order. */
 export const unpackTakes = (row: Uint8Array): ReadonlyArray<Take> =>
   entriesOf(row).flatMap(({ at_s, bytes, kind }) =>
     kind === SEEN_AS ? [] : [{ kind: TAKE_KINDS[kind] ?? "view", at_s, document: bytes.toString("utf8", HEAD_BYTES) }]
@@ -136,7 +136,7 @@ const cut = (row: Uint8Array): Uint8Array => {
 /** The row, cut if it is too long. */
 export const trimmed = (row: Uint8Array): Uint8Array => (row.length <= HISTORY_BYTES_MAX ? row : cut(row))
 
-/** The row without what was done after a moment. */
+/** The interactions of a row up to a moment. */
 const until = (row: Uint8Array, at_s: number): ReadonlyArray<Uint8Array> =>
   entriesOf(remembered(row)).flatMap((entry) => (entry.kind !== SEEN_AS && entry.at_s <= at_s ? [entry.bytes] : []))
 /** A user's history together with what was done under ids seen with the user id, until each was last seen with it. */

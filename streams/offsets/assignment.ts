@@ -15,7 +15,7 @@ export interface UnitLease extends Unit {
 }
 export interface Member {
   readonly member: string
-  /** Processors that it runs. */ readonly processors: ReadonlyArray<string>
+  /** Processors that the member runs. */ readonly processors: ReadonlyArray<string>
 }
 
 export const unitKey = ({ group, partition }: Unit): string => `${group}/${partition}`

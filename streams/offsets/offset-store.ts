@@ -1,6 +1,6 @@
 /**
  * Where consumer groups keep their offsets, alongside what they have counted: the statements of the commit, without
- * rules. The rules are in `offsets.ts`. Adapters: Postgres in `offset-store-postgres.ts`; the simulation's in
+ * rules. The rules are in `offsets.ts`. Adapters: Postgres in `postgres.ts`; the simulation's in
  * `test/support/simulation`.
  */
 import { Context, type Effect } from "effect"

@@ -20,7 +20,7 @@ import type { Progress, RunnerOptions } from "../runner/options.ts"
 import type { StateStore } from "../state/state.ts"
 
 export interface OwnershipOptions<Sink = SqlClient.SqlClient> {
-  /** Unique to this process, forever. */
+  /** Id of this process, never used by another. */
   readonly member: string
   readonly processors: ReadonlyArray<Runnable<Sink>>
   readonly visitorPartitions: number

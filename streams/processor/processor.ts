@@ -14,7 +14,7 @@ import type { Topic } from "@dowser/log/topics"
 export interface Place {
   readonly topic: string
   readonly offset: number
-  /** Within its record. */
+  /** The entry's index in its record. */
   readonly index: number
   /** The log's time of the append, ms. */
   readonly appendedAt: number

@@ -102,7 +102,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
     return this.partition.options.probe?.(point) ?? Effect.void
   }
 
-  /** Lets replays take over the organization's part of this state (`replays/takeover.ts`). */
+  /** Lets replays take over the organization's part of this state (`shadow/takeover.ts`). */
   follow(mirror: Restored["mirror"]) {
     const { options, processor, unit } = this.partition
     return Effect.gen({ self: this }, function* () {

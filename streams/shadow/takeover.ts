@@ -35,7 +35,7 @@ import {
 import { openShadow, type Shadow, ShadowFailed } from "./shadow.ts"
 
 const SLICE_MS = 8
-/** Length of one turn while nothing else waits. */
+/** Maximum duration of one turn while nothing else waits. */
 const IDLE_TURN_MS = 40
 const TELL_EVERY_MS = 1_000
 /** How many entries that make the step throw an erasure skips, each after a restart from the beginning. */

@@ -132,7 +132,7 @@ export class KeyedState<V> {
   readonly #store: StateStore
   readonly #options: KeyedStateOptions<V>
   readonly #held = new Map<string, StateEntry<V>>()
-  /** The last value returned, which is usually put next. */
+  /** The value returned last, which is usually put next. */
   #last: StateEntry<V> | undefined
   #dirty: Array<StateEntry<V>> = []
   /** Values that are objects; some may have been released. */

@@ -1,7 +1,7 @@
 /**
- * All internals of `kafkajs` that this program uses: its public interface has no reading by offset, no producer with
- * sequence numbers of ours and no quiet queue. The version is pinned; `test/ports/kafkajs-internals.test.ts` fails if
- * one of these internals has changed.
+ * All internals of `kafkajs` that this program uses: its public interface has no reading by offset, no choice of
+ * sequence numbers and no quiet queue. The version is pinned; `test/ports/kafkajs-internals.test.ts` fails if one of
+ * these internals has changed.
  */
 import { createRequire } from "node:module"
 import type { Kafka } from "kafkajs"

@@ -17,7 +17,7 @@ const LOUDER = 3
 const SILENCE = 3e-8
 const ONSET_FRAMES = 3
 const PAUSE_FRAMES = 30
-/** Fewer frames are a click, not speech. */
+/** Fewer frames than this are a click, not speech. */
 const SPEECH_FRAMES_MIN = 5
 const FLOOR_SHARE = 0.1
 /** Hum and the DC offset of a microphone are below this frequency. */

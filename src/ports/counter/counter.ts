@@ -11,7 +11,7 @@ import { Context, type Effect, Schema, type Scope } from "effect"
 /** One window of one budget. */
 export interface Budget {
   readonly name: string
-  /** Infinity: counted and never refused. */ readonly limit: number
+  /** Infinity for a budget whose units are counted and never refused. */ readonly limit: number
   /** Unix milliseconds; identifies the window together with `name`. */ readonly started_at: number
   readonly ends_at: number
 }

@@ -1,7 +1,7 @@
 /**
  * `OutboundHttp` on `node:http`. A name is resolved and its addresses are checked; the connection is made to the
- * address itself with the name in `Host` and in TLS, so that a name server that changes its answer between check and
- * connect changes nothing. The socket's remote address is checked once more.
+ * address itself with the name in `Host` and in TLS, so that it does not matter if a name server changes its answer
+ * between check and connect. The socket's remote address is checked once more.
  */
 import { type Agent, Agent as HttpAgent } from "node:http"
 import { Agent as HttpsAgent } from "node:https"

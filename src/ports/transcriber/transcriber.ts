@@ -1,7 +1,7 @@
 /**
- * Speech to text. The port promises words in the order spoken, with the model's confidence if it has one. We invent
- * nothing. A language that the model does not know is refused rather than guessed. Organizations take turns at a model
- * that runs here, and the queue is bounded.
+ * Speech to text. The port promises words in the order spoken, with the model's confidence if it has one. It invents
+ * nothing. A language that the model does not know is refused rather than guessed. Organizations take turns at a
+ * model that runs here, and the queue is bounded.
  */
 import { Context, Data, type Effect, type Scope } from "effect"
 import type { Span } from "../audio-decoder/speech.ts"

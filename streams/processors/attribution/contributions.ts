@@ -1,6 +1,6 @@
 /**
- * What a visit contributes, as facts: every change retracts what the affected searches contributed, applies itself, and
- * asserts what they contribute now. So figures are exact at any moment, and a replay with another interleaving of the
+ * What a visit contributes, as facts: before a change, what the affected searches contributed is retracted; after it,
+ * what they contribute is asserted. So figures are exact at any moment, and a replay with another interleaving of the
  * topics ends in the same state.
  */
 import type { Facts, Interaction, InteractionKind, SearchFacts, Sign } from "../../facts/facts.ts"

@@ -9,7 +9,7 @@
 import type { Interaction, SearchFacts } from "../../facts/facts.ts"
 import { together } from "../../facts/who.ts"
 
-/** Both times are promised in `docs/contract/events.md`. */
+/** This time and the next are promised in `docs/contract/events.md`. */
 const KEYSTROKE_GAP_MS = 4_000
 const SESSION_ATTRIBUTION_MS = 30 * 60_000
 

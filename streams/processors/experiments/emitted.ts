@@ -14,7 +14,7 @@ import { Histories } from "./histories.ts"
 /** What changed for one unit. */
 export interface UnitChange extends UnitFigures {
   readonly unit: number
-  /** A bit for each variant that answered it. */ variants: number
+  /** A bit for each variant that answered the unit. */ variants: number
   /** Day (ms, UTC) of its first answer in this flush; Infinity for none. */ firstDay: number
   /**
    * Its dimensions at its first answer; of several values the last in byte order, so that arrival order does not

@@ -19,14 +19,14 @@ export const HISTORY_ROWS_MAX = 1_000_000
 
 type Sql<A> = Effect.Effect<A, SqlError.SqlError, SqlClient.SqlClient>
 
-/** Locks them, in the order given. */
+/** Locks the organizations' rows, in the order given. */
 export const LOCK = `INSERT INTO experiment_history_use AS u (organization_id, rows, dropped) SELECT o, 0, 0 FROM unnest($1::text::text[]) AS t (o)
   ON CONFLICT (organization_id) DO UPDATE SET rows = u.rows`
 const FIGURES = ["searches", "no_results", "clicked", "purchased", "revenue"] as const
 const IS_SAME = "h.organization_id = g.o AND h.unit = g.unit AND h.day = g.day"
 /**
  * Only a search creates a row: other facts about a missing day belong to a row that was dropped. A row whose searches
- * were all retracted is removed. If an organization has no room for all, the newest days are kept. $9: the most rows
+ * were all retracted is removed. If an organization has no room for all, the newest days are kept. $9: maximum rows
  * of an organization.
  */
 const WRITE = `WITH given AS (

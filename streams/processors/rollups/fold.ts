@@ -74,7 +74,7 @@ class Grains {
   }
   add(key: ReadonlyArray<string>, sums: ReadonlyArray<number>): void {
     const organizationId = this.#organizationId
-    // No part of a key holds NUL.
+    // NUL separates the parts of a key, none of which contains it.
     addTo(this.#open[0]!.bucket, key.join("\u0000"), () => [organizationId, ...key], sums)
   }
   /** Adds a bucket to the rows and to the next larger bucket, which closes after it. */
@@ -217,7 +217,7 @@ export const holdFolds = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 export const foldOrganization = (organizationId: string): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
     while (yield* foldNext(organizationId, VALUES_MAX)) {
-      // In batches, to bound memory.
+      // Folds in batches, to bound memory.
     }
   })
 

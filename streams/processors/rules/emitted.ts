@@ -125,11 +125,11 @@ export class RuleFacts implements FactSink {
     this.#times.push(at)
   }
 
-  /** `key` is the query's. */
+  /** `key` is that of the query. */
   eachSearch(each: (key: Key, search: SearchFacts, sign: Sign) => void): void {
     for (let i = 0; i < this.#queries.length; i++) each(this.#queries[i]!, this.#searches[i]!, this.#signs[i]!)
   }
-  /** `key` is the product's. */
+  /** `key` is that of the product. */
   eachProduct(each: (key: Key, kind: ProductKind, at: number) => void): void {
     for (let i = 0; i < this.#products.length; i++) each(this.#products[i]!, this.#kinds[i]!, this.#times[i]!)
   }

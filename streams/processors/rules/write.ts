@@ -18,7 +18,7 @@ interface Rule {
   readonly event_type: string
   readonly params: RuleParams
   readonly created_at: number
-  /** Its collection's name and aliases. */ readonly names: ReadonlyArray<string>
+  /** Name and aliases of the rule's collection. */ readonly names: ReadonlyArray<string>
 }
 type Counted = Map<string, { readonly key: ReadonlyArray<string>; count: number }>
 

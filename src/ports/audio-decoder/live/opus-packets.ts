@@ -10,7 +10,7 @@ import { elementAt, INSIDE, packetIn, TRACK, type Track, trackIn } from "../webm
 type OpusHead = NonNullable<ReturnType<typeof opusHead>>
 /** Reads a stream; throws `AudioRefused`. */
 export interface OpusSource {
-  /** Set as soon as it has been read. */ readonly head: OpusHead | undefined
+  /** Set as soon as the header has been read. */ readonly head: OpusHead | undefined
   readonly push: (bytes: Uint8Array) => ReadonlyArray<Uint8Array>
 }
 

@@ -168,7 +168,7 @@ class LeasedCounter implements Counter, Recalls {
 
   readonly recall: Recalls["recall"] = (name) => {
     const entry = this.#table.get(name)
-    // A process that has nothing has already reported so.
+    // A process without units has already reported so.
     if (entry === undefined || (entry.told === 0 && entry.held === 0 && !entry.isUnderWay)) return
     this.#table.recall(entry)
   }
@@ -210,7 +210,7 @@ class LeasedCounter implements Counter, Recalls {
     )
   )
 
-  /** Returns everything. */
+  /** Returns all units. */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
     this.#statements.close()
     this.#table.releaseAll()
