@@ -30,10 +30,10 @@ const VALUE_CHARACTERS_MAX = 128
 
 export interface TasteField {
   readonly name: string
-  /** A number field, in which bands may be preferred. */ readonly isPrice: boolean
+  /** Whether it is a number field, in which bands may be preferred. */ readonly isPrice: boolean
 }
 
-/** What people choose by, before other facets. */
+/** Names of facets by which people choose, before other facets. */
 const TELLING = [/brand|manufacturer|designer/i, /categor/i, /colou?r/i]
 const tellingOf = (name: string): number => {
   const at = TELLING.findIndex((pattern) => pattern.test(name))

@@ -8,7 +8,7 @@ const DIRECTIONS = 9
 const LEVELS = [1, 2, 4]
 /** By level: finer levels are more informative, but have more parts. */
 const WEIGHTS = [0.5, 0.7, 1]
-/** Of 255; weaker edges are compression noise. */
+/** Minimum strength of an edge, of 255; weaker edges are compression noise. */
 const STRENGTH_MIN = 10
 const PARTS = LEVELS.reduce((sum, n) => sum + n * n, 0)
 export const GRADIENTS = PARTS * DIRECTIONS

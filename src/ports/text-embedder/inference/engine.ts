@@ -16,7 +16,7 @@ export interface Opened {
   readonly engine: InferenceEngine
   readonly tokens: Tokens
   readonly dimensions: number
-  /** Why it is not the native engine, if that was tried. */ readonly why?: string | undefined
+  /** Why the native engine does not run, if it was tried. */ readonly why?: string | undefined
 }
 /** Opens the engine of one kind of model. */
 export type Open<S extends ThreadSettings> = (settings: S) => Promise<Opened>

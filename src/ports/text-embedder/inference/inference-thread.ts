@@ -21,7 +21,7 @@ interface Waiter {
 }
 export interface Loaded {
   readonly engine: "native" | "portable"
-  /** Why it is not the native engine, if that was tried. */ readonly why: string | undefined
+  /** Why the native engine does not run, if it was tried. */ readonly why: string | undefined
 }
 
 export class InferenceThread {
@@ -30,7 +30,7 @@ export class InferenceThread {
   readonly #waiting = new Map<number, Waiter>()
   #lost: ThreadLost | undefined
   #ids = 0
-  /** Rejects if the thread ends before. */ readonly loaded: Promise<Loaded>
+  /** Rejects if the thread ends before it has loaded the model. */ readonly loaded: Promise<Loaded>
 
   constructor(settings: ThreadSettings, entry: URL = new URL("./inference-worker.ts", import.meta.url)) {
     this.#worker = new Worker(entry, {

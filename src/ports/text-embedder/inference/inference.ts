@@ -44,7 +44,7 @@ class Chunk {
   readonly items: number
   readonly bytes: number
   readonly request: Request
-  /** Index of its first text in the request. */ readonly at: number
+  /** Index of the chunk's first text in the request. */ readonly at: number
   tries = 0
 
   constructor(request: Request, at: number, texts: ReadonlyArray<string>) {
@@ -194,7 +194,7 @@ export class Inference {
   #failed(thread: InferenceThread, priority: Priority, chunk: Chunk, error: Error): void {
     const isLost = error instanceof ThreadLost
     if (isLost) this.#lost(thread, error.message)
-    // Nobody waits for it any longer.
+    // Nobody waits for the request any longer.
     if (chunk.request.isOver) return
     if (isLost && chunk.tries < TRIES_MAX && !this.#isClosed) this.#lines[priority].putBack(chunk)
     else this.#giveUp(chunk, error.message)
