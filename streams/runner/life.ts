@@ -31,7 +31,7 @@ const FLUSH_EVERY_MS = 1_000
 /**
  * While entries keep arriving, flushes take at most about this share of the time, because many small ones cost more
  * than everything else. A figure waits three fifths of a second for that at most; with little load, when flushes are
- * short, some hundredths.
+ * short, some hundredths of a second.
  */
 const FLUSH_SHARE = 1 / 10
 const FLUSH_PAUSE_MAX_MS = 600

@@ -31,7 +31,7 @@ export class FeedStore extends Context.Service<
     /** Undoes an append that began at `length`. */
     readonly truncate: (id: string, length: number) => Effect.Effect<void, FeedStoreFailure>
     /** Does nothing if there is no such feed. */ readonly remove: (id: string) => Effect.Effect<void, FeedStoreFailure>
-    /** Of all stored feeds, at most 100,000. */ readonly ids: Effect.Effect<ReadonlyArray<string>, FeedStoreFailure>
+    /** Ids of stored feeds, at most 100,000. */ readonly ids: Effect.Effect<ReadonlyArray<string>, FeedStoreFailure>
   }
 >()("dowser/ports/FeedStore") {}
 
