@@ -171,7 +171,7 @@ export interface Rejection {
   readonly reason: string
 }
 
-/** Page size of `GET /events/failed`, and the most entries of one retry. */
+/** Page size of `GET /events/failed`, and maximum number of entries of one retry. */
 export const FAILED_PAGE_MAX = 250
 export const RETRIES_MAX = 1_000
 

@@ -44,7 +44,7 @@ const LEASE_MS = 6_000
 /** Renewals per lease duration, so that some may fail. */
 const RENEWALS = 5
 const STALLED_AFTER_MS = 60_000
-/** Part of the ten seconds within which a process must stop. */
+/** How long leaving may take, of the ten seconds within which a process must stop. */
 const LEAVE_WITHIN_MS = 6_000
 
 interface Running<Sink> extends Unit {

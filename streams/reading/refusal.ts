@@ -34,7 +34,7 @@ export const refusalReason = (error: SqlError.SqlError): string => {
 /** Makes the partition restart, because its state has stepped what cannot be written, and must be rebuilt. */
 export class FlushRefused extends Data.TaggedError("FlushRefused")<{ readonly message: string }> {}
 
-/** How carefully a partition flushes. */
+/** How large flushes may be, and which record is searched for a refused entry. */
 export interface FlushMode {
   /** Maximum number of records of one flush. */
   readonly recordsMax: number

@@ -71,7 +71,7 @@ const countQueries = (facts: RuleFacts, rules: ReadonlyArray<Rule>): Counted => 
   return counted
 }
 
-/** A rule may use the older name of a view, too. */
+/** Whether a rule counts events of this type; it may use the older name of a view. */
 const isOf = ({ event_type }: Rule, type: string): boolean =>
   event_type === type || (event_type === "visit" && type === "view")
 /** Rows `[rule, document]`. */

@@ -32,7 +32,7 @@ interface Runtime {
   }
 }
 
-/** The decoder's cache of what was said so far, for each continuation. */
+/** The decoder's cache of the tokens decoded so far, for each continuation. */
 export interface Remembered {
   /** Output of the encoder. */ readonly sound: Tensor
   readonly past: Tensors
