@@ -88,7 +88,7 @@ export class LiveModels {
     for (const [key, kept] of this.#models) if (kept.organizationId === organizationId) this.#models.delete(key)
     this.#again.set(organizationId, 0)
   }
-  /** Number of its events taken again since; called once, when all have been. */
+  /** Number of the organization's events taken again since `forget`; called once, when all have been. */
   takenAgain(organizationId: string): number {
     const events = this.#again.get(organizationId) ?? 0
     this.#again.delete(organizationId)

@@ -245,7 +245,7 @@ const readOlder = (older: Older): Pick<Visit, "searches" | "loose"> => {
 }
 const READER = new ByteReader()
 
-/** How many of the searches may be encoded: as many complete runs as leave `RECENT_KEPT`. */
+/** How many of the searches may be encoded: as many complete runs as leave `RECENT_KEPT` searches. */
 const restingSearches = ({ searches }: Visit): number => {
   if (searches.length <= RECENT_MAX) return 0
   let at = searches.length - RECENT_KEPT

@@ -2,7 +2,7 @@
 import { Worker } from "node:worker_threads"
 import type { FromThread, ThreadSettings, ToThread } from "./messages.ts"
 
-/** Limit of its heap: the vocabulary, and texts of two messages. The model's own memory is not on the heap. */
+/** Limit of the thread's heap: the vocabulary, and texts of two messages. The model's own memory is not on the heap. */
 const HEAP_MB = 192
 const STOP_WITHIN_MS = 2_000
 
