@@ -164,14 +164,14 @@ export const EventBatchAnswer = Schema.Struct({
     "`accepted` + `deduplicated` + entries in `rejected` = entries sent. NDJSON takes a token of the key's rate for each 1,000 lines (or megabyte); when less than half of a minute's tokens is left it is read more slowly. A stream that is cut short (429 no token left, 403 `event_bytes_per_day`, 400, 503) answers these totals so far beside the error, with `lines`, the number of lines that were processed; send the others again."
 })
 
-/** The most rejections listed for one NDJSON request, whose answer must not grow with its length. */
+/** Maximum number of rejections listed for one NDJSON request, whose answer must not grow with its length. */
 export const REJECTIONS_LISTED_MAX = 10_000
 export interface Rejection {
   readonly index: number
   readonly reason: string
 }
 
-/** Page size of `GET /events/failed`, and the most entries of one retry. */
+/** Page size of `GET /events/failed`, and maximum number of entries of one retry. */
 export const FAILED_PAGE_MAX = 250
 export const RETRIES_MAX = 1_000
 

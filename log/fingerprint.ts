@@ -35,7 +35,7 @@ export const fingerprintInto = (key: FingerprintKey, text: string, out: Uint32Ar
   mixInto(key, length, out, at)
 }
 
-/** Likewise for an ASCII text given as bytes: returns what `fingerprintInto` would, without creating the text. */
+/** Like `fingerprintInto`, for an ASCII text given as bytes: returns the same, without creating the text. */
 export const fingerprintBytesInto = (
   key: FingerprintKey,
   bytes: Uint8Array,

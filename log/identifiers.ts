@@ -21,7 +21,7 @@ export const ulidTime = (at_ms: number): string => {
 export const ulid = (now_ms: number, random: Uint8Array): string => {
   let text = ulidTime(now_ms)
   for (let i = 0; i < 16; i++) {
-    // Five bits per character, from ten random bytes.
+    // Each of the 16 characters encodes 5 bits of the ten bytes.
     const bit = i * 5
     const pair = (random[bit >> 3]! << 8) | (random[(bit >> 3) + 1] ?? 0)
     text += crockford[(pair >> (11 - (bit & 7))) & 31]

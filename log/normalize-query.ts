@@ -3,7 +3,7 @@
  * key of tables, so it is bounded: Postgres refuses index entries beyond about 2,700 bytes.
  */
 
-/** The most bytes of a query in analytics; longer ones are cut between characters and counted together. */
+/** Maximum size of a query in analytics; longer ones are cut between characters and counted together. */
 const ANALYTICS_QUERY_BYTES_MAX = 1_024
 
 /** Longest prefix of at most `bytes_max` UTF-8 bytes that ends between code points. */

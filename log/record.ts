@@ -38,7 +38,7 @@ export const decodeRecord = (bytes: Uint8Array): Envelope<unknown> => {
     : envelope
 }
 
-/** Likewise for readers that read event by event: a payload may be `EventColumns`, which are much cheaper to read. */
+/** Like `decodeRecord`, for readers of single events: a payload may be `EventColumns`, which are cheaper to read. */
 export const openRecord = (bytes: Uint8Array): Envelope<unknown> => {
   if (isColumns(bytes)) {
     const payload = new EventColumns(bytes)

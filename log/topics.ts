@@ -7,7 +7,7 @@ export interface Topic {
   readonly name: string
   /**
    * `visitor`: partitioned by what an event says about its visitor, so that searches and the events after them meet.
-   * `document`: partitioned by the changed document, into the same number. `one`: a single partition.
+   * `document`: partitioned by the changed document, into as many partitions. `one`: a single partition.
    */
   readonly partitioning: "visitor" | "document" | "one"
   readonly retentionHours: number

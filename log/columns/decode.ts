@@ -109,7 +109,7 @@ const OWN_TEXTS: ReadonlySet<TextField> = new Set(["event_id", "query_id", "user
 const RECENT = 4_096
 const RECENT_LENGTH_MAX = 48
 const recent = new Array<string>(RECENT).fill("")
-/** Decoded from ASCII bytes. */
+/** Decodes ASCII bytes, unless an equal text is among the recent ones. */
 const recentText = (bytes: Buffer, from: number, to: number): string => {
   const length = to - from
   let hash = length

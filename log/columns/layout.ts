@@ -59,8 +59,8 @@ export const SAME = 0,
   LONGS = 4,
   OWN_PLACE = 5
 /**
- * The most events of a record. An event may take no bytes, so a limit in bytes does not bound them. Far more than any
- * writer produces.
+ * Maximum number of events of a record, far more than any writer produces. A limit in bytes would not bound them,
+ * because an event may take no bytes.
  */
 export const EVENTS_MAX = 1_048_576
 /** The largest number of a column; it is stored plus one. */

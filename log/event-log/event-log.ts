@@ -45,7 +45,7 @@ export interface ReadAnswer {
 }
 
 export interface PartitionBounds {
-  /** On brokers up to a second old, because retention moves it. */
+  /** Updated up to a second late on brokers, where retention moves it. */
   readonly startOffset: number
   /** One past the newest durable record. */
   readonly endOffset: number

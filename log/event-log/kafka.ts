@@ -35,7 +35,7 @@ export interface KafkaLogOptions extends Omit<KafkaSettings, "onLog"> {
   /** How long an append waits before its caller gets a failure. The records are sent until acknowledged in any case. */
   readonly appendWithin_ms?: number
   readonly readWithin_ms?: number
-  /** How often the ends of the partitions read here are polled, to hint at appends by other processes. */
+  /** Interval at which the ends of the partitions read here are polled, to hint at appends by other processes. */
   readonly hintEvery_ms?: number
 }
 

@@ -38,7 +38,7 @@ export interface EmbeddedLogOptions {
 const PENDING_BYTES_MAX = 64 * 1024 * 1024
 const GROUP_BYTES_MAX = 8 * 1024 * 1024
 const OVERLOADED_RETRY_AFTER_S = 1
-/** Space is freed by retention or by a person. */
+/** Only retention or the operator frees space, which takes a while. */
 const FULL_RETRY_AFTER_S = 30
 const SPACE_EVERY_MS = 1_000
 

@@ -1,7 +1,7 @@
 /** Decides when a log on this machine's disk accepts nothing more, by its size and the free space of the disk. */
 
 export interface LogSpaceOptions {
-  /** The most that the log may hold; if absent, only the disk bounds it. */
+  /** Maximum size of the log; if absent, only the disk bounds it. */
   readonly bytesMax?: number
   /** What must stay free on its disk, for Postgres and the engine on the same machine. */
   readonly reserveBytes?: number

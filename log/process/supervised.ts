@@ -1,6 +1,6 @@
 /**
- * Keeps something alive that may fail at any moment: it is restarted after pauses that double while its lives are
- * short. What a failure means, and who is notified of it, is up to the life itself.
+ * Runs something again whenever it ends or fails, after pauses that double while each run is short. One run is called
+ * a life; the life itself decides what a failure means, and who is notified of it.
  */
 import { Clock, Effect } from "effect"
 
@@ -8,7 +8,7 @@ interface Pace {
   /** The first pause; it doubles each time a life ends. */
   readonly first_ms: number
   readonly max_ms: number
-  /** A life this long ends a series of failures: the pause after it is the first one again. */
+  /** After a life of at least this long, the pause is the first one again. */
   readonly healthyAfter_ms: number
   /** A factor for pauses, so that processes that failed together do not return together; 1 if absent. */
   readonly jitter?: Effect.Effect<number>

@@ -31,7 +31,7 @@ export class Timings {
     return this.#spreads
   }
 }
-/** Counts of events by kind; as few kinds as above. */
+/** Counts of events by kind; there are as few kinds as in `Timings`. */
 export class Tally {
   readonly #counts = new Map<string, number>()
   add(kind: string, n = 1): void {

@@ -30,10 +30,10 @@ const VALUE_CHARACTERS_MAX = 128
 
 export interface TasteField {
   readonly name: string
-  /** A number field, in which bands may be preferred. */ readonly isPrice: boolean
+  /** Whether it is a number field, in which bands may be preferred. */ readonly isPrice: boolean
 }
 
-/** What people choose by, before other facets. */
+/** Names of facets by which people choose, before other facets. */
 const INFORMATIVE = [/brand|manufacturer|designer/i, /categor/i, /colou?r/i]
 const rankOf = (name: string): number => {
   const at = INFORMATIVE.findIndex((pattern) => pattern.test(name))
@@ -81,8 +81,8 @@ export const tastesOf = ({ isPrice }: TasteField, value: unknown): ReadonlyArray
 export interface FieldAffinity {
   readonly field: TasteField
   /** By value: its share of everything the visitor chose, 0..1. */ readonly shares: ReadonlyMap<string, number>
-  /** The largest share. */ readonly largest: number
-  /** The share of what is unknown. */ readonly rest: number
+  /** How much the field tells about the visitor: its largest share. */ readonly largest: number
+  /** The share that stands for what is unknown of the visitor. */ readonly rest: number
 }
 /** Values of a document, in the order of the fields; undefined if it no longer exists. */
 type TastesOf = (document: string) => ReadonlyArray<ReadonlyArray<string>> | undefined

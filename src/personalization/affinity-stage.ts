@@ -81,7 +81,7 @@ export const affinityStage = (affinities: ReadonlyArray<FieldAffinity>, strength
   run: (candidates, context) => {
     const raw = affinitiesWith(affinities, candidates.length, (field) => columnOf(candidates, context, field))
     const { least, span } = rangeOf(raw)
-    // None of the hits is preferred.
+    // All hits fit the visitor equally well.
     if (span === 0) return candidates
     const trust = 1 - affinities[0]!.rest
     const scores = new Float64Array(candidates.length)

@@ -14,7 +14,7 @@ import type { Visitor } from "../identity/visitor.ts"
 
 const FRESH_MS = 500
 const BYTES_MAX = 28_000_000
-/** The longest that a search waits. */
+/** Maximum time that a search waits. */
 const WAIT = "100 millis"
 /** Limit for one visitor in all collections, newest first; and for all ids seen with a user. */
 const ROWS_MAX = 100

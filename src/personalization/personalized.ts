@@ -70,7 +70,7 @@ export class Personalization extends Context.Service<
       const clock = yield* Clock.Clock
       const services = yield* Effect.context<never>()
       const tastes = new Tastes(() => clock.currentTimeMillisUnsafe())
-      /** Events name a collection or one of its aliases. */
+      /** The names by which events may refer to the collection: its own and its aliases. */
       const namesOf = (organizationId: string, collection: string): ReadonlyArray<string> => [
         collection,
         ...resources

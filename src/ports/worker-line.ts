@@ -13,10 +13,10 @@ import { Turns } from "./image-process/turns.ts"
 export type LineOutcome<A> =
   | { readonly kind: "done"; readonly answer: A; readonly took_ms: number }
   | { readonly kind: "refused"; readonly message: string }
-  | { readonly kind: "lost"; readonly message: string; /** With this task in progress. */ readonly hasBegun: boolean }
+  | { readonly kind: "lost"; readonly message: string; /** Whether the task had begun. */ readonly hasBegun: boolean }
   | { readonly kind: "busy" }
 
-/** A thread's answer to each task, in addition to `ready` once. */
+/** A thread's messages: `ready` once, then an answer to each task. */
 export type FromLine<A> =
   | { readonly kind: "ready" }
   | { readonly kind: "done"; readonly answer: A }
@@ -31,7 +31,7 @@ interface LineOptions {
   readonly weightMaxEach: number
 }
 type WorkerReport<A> = FromLine<A> | { readonly kind: "lost"; readonly message: string }
-/** Or a function that builds it when its turn comes, for a buffer larger than its source. */
+/** A task's data: the numbers, or a function that builds them when the task's turn comes. */
 type Numbers = Uint8Array | Float32Array
 type Question = Numbers | (() => Numbers)
 interface Piece<A> {

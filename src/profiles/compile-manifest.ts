@@ -1,6 +1,6 @@
 /**
- * A manifest compiled under the current schemas, or every reason why it cannot be. WARM: the same fields would work if
- * they were indexed differently; COLD: no present field would. Pure but for reading schemas.
+ * A manifest compiled under the current schemas, or every reason why it cannot be. WARM: the same fields would work
+ * if they were indexed differently; COLD: no existing field would. Pure but for reading schemas.
  */
 import {
   type CollectionInfo,
@@ -28,7 +28,7 @@ export interface ManifestChange {
 export interface CompiledManifest extends SeenSchemas {
   readonly manifest: ProfileManifest
   /** Empty if it compiles. */ readonly changes: ReadonlyArray<ManifestChange>
-  /** Those of its fields that compile. */ readonly fields: ProfileFields
+  /** The fields of the manifest that compile. */ readonly fields: ProfileFields
   /** Undefined if there is none, or if it does not compile (`changes` then says so). */
   readonly fixedFilter: Filter | undefined
   /** The fields that each compiled sort uses, by its id. */

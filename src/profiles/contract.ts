@@ -21,7 +21,7 @@ import {
 const at = { group: "search profiles", plane: "control", scope: "full" } as const
 const path = "/v1/collections/:collectionName/search-profiles"
 const one = { ...at, path: `${path}/:profileName` } as const
-/** An integer from 1 up, as text. */
+/** A positive integer, as text. */
 const version = Schema.String.check(
   refusing((text: string) => (/^[1-9]\d{0,8}$/.test(text) ? undefined : "A whole number from 1 up"))
 )

@@ -1,4 +1,4 @@
-/** The state of profiles under the present schema or a proposed one. */
+/** The state of profiles under the current schema or a proposed one. */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Effect } from "effect"
 import { makeContexts } from "../engine-plane/engine-plane.ts"

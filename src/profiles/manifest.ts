@@ -29,12 +29,12 @@ export interface ProfileManifest {
   /** Fields that a client's `filter_by` may name; if empty, it may not filter. */
   readonly filterable_fields: ReadonlyArray<string>
   readonly sorts: ReadonlyArray<ProfileSort>
-  /** Id of one of them; empty: the engine's order. */ readonly default_sort_id: string
+  /** Id of one of `sorts`; empty: the engine's order. */ readonly default_sort_id: string
   readonly fixed_filter_by: string
-  /** Empty: the searched fields. */ readonly highlight_fields: ReadonlyArray<string>
+  /** If empty, the searched fields are highlighted. */ readonly highlight_fields: ReadonlyArray<string>
   readonly per_page_max: number
   /** Name of a stored policy; empty: none. The policy is read at search time. */ readonly search_policy: string
-  /** Absent: words only. */ readonly meaning?: ProfileMeaning
+  /** If absent, only words are searched. */ readonly meaning?: ProfileMeaning
 }
 
 export const PER_PAGE_MAX = 250
@@ -78,7 +78,6 @@ export const withFigures = (manifest: ProfileManifest, before: ProfileManifest):
 export const isSameManifest = (a: ProfileManifest, b: ProfileManifest): boolean =>
   JSON.stringify(a) === JSON.stringify(b)
 
-/** A difference between two manifests. */
 interface ManifestDifference {
   /** E.g. `sorts[1].sort_by`. */ readonly path: string
   /** Null if there is nothing at the path. */ readonly before: unknown

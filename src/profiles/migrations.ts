@@ -1,8 +1,8 @@
 /**
  * Profiles with their drafts, and releases, which are immutable: the database itself refuses changes, and deletes a
- * release only after its profile. `collection_created_at` (Unix seconds) identifies the collection. Manifests are read
- * as units and never queried except for the policy that they name, so they are `json`, which keeps texts as they were
- * written.
+ * release only after its profile. `collection_created_at` (Unix seconds) identifies the collection. Manifests are
+ * read as a whole and never queried except for the policy that they name, so they are `json`, which keeps texts as
+ * they were written.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -32,7 +32,7 @@ export class ProfileTable {
   list(organizationId: string, collection: CollectionInfo): ReadonlyArray<StoredProfile> {
     return this.ofCollection(organizationId, collection.schema.name).filter((profile) => isOf(profile, collection))
   }
-  /** Includes those of earlier collections of the name. */
+  /** Includes profiles of earlier collections of this name. */
   ofCollection(organizationId: string, collection: string): ReadonlyArray<StoredProfile> {
     const named = this.#organizations.get(organizationId)?.collections.get(collection)
     return named === undefined ? [] : [...named.values()].sort((a, b) => (a.name < b.name ? -1 : 1))

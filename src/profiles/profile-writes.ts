@@ -1,5 +1,5 @@
 /**
- * Everything that changes a profile: under one lock of its collection, in the transaction of the audit log and the
+ * Everything that changes a profile: under one lock of its collection, in one transaction with the audit log and the
  * plan's caps. What must compile is compiled under the schema at the moment of the write.
  */
 import type { CollectionInfo } from "@dowser/engine-sdk"
@@ -52,7 +52,7 @@ export interface ProfileWrites {
     draft: Draft,
     compile: Compile
   ) => Written<never>
-  /** Also removes its releases. Also for collections that were deleted. */
+  /** Removes a profile and its releases, also of a collection that was deleted. */
   readonly remove: (
     organizationId: string,
     collection: string,
@@ -190,7 +190,7 @@ const makeDrafts = ({ audit, changesOf, repository }: Parts) => ({
     if (!profile.is_default) return
     for (const other of yield* repository.defaultBeside(organizationId, collection, name)) {
       yield* repository.clearDefault(organizationId, collection, other, updated_at)
-      // Without the lock of `recorded`: a writer of the other profile holds that and waits for the collection's.
+      // Not under the lock of `recorded`: a writer of the other profile may hold it, waiting for the collection's.
       yield* audit.noted({
         organizationId,
         kind: "search_profile",
@@ -327,7 +327,7 @@ const makeReleaseParts = ({ changesOf, identifiers, releases }: Parts) => ({
   })
 })
 
-/** Publishing and activating: what applies to searches. */
+/** Publishing and activating, which decide what applies to searches. */
 const makeReleaseWrites = (parts: Parts): Pick<ProfileWrites, "publish" | "activate"> => {
   const { configuration, found, locked, named, repository } = parts
   const { activeOf, compiled, inserted } = makeReleaseParts(parts)

@@ -108,10 +108,10 @@ export const makeProfilesRepository = Effect.gen(function* () {
     update: ({ collection, draft, is_default, name, organization_id, revision, updated_at }: StoredProfile) =>
       sql`UPDATE search_profiles SET is_default = ${is_default}, manifest = ${JSON.stringify(draft)}::text::json, revision = ${revision}::int4, updated_at = ${String(updated_at)}::text::int8
         WHERE organization_id = ${organization_id} AND collection = ${collection} AND name = ${name}`,
-    /** Null: the draft applies. */
+    /** If `releaseId` is null, the draft applies. */
     setActive: (organizationId: string, collection: string, name: string, releaseId: string | null, now: number) =>
       sql`UPDATE search_profiles SET active_release_id = ${releaseId}, updated_at = ${String(now)}::text::int8 WHERE organization_id = ${organizationId} AND collection = ${collection} AND name = ${name}`,
-    /** Also removes its releases. */
+    /** Removes a profile and its releases. */
     remove: (organizationId: string, collection: string, name: string) =>
       sql`DELETE FROM search_profiles WHERE organization_id = ${organizationId} AND collection = ${collection} AND name = ${name}`
   }

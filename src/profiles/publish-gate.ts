@@ -11,7 +11,7 @@ interface GateQuestion {
   readonly collection: string
   readonly profile: string
   readonly suiteId: string
-  /** Largest drop of nDCG@10. */ readonly maxDrop: number
+  /** Largest accepted drop of nDCG@10. */ readonly maxDrop: number
   /** The active manifest; undefined before the first publication. */ readonly before: ProfileManifest | undefined
   readonly after: ProfileManifest
 }

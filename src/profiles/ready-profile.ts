@@ -13,7 +13,7 @@ import type { ProfileManifest } from "./manifest.ts"
 import { baseParameters } from "./profile-parameters.ts"
 import { type ActingProfile, actingManifest } from "./acting-profile.ts"
 
-/** Cached filters that clients send repeatedly: whether the fields that they name may be filtered. */
+/** Longest filter whose result in `judged` is cached: clients send the same filters repeatedly. */
 const FILTER_CHARACTERS_MAX = 2_000
 const judged = new BoundedMap<string, Result<unknown>>({
   bytes_max: 4_000_000,

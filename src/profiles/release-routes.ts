@@ -17,7 +17,7 @@ import { SearchProfiles } from "./search-profiles.ts"
 import { diffOf, shownProfile } from "./shown-profile.ts"
 
 const MAX_DROP = 0.02
-/** Above all versions. */
+/** Greater than every version. */
 const VERSION_END = 2_147_483_647
 
 const shownRelease = (release: StoredRelease): typeof ProfileRelease.Type => ({

@@ -29,7 +29,7 @@ interface SearchProfilesShape extends ProfileWrites {
   readonly defaultOf: (organizationId: string, collection: CollectionInfo) => StoredProfile | undefined
   /** Sorted by name. */
   readonly list: (organizationId: string, collection: CollectionInfo) => ReadonlyArray<StoredProfile>
-  /** Of any collection. */
+  /** Profiles of this name, of any collection. */
   readonly named: (organizationId: string, name: string) => ReadonlyArray<StoredProfile>
   /** Changes with every write of the organization's profiles. */
   readonly version: (organizationId: string) => number
@@ -96,7 +96,7 @@ export class SearchProfiles extends Context.Service<SearchProfiles, SearchProfil
   )
 }
 
-/** For the check of keys, a lower layer. */
+/** Profiles for the check of keys, which is in a lower layer. */
 export const layerKnownProfiles = Layer.effect(
   KnownProfiles,
   Effect.map(SearchProfiles, (profiles) => ({

@@ -5,7 +5,7 @@ import { actingManifest } from "./acting-profile.ts"
 import type { StoredProfile } from "./profiles-repository.ts"
 import type { ProfileDiff, SearchProfile, Storefront } from "./schema.ts"
 
-/** `compiled`: what applies of it, under the current schema. */
+/** `changes`: why the manifest that applies does not compile under the current schema; empty if it does. */
 export const shownProfile = (
   { active, collection, created_at, draft, is_default, name, revision, updated_at }: StoredProfile,
   { changes }: Pick<CompiledManifest, "changes">

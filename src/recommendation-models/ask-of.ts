@@ -26,6 +26,6 @@ export const askOf = (context: OperationContext, model: StoredModel, asking: Ask
     parameters: listParameters(model.metrics?.parameters ?? model.params, model.type)
   }
 }
-/** A model names its collection, or an alias of it. */
+/** Whether the model belongs to the collection: it names it directly or by an alias. */
 export const isOfCollection = (context: OperationContext, model: StoredModel, collection: string): boolean =>
   resolveCollection(context, model.collection)?.schema.name === collection

@@ -1,7 +1,7 @@
 /**
  * What a model recommends to a visitor whose search found nothing (`zero_hits_fallback: "recommendations"`): the only
- * interface between searches and recommendations. A search waits briefly for it like for a part of its own; after a
- * time-out, searches of the next second do not wait at all.
+ * interface between searches and recommendations. A search waits for it briefly; after a time-out, searches of the
+ * next second do not wait at all.
  */
 import type { RecommendedAsked } from "@dowser/engine-sdk/pipeline"
 import { Clock, Context, Effect, Layer } from "effect"

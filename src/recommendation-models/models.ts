@@ -147,7 +147,7 @@ const makeWrites = Effect.fnUntraced(function* (find: ModelsShape["find"]) {
     yield* written(organizationId, id, removal)
     return { id }
   })
-  /** Deleted together with its collection, and so with the rules that could name it. */
+  /** Called when a model is deleted together with its collection, and so with the rules that could name it. */
   const drop = (organizationId: string, id: string) =>
     written(organizationId, id, repository.remove(organizationId, id))
   const hold: ModelsShape["hold"] = (organizationId, id) =>

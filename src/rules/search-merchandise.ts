@@ -17,7 +17,7 @@ interface MerchandiseInput {
   readonly parameters: Parameters
   /** Evaluated only if something applies. */
   readonly visitor: () => Pick<Visitor, "device" | "language" | "country"> & Partial<Visitor>
-  /** Whoever searches, no visitor's history applies. */ readonly isImpersonal?: boolean
+  /** Whoever searches, histories of visitors do not affect this search. */ readonly isImpersonal?: boolean
   readonly now_ms: number
   /** `debug`, if the caller may use it. */ readonly explain: boolean
 }

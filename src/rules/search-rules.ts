@@ -97,7 +97,7 @@ const makeTable = Effect.gen(function* () {
   const parts: RuleTableParts = {
     contextOf,
     compile: (organizationId, collection, ruleSet) => {
-      // Loaded before any search finds nothing, because a search does not wait for it.
+      // Starts loading the popular documents now, because the first search that needs them will not wait for them.
       if (showsPopular(ruleSet)) popular.ids(organizationId, collection.schema.name)
       return compileFor(contextOf(organizationId), collection, ruleSet)
     },
@@ -143,7 +143,7 @@ const checkedSet = (
     : Effect.fail(new InputInvalid({ message: "Input validation failed", issues }))
 }
 
-/** Sets are written under one lock of their collection: one stored too late would outlive it. */
+/** Sets are written under one lock of their collection: one stored after the collection was dropped would stay. */
 const makeWrites = Effect.gen(function* () {
   const configuration = yield* Configuration
   const repository = yield* makeRuleSetsRepository

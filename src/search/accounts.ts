@@ -22,7 +22,7 @@ import { visitorOf } from "../identity/visitor.ts"
 /** What an account needs of a search; stored with a cached answer, which is counted again at every hit. */
 export interface AccountedSearch {
   readonly collection: CollectionInfo
-  /** Merged: request, scoped key, preset. */
+  /** The parameters of the request, the scoped key and the preset, merged. */
   readonly parameters: Readonly<Record<string, string>>
   readonly found: number
   /** False if a rule answered with a redirect, so that nothing was searched. */

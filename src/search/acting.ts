@@ -1,6 +1,6 @@
 /**
- * What profiles, policies and experiments did to the searches of one request, by the parameters object that each step
- * created, which plans carry along.
+ * What profiles, policies and experiments did to the searches of one request. The notes are keyed by the parameters
+ * object that each step created; plans carry that object along.
  */
 import { type CollectionInfo, ok, type Result } from "@dowser/engine-sdk"
 import { type OperationContext, Reach, type SearchRequest as ReadRequest } from "@dowser/engine-sdk/operations"
@@ -20,11 +20,11 @@ const distanceSortOf = ({ sort_by = "" }: ReadRequest["parameters"]): string => 
 }
 
 export class ActingSearches {
-  /** The profiles that apply. */ readonly used = new Map<Parameters, UsedProfile>()
-  /** What experiments show. */ readonly shown = new Map<Parameters, Shown>()
+  /** The profile that was applied to each search. */ readonly used = new Map<Parameters, UsedProfile>()
+  /** What experiments changed in their searches. */ readonly shown = new Map<Parameters, Shown>()
   /** Searches whose hits are merged into those of another, by the other's parameters. */
   readonly against = new Map<Parameters, ReadRequest>()
-  /** What was asked in words. */ readonly nlQueries = new Map<Parameters, NlQuery>()
+  /** How searches in words were interpreted. */ readonly nlQueries = new Map<Parameters, NlQuery>()
   readonly #parts: ProfileStepParts & { readonly experiments: ExperimentTable }
   readonly #request: SearchRequest
   readonly #context: OperationContext
@@ -52,7 +52,7 @@ export class ActingSearches {
     if (against !== undefined) this.against.set(after, against)
     if (nlQuery !== undefined) this.nlQueries.set(after, nlQuery)
   }
-  /** Copies only what was reported, because a step rebuilt the rest. */
+  /** Copies only how the words were interpreted, because a step determined the rest anew. */
   keepNlQuery({ parameters: before }: ReadRequest, { parameters: after }: ReadRequest): void {
     const nlQuery = this.nlQueries.get(before)
     if (nlQuery !== undefined) this.nlQueries.set(after, nlQuery)

@@ -27,7 +27,7 @@ export interface AnswerCache {
   readonly put: (key: string, answer: KeptAnswer) => void
   readonly figures: () => CacheFigures
 }
-/** Since this process started; `bytes` is the present value. */
+/** Counts since this process started; `bytes` is the current value. */
 export interface CacheFigures {
   readonly hits: number
   readonly misses: number

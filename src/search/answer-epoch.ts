@@ -1,7 +1,7 @@
 /**
  * The epoch of a cached answer, part of its key: answers from before something was removed (documents, a collection,
- * the target of an alias, a person) are never used again. A process that searches has the engine itself, or is notified
- * of every removal before that is answered; aliases arrive through `Configuration`, before their write is answered.
+ * the target of an alias, a person) are never used again. A searching process contains the engine, or is notified of
+ * every removal before that is answered; aliases arrive through `Configuration`, before their write is answered.
  */
 import { Effect } from "effect"
 import { resourceOf } from "../engine-plane/resources.ts"

@@ -1,7 +1,7 @@
 /**
- * The path of one request through the three steps: `prepare` (read, sessions, restrictions, plan, rules), the unit,
- * `run`, another query if it found too little (`rewriting.ts`), the account, `write`. Later additions to a search are a
- * step before `run`, or after it, here.
+ * The path of one request: `prepare` (read, sessions, restrictions, plan, rules), taking the unit, `run`, another
+ * query if that found too little (`rewriting.ts`), the account, and `write`. Later additions to a search are a step
+ * before `run`, or after it, here.
  */
 import { type Awaitable, type EngineError, fail, ok, type Result } from "@dowser/engine-sdk"
 import type { CompiledRules } from "@dowser/engine-sdk/rules"

@@ -3,7 +3,7 @@ import type { Issue } from "../http/checks.ts"
 import { searchParameterNames } from "./contract.ts"
 
 const KNOWN: ReadonlySet<string> = new Set(searchParameterNames)
-/** What no search by an example or by meaning accepts: each decides it itself, or it is an operation of its own. */
+/** Parameters that no search by an example or by meaning accepts, because the operation itself sets them. */
 const CLOSED: ReadonlySet<string> = new Set([
   "vector_query",
   "nl_query",

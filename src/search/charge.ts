@@ -12,7 +12,7 @@ import { withinTime } from "../engine-plane/time-limit.ts"
 export interface Charge {
   readonly unit: Unit
   isUsed: boolean
-  /** Of the entire request, whichever searches and organizations it contains. */
+  /** Memory of the answer, shared by all searches of the request. */
   readonly budget: AnswerBudget
   /** Rewrites of its queries that may still be tried. */
   readonly rewrites: { left: number }

@@ -49,7 +49,7 @@ export const callersOf = (
 export const areOne = (callers: ReadonlyArray<Caller>): boolean =>
   callers.every(({ embedded, key }) => key.id === callers[0]!.key.id && embedded === undefined)
 
-/** Run one by one, each entry would count as a search of its own, so every key's limit is checked for all of them. */
+/** Entries that run one by one are no multi-search to the engine, so their number is checked here, for every key. */
 export const withinLimits = (
   context: OperationContext,
   callers: ReadonlyArray<Caller>,

@@ -7,7 +7,7 @@ import type { Hit } from "@dowser/engine-sdk"
 import { type Teams, teamDraft, teamsOf } from "@dowser/engine-sdk/experiments"
 import type { FoundAnswer, PlannedSearch } from "@dowser/engine-sdk/operations"
 
-/** The most hits of a merged list. */
+/** Maximum number of hits in a merged list. */
 const HITS_MAX = 250
 
 /** A first page of hits with ids: no groups, no later page, no redirect. */

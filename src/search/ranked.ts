@@ -56,7 +56,7 @@ export interface RankParts extends ProfileStepParts {
 
 /** Time limit; a search that exceeds it is reported as the engine's failure. */
 const TIME_MS = 10_000
-/** Pages, facets, texts and AI do not affect a ranking. */
+/** Left out, because pages, facets, texts and AI do not affect a ranking. */
 const LEFT_OUT = [
   "page",
   "offset",

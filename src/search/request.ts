@@ -20,7 +20,7 @@ export interface SearchRequest {
   readonly own?: Readonly<Record<string, string>>
   /** The caller has already taken the session's unit for it: interpreting its words costs no other. */
   readonly isPaid?: boolean
-  /** Whether the answer may use this many bytes of memory in all; called before they are allocated. */
+  /** Whether the answer may use this many bytes of memory in total; called before they are allocated. */
   readonly reserve: (bytes: number) => boolean
   /** What the visitor typed, if `q` is derived from it: answers and reports contain it. */ readonly typed?: string
   /** A search that takes longer is answered with SearchTimedOut, and costs no unit. */

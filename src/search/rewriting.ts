@@ -33,7 +33,6 @@ export const rewriteOrderOf = ({ query_rewrite, query_rewrite_min_found }: Param
   return ok({ kinds: kinds.value, minFound: min === "" ? MIN_FOUND_DEFAULT : Number(min) })
 }
 
-/** A search and its answer. */
 export interface SearchWithAnswer {
   readonly search: PlannedSearch
   readonly found: FoundAnswer
@@ -76,19 +75,19 @@ export const rewritten = async (trying: Trying, answered: SearchWithAnswer): Pro
     const again = await trying.again(candidate.q)
     if (!again.ok) break
     if (foundByWords(again.value.found) > 0) return { ...withTyped(again.value, typed), tried, used: candidate, typed }
-    // Releases the memory that it held.
+    // Releases the memory that the attempt held.
     context.budget?.holdAgain(held)
   }
   return { ...answered, typed, tried }
 }
-/** `request_params` contains both. */
+/** `request_params` then contains both the typed query and the one that was searched. */
 const withTyped = (answered: SearchWithAnswer, typed: string): SearchWithAnswer => {
   const { answer } = answered.found
   answer.request_params = { ...answer.request_params, first_q: typed }
   return answered
 }
 
-/** As far as the caller may see; undefined if the engine cannot tell. */
+/** Which words of the query exist, as far as the caller may see; undefined if the engine cannot tell. */
 const knownWords = async (
   { context }: Trying,
   { collection, plan }: PlannedSearch,

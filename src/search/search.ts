@@ -56,7 +56,7 @@ import { SearchMinutes } from "./search-minutes.ts"
 import { timelyEngine } from "./timely-engine.ts"
 import { makeTurns, type Turns } from "./turns.ts"
 
-/** The longest query string of a GET search, in bytes. */
+/** Maximum length of the query string of a GET search, in bytes. */
 const QUERY_STRING_BYTES_MAX = 4000
 
 interface SearchShape {

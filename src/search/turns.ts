@@ -11,7 +11,7 @@ import { makeFairQueue } from "../fair-queue.ts"
 
 /** Decision: the longest that another request waits for quick searches; slow ones are not divided. */
 const SLICE_MS = 5
-/** The most waiting searches; beyond this, one is refused immediately. Each belongs to a request held anyway. */
+/** Maximum number of waiting searches; a further one is refused immediately. Each belongs to a request held anyway. */
 const WAITING_MAX = 10_000
 
 export interface Turn {

@@ -35,7 +35,7 @@ const VALUES_MAX = 1_000
 const RESTRICTED_VALUES_MAX = 250
 const VALUE_CHARACTERS_MAX = 100
 const FRESH_MS = 30_000
-/** Limit of all collections together; and the overhead of a collection. */
+/** Maximum size of all collections together, and the overhead of a collection. */
 const BYTES_MAX = 64_000_000,
   COLLECTION_BYTES = 1_000
 

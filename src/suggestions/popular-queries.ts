@@ -1,7 +1,7 @@
 /**
  * The popular queries of requested collections, in memory and ready for completion. Read from Postgres on a
- * collection's first request and updated in the background while it is in use: changes are polled every second, or up
- * to every eight while there are none. Only that first request waits, briefly.
+ * collection's first request and updated in the background while it is in use: changes are polled every second, or
+ * down to every eight seconds while there are none. Only that first request waits, briefly.
  */
 import { Clock, Context, Deferred, Effect, FiberSet, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -22,7 +22,7 @@ const FIRST_WAIT_MS = 2_000
 
 interface CachedQueries {
   index: Typeahead<Completable>
-  /** Undefined until it has been read. */ horizon: string | undefined
+  /** Where the next read of changes starts; undefined before the first read. */ horizon: string | undefined
   bytes: number
   read_at: number
   built_at: number

@@ -3,8 +3,8 @@
  * values of a restricted key, which take one engine call.
  *
  * Decision: up to three in ten are facet values, more if there are fewer queries. Without input they are prompts.
- * Queries of an alias count for its collection, each name by its own visitors: three must have made a query under one
- * of them.
+ * Queries of an alias count for its collection, each name with its own visitors: at least three must have made a
+ * query under one name.
  */
 import type { CollectionInfo } from "@dowser/engine-sdk"
 import { Context, Effect, Layer } from "effect"

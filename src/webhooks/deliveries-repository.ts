@@ -54,7 +54,7 @@ const text = (value: number | string | undefined): string => (value === undefine
 
 export const makeDeliveriesRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  // The end of a claim is not a time at which anything is sent.
+  // While a delivery is claimed, `due_at` is the end of the claim, at which nothing is sent.
   const columns =
     sql.literal(`id, event, status, http_code, attempts, error, body, created_at::float8 AS created_at, last_attempt_at::float8 AS last_attempt_at,
     CASE WHEN NOT is_claimed THEN due_at::float8 END AS next_attempt_at, finished_at::float8 AS finished_at`)
@@ -62,7 +62,7 @@ export const makeDeliveriesRepository = Effect.gen(function* () {
   const pairs = (rows: ReadonlyArray<{ readonly endpoint_id: string; readonly id: string; readonly claim: number }>) =>
     sql`unnest(${rows.map(({ endpoint_id }) => endpoint_id)}::text[], ${rows.map(({ id }) => id)}::text[], ${rows.map(({ claim }) => claim)}::int4[])`
   return {
-    /** Due immediately. An event that already has a row at the endpoint keeps that one. */
+    /** Inserts deliveries that are due immediately. An event that already has a row at the endpoint keeps that one. */
     insert: (rows: ReadonlyArray<NewDelivery>) =>
       sql`INSERT INTO webhook_deliveries (endpoint_id, id, organization_id, outbox_id, event, body, created_at, due_at)
         SELECT endpoint_id, id, organization_id, nullif(outbox_id, '')::int8, event, body, created_at, created_at FROM unnest(${rows.map(({ endpoint_id }) => endpoint_id)}::text[], ${rows.map(({ id }) => id)}::text[],
@@ -162,7 +162,7 @@ export const makeDeliveriesRepository = Effect.gen(function* () {
     giveBack: (claims: ReadonlyArray<Pick<ClaimedDelivery, "endpoint_id" | "id" | "claim">>, now: number) =>
       sql`UPDATE webhook_deliveries AS d SET due_at = ${String(now)}::text::int8, is_claimed = false FROM ${pairs(claims)} AS c (endpoint_id, id, claim)
         WHERE d.endpoint_id = c.endpoint_id AND d.id = c.id AND d.claim = c.claim AND d.status = 'pending' AND d.is_claimed`,
-    /** For a process that knows that it is alone: every claim is from its previous life. */
+    /** For a process that knows that it is alone: every claim was made before it started. */
     giveBackAll: (now: number) =>
       sql`UPDATE webhook_deliveries SET due_at = ${String(now)}::text::int8, is_claimed = false WHERE status = 'pending' AND is_claimed`
   }

@@ -5,9 +5,9 @@
  *   queue    sleeps until the earliest due time of an endpoint with room, claims, starts attempts
  *   results  records attempts that ended in one transaction; then their slots are free
  *
- * A claim expires by itself (`CLAIM_MS`), so what a killed process was sending is sent again by the next one: at least
- * once, under the same id. Every minute all loops read the tables even without a signal, which covers lost signals and
- * dead processes.
+ * A claim expires by itself (`CLAIM_SLACK_MS`), so what a killed process was sending is sent again by the next one:
+ * at least once, under the same id. Every minute all loops read the tables even without a signal, which covers lost
+ * signals and dead processes.
  */
 import { Clock, Effect, FiberSet, Latch, Layer, Random, Semaphore } from "effect"
 import { type Attempt, ATTEMPT_TIMEOUT_MS, makeAttempt } from "./attempt.ts"
@@ -21,8 +21,7 @@ import { counted } from "../metrics/background.ts"
 
 export interface DispatcherOptions {
   /**
-   * This process is the only one of its database: claims found at the start are from its previous life and are released
-   * immediately.
+   * This process is the only one of its database: claims found at its start are outdated and released immediately.
    */
   readonly isAlone: boolean
   readonly attemptTimeout_ms?: number
@@ -181,7 +180,8 @@ class Dispatcher {
       this.#held.add(delivery)
       yield* FiberSet.run(sending, this.#send(delivery))
     }
-    // An endpoint that used all of its room may have more that is due; for the others the table has the next due time.
+    // An endpoint that used all of its slots may have more that is due; for the others the table has the next due
+    // time.
     const isFull = ({ endpointId, places }: Wanted) => counts.get(endpointId) === places
     for (const { endpointId } of wanted.filter(isFull)) this.#actors.dueBy(endpointId, now())
     yield* this.#lookAfter(wanted.filter((one) => !isFull(one)).map(({ endpointId }) => endpointId))

@@ -1,14 +1,14 @@
 /**
  * The actors of one process: one for each endpoint that has something due or in progress, in memory only. An actor
  * knows when its endpoint is due next, how many deliveries are in progress, and how many may be (`window.ts`); it is
- * dropped when it has neither. What must not be forgotten is in the queue's table.
+ * dropped when nothing is due or in progress. What must not be forgotten is in the queue's table.
  */
 import { freePlaces, IN_FLIGHT_MAX, nextWindow, type Pace, WINDOW_FIRST } from "./window.ts"
 
 interface Actor {
   window: number
   inFlight: number
-  /** Infinity: unknown. */ dueAt: number
+  /** When the next delivery is due; Infinity if unknown. */ dueAt: number
   isFailing: boolean
 }
 export interface Wanted {
@@ -16,7 +16,7 @@ export interface Wanted {
   readonly places: number
 }
 
-/** The most endpoints in one claim. */
+/** Maximum number of endpoints in one claim. */
 const ENDPOINTS_PER_CLAIM = 256
 
 class EndpointActors {
@@ -24,7 +24,7 @@ class EndpointActors {
   #all = 0
   #slow = 0
 
-  /** Something is due at that time, or earlier. */
+  /** Notes that something is due at that time, or earlier. */
   dueBy(endpointId: string, at: number): void {
     const actor = this.#actorOf(endpointId)
     actor.dueAt = Math.min(actor.dueAt, at)
@@ -36,8 +36,8 @@ class EndpointActors {
   }
 
   /**
-   * Endpoints that are due and have room. Their due time is cleared: the claimer reports when they are due again, and a
-   * signal in between is not lost. Those served now are behind the others next time. O(actors).
+   * Endpoints that are due and have room. Their due time is cleared: the claimer reports when they are due again, and
+   * a signal in between is not lost. Those served now come after the others next time. O(actors).
    */
   wanted(now: number): ReadonlyArray<Wanted> {
     const found: Array<Wanted> = []

@@ -16,8 +16,8 @@ export const nextWindow = (window: number, { duration_ms, isOverload }: Pace): n
   isOverload || duration_ms > SLOW_MS ? Math.max(1, window >> 1) : Math.min(WINDOW_MAX, window * 2)
 
 /**
- * The most deliveries in progress in one process, and how many of them endpoints with a window of one may have, so that
- * the others always find a slot.
+ * Maximum number of deliveries in progress in one process, and how many of them endpoints with a window of one may
+ * have, so that the others always find a slot.
  */
 export const IN_FLIGHT_MAX = 1_024
 export const SLOW_IN_FLIGHT_MAX = 512

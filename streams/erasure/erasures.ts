@@ -1,8 +1,8 @@
 /**
- * Tombstones in memory: which entries of the log must no longer be read. A person is a user id. Erased are the entries
- * that contain it, and, among entries without a user id, those with a session or anonymous id that was seen together
- * with it, or that name one of those searches. An entry with another user id belongs to somebody else. Ids are kept as
- * keyed fingerprints. A tombstone hides what was appended before it (by offset, so that no clock decides), and searches
+ * Tombstones in memory: which entries of the log must no longer be read. A person is a user id. An entry with that id
+ * is erased; one without a user id is erased if its session or anonymous id was seen together with that id, or if it
+ * names one of the person's searches. An entry with another user id belongs to somebody else. Ids are kept as keyed
+ * fingerprints. A tombstone hides what was appended before it (by offset, so that no clock decides), and searches
  * that were answered before it and appended a moment later. Somebody who returns is a new person.
  *
  * Cost: nothing without tombstones. With them, a look-up of the organization for each record, and fingerprints of an
@@ -14,7 +14,7 @@ import { CONTENTS, entriesIn, type Subject } from "./subjects.ts"
 
 export interface Tombstone {
   readonly organizationId: string
-  /** The job that created it. */ readonly jobId: string
+  /** The job that created the tombstone. */ readonly jobId: string
   /** Unix milliseconds. */ readonly erasedAt: number
   /** `printOf` each: the user first, then ids found to belong to the user. */ readonly prints: ReadonlyArray<string>
   /** End offsets by `topic/partition` when it was created. */ readonly ends: Readonly<Record<string, number>>

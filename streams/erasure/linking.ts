@@ -10,7 +10,7 @@ import { CONTENTS, entriesIn, type Subject } from "./subjects.ts"
 import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "@dowser/log/topics"
 import { walk } from "./walk.ts"
 
-/** The most ids of each kind that are followed. Only a user id shared by all anonymous visitors has more. */
+/** Maximum number of ids of each kind that are followed. Only a user id shared by all anonymous visitors has more. */
 const LINKED_MAX = 10_000
 
 interface Links {
@@ -84,7 +84,7 @@ export const linksOf = Effect.fnUntraced(function* (
   yield* eachHidden([BEHAVIOUR_EVENTS.name], ({ makes }) => {
     if (makes !== undefined) add("query", [makes])
   })
-  // Only now is it known which entries name a search of this person.
+  // Only after that pass is it known which of the other entries name a search of this person.
   yield* eachHidden(others, (_subject, topic) => count(topic))
   return { prints: known(), entries, isCut } satisfies Links
 })

@@ -1,6 +1,6 @@
 /**
  * A person's rows outside the rollups: entries that are stored as they were sent. Each processor removes its own
- * (`FigureErasing.removeRows`); this module decides whose a row is, walks rows by pages, each in its own transaction,
+ * (`FigureErasing.removeRows`); this module decides whose a row is, walks rows in pages, each in its own transaction,
  * and removes what the streams passed on to others.
  */
 import type { ErasedRows } from "../processor/erasing.ts"
@@ -38,7 +38,7 @@ export const erasedRows = (
   }
 }
 
-/** Walks rows by pages, from the cursor "" on, removing what `remove` selects. Returns the number of rows. */
+/** Walks rows in pages, from the cursor "", removing what `remove` selects. Returns the number of rows. */
 export const removePages = Effect.fnUntraced(function* <Row, E, R>(
   page: (after: string) => Effect.Effect<ReadonlyArray<Row>, E, R>,
   cursorOf: (row: Row) => string,

@@ -1,5 +1,5 @@
 /**
- * Who the entries of a record belong to, for every topic that contains what visitors did. A topic that is missing
+ * To whom the entries of a record belong, for every topic that contains what visitors did. A topic that is missing
  * here contains nothing personal. Pure; not called while there are no tombstones, and so without cost.
  */
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
@@ -7,12 +7,12 @@ import type { KeptRejection } from "@dowser/log/rejection"
 import type { Envelope } from "@dowser/log/record"
 import { BEHAVIOUR_EVENTS, BEHAVIOUR_REJECTED, SEARCH_SERVED } from "@dowser/log/topics"
 
-/** What an entry says about its person. */
+/** The ids by which an entry is attributed to a person. */
 export interface Subject {
   readonly users: ReadonlyArray<string>
   readonly sessions: ReadonlyArray<string>
   readonly anonymous: ReadonlyArray<string>
-  /** Query ids that it names. */ readonly queries: ReadonlyArray<string>
+  /** Query ids that the entry refers to. */ readonly queries: ReadonlyArray<string>
   /** The query id, if the entry is the search itself. */ readonly makes: string | undefined
   /** When it happened (ms), if it was stamped by our own clock. */ readonly at: number | undefined
 }

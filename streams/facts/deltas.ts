@@ -26,7 +26,7 @@ const hashOf = (subject: number, instant: number): number => {
 interface Places {
   readonly capacity: number
   readonly instants: Float64Array
-  /** Numbers of their subjects. */
+  /** Subject numbers of the instants. */
   readonly subjects: Int32Array
   /** Index of the subject's previous instant. */
   readonly before: Int32Array
@@ -48,7 +48,7 @@ export class Deltas {
   readonly slots: number
   readonly subjects: FlushSubjects
   #size = 0
-  /** By number of the subject: the index counted last. */
+  /** By number of the subject: the index of the instant that was added to last. */
   readonly #last: Array<number> = []
   /** By number of the subject: the index of its newest instant; `before` links to the previous one. */
   readonly #newest: Array<number> = []

@@ -1,8 +1,8 @@
 /**
- * The interface of a processor of facts. It counts what attribution finds (`facts.ts`), in attribution's partition,
- * life and transaction, so its figures are as exact as the offsets. Everything specific to it is here: what it keeps of
- * a flush and between flushes, how it writes, how its figures are replayed, and how a person is erased from them.
- * `processors/counting.ts` lists the processors; no other module names one.
+ * The interface of a processor of facts. It counts what attribution finds (`facts.ts`), in the same partition and
+ * transaction as attribution, so its figures are as exact as the offsets. Everything specific to it is here: what it
+ * keeps of a flush and between flushes, how it writes, how its figures are replayed, and how a person is erased from
+ * them. `processors/counting.ts` lists the processors; no other module names one.
  */
 import type { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -23,23 +23,23 @@ interface FactStatePart<State> {
 }
 
 export interface FactProcessor<State = unknown, Emitted extends FactSink = FactSink> {
-  /** Also the version of its section of the state: a new name starts empty. */
+  /** Also identifies its section of the state: under a new name the state starts empty. */
   readonly name: string
   /**
-   * What one life of a partition keeps between flushes. Its keys in the store begin with `section`; they are read from
-   * `store` and written by `snapshot`. If the store is lost, it is rebuilt by repeating the facts.
+   * The processor's state of a partition, kept between flushes. Its keys in the store begin with `section`; they are
+   * read from `store` and written by `snapshot`. If the store is lost, it is rebuilt by repeating the facts.
    */
   open(store: StateStore, section: string): State
   /**
-   * What it keeps of the facts of one flush; earlier emissions receive no more. `spent` is no longer read either, so
-   * its memory may be reused.
+   * Starts the emissions of the next flush; nothing is added to earlier ones any more. `spent` is no longer read
+   * either, so its memory may be reused.
    */
   newEmitted(state: State, facts: Facts, spent: Emitted | undefined): Emitted
-  /** Number of facts or rows that it keeps. A flush follows when any processor has many, so it must grow here. */
+  /** Number of facts or rows that it keeps. A flush starts when any processor keeps many, so every fact must count. */
   sizeOf(emitted: Emitted): number
   /** Runs in the transaction that moves the offsets. */
   write(emitted: Emitted): Sql<void>
-  /** As for a processor that reads a topic: a later stage of `write`. Returns whether there is more to do. */
+  /** A later stage of `write`, like `Processor.fold`. Returns whether there is more to do. */
   readonly fold?: Sql<boolean>
   snapshot?(state: State, watermark: number): Snapshot
   isLarge?(state: State): boolean

@@ -28,7 +28,7 @@ export interface SearchFacts {
   readonly country: string
   readonly surface: string
   readonly who: Who
-  /** Filters and facets that it used; undefined for none. */
+  /** Filters and facets that the search used; undefined for none. */
   readonly uses: ReadonlyArray<FilterUse> | undefined
   /** The filter as it was requested, and the search's tag, by which rules may group. */
   readonly filter: string
@@ -37,13 +37,13 @@ export interface SearchFacts {
   readonly isExplicit: boolean
   /** The variant of an experiment that answered it; `who` contains the unit that was assigned. */
   readonly exposure: ServedExposure | undefined
-  /** The query that it was last counted for, since finding that costs more than counting. */
+  /** The query for which it was last counted: looking that up costs more than counting. */
   query: Subject | undefined
 }
 
 export type InteractionKind = "click" | "add_to_cart" | "purchase"
 export interface Interaction {
-  /** Its position in the log: the same on every replay. Two numbers, because a text would be most of what is kept. */
+  /** Its position in the log: the same on every replay. Two numbers, because a text would take most of the memory. */
   readonly offset: number
   readonly index: number
   readonly kind: InteractionKind
@@ -108,7 +108,7 @@ export class Facts {
   readonly queries: FlushSubjects
   /** Organization, collection, device, country, surface, document. */
   readonly products: FlushSubjects
-  /** One per processor, in order. */
+  /** One per processor, in the order of the list. */
   readonly emitted: ReadonlyArray<FactSink>
   readonly #event: ReadonlyArray<Having<"event">>
   readonly #answer: ReadonlyArray<Having<"answer">>

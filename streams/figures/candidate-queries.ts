@@ -4,7 +4,7 @@ export const VISITORS_MIN = 3
 /** Visitors remembered per query, as keyed fingerprints; later ones are not needed. */
 export const MAKERS_MAX = 8
 export const QUERY_CHARACTERS_MAX = 100
-/** The most queries of one collection; each hourly sweep drops the least used beyond it. */
+/** Maximum number of queries of one collection; each hourly sweep drops the least used ones beyond it. */
 export const QUERIES_PER_COLLECTION_MAX = 100_000
 
 /** Tags, invisible characters, and characters that change the direction of text. */

@@ -10,7 +10,7 @@
 const FIGURES = ["searches", "no_results", "clicked", "purchased", "revenue"] as const
 /** Dimensions by which the split of units is checked separately. */
 const DIMENSIONS = ["device", "country", "surface"] as const
-/** How often items of each of two interleaved rankings were chosen. */
+/** Number of times that items of each of two interleaved rankings were chosen. */
 const CREDITS = ["clicked_a", "clicked_b", "purchased_a", "purchased_b"] as const
 const GIVEN = ["unit", "variants", "first_day", ...FIGURES, ...DIMENSIONS, ...CREDITS] as const
 const COVARIATES = FIGURES.map((name) => `c_${name}`)
@@ -95,7 +95,7 @@ export const TAKE_OUT = `WITH gone AS (
 
 /** Computes the sums of a run from its units, for example when it gets a cap; its sums must have been removed. */
 export const SUM_UP = addChanges(`SELECT 1 AS sign, ${columnsOf("u")} FROM experiment_units u WHERE ${OF_RUN}`)
-/** The same for the split by dimensions. */
+/** Computes the split by dimensions of a run in the same way. */
 export const SPLIT_UP = addSplits(`SELECT 1 AS sign, ${columnsOf("u")} FROM experiment_units u WHERE ${OF_RUN}`)
 
 const SUMMED = [...FIGURES, ...CREDITS]

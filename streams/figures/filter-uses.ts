@@ -8,7 +8,7 @@ import { cutBytes, storable } from "@dowser/log/normalize-query"
 /** `value` is empty for a facet. An operator other than equality is part of the value: `>=10`, `!=red`. */
 export type FilterUse = readonly [type: "filter" | "facet", field: string, value: string]
 
-/** The most uses per search; more are not counted. */
+/** Maximum number of uses per search; more are not counted. */
 export const USES_MAX = 16
 const BYTES_MAX = 128
 const cut = (text: string): string => cutBytes(storable(text.trim()), BYTES_MAX)
@@ -38,7 +38,7 @@ const clausesOf = (text: string): ReadonlyArray<string> => {
         i++
         continue
       }
-      // Before the colon a bracket opens a group, whose contents are clauses like the others; `$other(` of a join too.
+      // A bracket before the colon opens a group (or a join, `$other(`), whose contents are clauses like the others.
       if (!hasColon && (OPENING + CLOSING).includes(character)) {
         clause = ""
         continue
@@ -64,8 +64,8 @@ const partsOf = (list: string): ReadonlyArray<string> =>
   (list.match(/(?:`[^`]*`|[^,`])+/g) ?? []).map((part) => part.trim())
 const unquoted = (value: string): string => value.replaceAll("`", "")
 
-// Two functions, because most searches name nothing, and a function with closures allocates their scope before its
-// first line.
+// Two functions, because most searches use no filter or facet, and a function with closures allocates their scope
+// before its first line.
 export const usesOf = (
   filter_by: string | undefined,
   facet_by: string | undefined

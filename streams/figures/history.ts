@@ -15,15 +15,15 @@ export interface Take {
 }
 
 /**
- * An id that somebody used before, or in addition to, the row's user id: its print replaces the document's id. What was
- * done under it until then belongs to the user too.
+ * Another id of the row's user, packed like an interaction with the id's print in place of the document's id. What
+ * was done under that id until `at_s` belongs to the user too.
  */
 interface SeenAs {
   /** Print (`shortPrint`) of the anonymous id or session: the visitor of another row. */ readonly visitor: number
   /** Unix seconds: the last time that both were in one event. */ readonly at_s: number
 }
 
-/** The most bytes of a row, which is cut beyond that: some fifteen interactions with short ids. */
+/** Maximum size of a row, some fifteen interactions with short ids; a longer row is cut. */
 export const HISTORY_BYTES_MAX = 288
 const REMEMBERED_BYTES = 240
 /** How many of a user's other ids a row remembers: the most recently seen. */
@@ -77,9 +77,9 @@ export const packSeenAs = ({ at_s, visitor }: SeenAs): Uint8Array => {
 interface Entry {
   readonly kind: number
   readonly at_s: number
-  /** The entire row. */ readonly bytes: Buffer
+  /** All bytes of the row. */ readonly bytes: Buffer
 }
-/** In stored order. */
+/** The entries of a row, in stored order. */
 const entriesOf = (row: Uint8Array): ReadonlyArray<Entry> => {
   const bytes = Buffer.from(row.buffer, row.byteOffset, row.byteLength)
   const entries: Array<Entry> = []
@@ -91,7 +91,7 @@ const entriesOf = (row: Uint8Array): ReadonlyArray<Entry> => {
   return entries
 }
 
-/** In stored order. */
+/** The interactions of a row, in stored order. */
 export const unpackTakes = (row: Uint8Array): ReadonlyArray<Take> =>
   entriesOf(row).flatMap(({ at_s, bytes, kind }) =>
     kind === SEEN_AS ? [] : [{ kind: TAKE_KINDS[kind] ?? "view", at_s, document: bytes.toString("utf8", HEAD_BYTES) }]
@@ -125,9 +125,9 @@ const rowOf = (row: Uint8Array, takes: ReadonlyArray<Entry>): Uint8Array =>
 /** What is read from a row: the newest interactions, preceded by the ids seen last. */
 export const remembered = (row: Uint8Array): Uint8Array => rowOf(row, newest(row).takes)
 /**
- * What is kept of a row: also the newest of the forgotten entries, which marks how far back the row remembers.
- * So flushes and replays read the same history in whatever order and portions interactions arrive: anything older than
- * the mark would have been forgotten in any order.
+ * The part of a row that is stored: what `remembered` returns, and the newest of the dropped interactions, which
+ * marks how far back the row reaches. So flushes and replays store the same history in whatever order and portions
+ * interactions arrive: anything older than the mark is dropped in any order.
  */
 const cut = (row: Uint8Array): Uint8Array => {
   const { next, takes } = newest(row)
@@ -136,7 +136,7 @@ const cut = (row: Uint8Array): Uint8Array => {
 /** The row, cut if it is too long. */
 export const trimmed = (row: Uint8Array): Uint8Array => (row.length <= HISTORY_BYTES_MAX ? row : cut(row))
 
-/** The row without what was done after a moment. */
+/** The interactions of a row up to a moment. */
 const until = (row: Uint8Array, at_s: number): ReadonlyArray<Uint8Array> =>
   entriesOf(remembered(row)).flatMap((entry) => (entry.kind !== SEEN_AS && entry.at_s <= at_s ? [entry.bytes] : []))
 /** A user's history together with what was done under ids seen with the user id, until each was last seen with it. */

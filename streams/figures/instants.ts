@@ -17,7 +17,7 @@ type EachInstant = (key: ReadonlyArray<string>, after_ms: number, sums: Readonly
 
 const packr = new Packr({ useRecords: false })
 const VERSION = 3
-/** Width of bitwise operations on numbers. */
+/** Bitwise operations on numbers are limited to so many bits. */
 const WIDTH_MAX = 31
 
 // Msgpack markers: an array of six, an array with a u32 length, and numbers too large for one byte, by width and sign,
@@ -90,7 +90,7 @@ class Numbers {
     this.#big(++this.#instants, 4)
     this.#end = end
   }
-  /** Valid until the next number is added. */
+  /** The bytes so far; valid until the next number is added. */
   packed(): Uint8Array {
     const end = this.#end
     this.#bytes[0] = ARRAY_32
@@ -180,7 +180,7 @@ export class MinuteReader {
     if (this.#unpacked[0] > VERSION) throw new TypeError(`instants of version ${this.#unpacked[0]} are not known`)
   }
 
-  /** Every instant of a table. */
+  /** Visits every instant of a table. */
   each(table: InstantTable, each: EachInstant): void {
     this.#walk(table, each, () => {})
   }

@@ -21,7 +21,7 @@ interface HostOptions extends Omit<WorkerSettings, "ends"> {
 interface StreamWorkerShape {
   /** The newest report of every partition. */
   readonly progress: Effect.Effect<ReadonlyArray<Progress>>
-  /** How often the thread had to be restarted. */
+  /** Number of restarts of the thread. */
   readonly restarts: Effect.Effect<number>
   /**
    * Age (ms) of the oldest record that is not in any figure yet, over all partitions; 0 if everything is counted. Reads
@@ -39,7 +39,7 @@ const STOP_WITHIN_MS = 5_000
 const RESTART_AFTER_MS = 200
 const RESTART_AFTER_MAX_MS = 10_000
 const RETENTION_EVERY_MS = 10 * 60_000
-/** The end of a thread that lived this long is not related to the end of the one before. */
+/** After a thread has run this long, its end does not count as another failure in a row. */
 const LONG_LIFE_MS = 10 * 60_000
 
 /**
@@ -151,7 +151,7 @@ class WorkerThread {
     })
   }
 
-  /** One life of the thread; returns why it ended. */
+  /** Runs the thread once, until it ends; returns why it ended. */
   readonly life = Effect.scoped(
     Effect.gen({ self: this }, function* () {
       const hints = yield* this.#log.subscribe

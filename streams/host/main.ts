@@ -16,7 +16,7 @@ import { layerOffsetStore } from "../offsets/postgres.ts"
 import { weightIn } from "../runner/weights.ts"
 import { layerWorkerLog } from "./worker-log.ts"
 
-/** Each partition takes turns on one connection; the others serve replays and reports. */
+/** The partitions take turns on one connection; the others serve replays and reports. */
 const CONNECTIONS_MAX = 4
 
 /** Runs every processor over every partition until interrupted. */

@@ -19,7 +19,7 @@ export interface WorkerSettings {
   readonly visitorPartitions: number
   /** Weights of organizations that share a partition. */
   readonly weights?: Weights
-  /** End of what is durable, at the worker's start. */
+  /** Ends of the durable records at the worker's start. */
   readonly ends: ReadonlyArray<PartitionEnd>
 }
 

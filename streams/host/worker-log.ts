@@ -15,7 +15,7 @@ import { offsetAtOrAfter, readDurable } from "@dowser/log/event-log/lmdb"
 import { openLogEnvironment } from "@dowser/log/event-log/lmdb-environment"
 import type { FromStreams, PartitionEnd, StreamsPort, ToStreams } from "./messages.ts"
 
-/** Appends that may wait for the front's answer; dead letters are rare, so a full table means something is wrong. */
+/** Appends that may wait for the front's answer. Dead letters are rare, so a full table is a sign of an error. */
 const APPENDS_MAX = 1_024
 
 type Stored = Extract<ToStreams, { kind: "stored" | "refused" }>

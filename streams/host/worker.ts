@@ -29,7 +29,7 @@ const toStandardError = Logger.layer([
 const fail = (error: unknown) => {
   const { message, name, stack } = error instanceof Error ? error : new Error(String(error))
   port.send({ kind: "failed", name, message, stack })
-  // The message is delivered at the end of the turn; exiting immediately would lose it.
+  // The message is delivered at the end of the event loop's turn; exiting immediately would lose it.
   setTimeout(() => process.exit(1), 20)
 }
 process.on("uncaughtException", fail)

@@ -15,7 +15,7 @@ export interface UnitLease extends Unit {
 }
 export interface Member {
   readonly member: string
-  /** Processors that it runs. */ readonly processors: ReadonlyArray<string>
+  /** Processors that the member runs. */ readonly processors: ReadonlyArray<string>
 }
 
 export const unitKey = ({ group, partition }: Unit): string => `${group}/${partition}`
@@ -51,7 +51,7 @@ export const assign = (
   return { release, claim }
 }
 
-/** What a watchdog remembers of a partition, some part of which must advance while records wait. */
+/** The last progress that a watchdog saw of a partition, and since when. It must change while records wait. */
 export interface Standing {
   readonly mark: string
   readonly since: number

@@ -21,8 +21,8 @@ export const equalPositions = (a: Positions, b: Positions): boolean =>
 
 /**
  * A transaction with exclusive access to a group's partition: nobody else moves its offsets until it ends. With a
- * `fence`, it fails with LeaseLost once the partition has a newer owner. The successor's offsets must not move during
- * its life, and checking only the offsets would let a predecessor win that returns before the successor's first flush.
+ * `fence`, it fails with LeaseLost once the partition has a newer owner. Offsets alone do not suffice: a predecessor
+ * that returns before its successor's first flush could still move them.
  */
 export const holdingPartition = <A, E, R>(
   group: string,
@@ -43,7 +43,7 @@ export const holdingPartition = <A, E, R>(
     )
   })
 
-/** Likewise if the group is at `positions`; otherwise fails with OffsetsMoved. */
+/** Like `holdingPartition`, if the group is at `positions`; otherwise fails with OffsetsMoved. */
 export const standingAt = <A, E, R>(
   group: string,
   partition: number,

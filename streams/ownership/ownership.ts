@@ -20,12 +20,12 @@ import type { Progress, RunnerOptions } from "../runner/options.ts"
 import type { StateStore } from "../state/state.ts"
 
 export interface OwnershipOptions<Sink = SqlClient.SqlClient> {
-  /** Unique to this process, forever. */
+  /** Id of this process, never used by another. */
   readonly member: string
   readonly processors: ReadonlyArray<Runnable<Sink>>
   readonly visitorPartitions: number
   readonly openStore: (unit: Unit) => StateStore
-  /** As in `RunnerOptions`, of each unit. */
+  /** As in `RunnerOptions`, for each unit. */
   readonly replays?: {
     readonly requests: ReplayRequests
     readonly sql: SqlClient.SqlClient
@@ -44,7 +44,7 @@ const LEASE_MS = 6_000
 /** Renewals per lease duration, so that some may fail. */
 const RENEWALS = 5
 const STALLED_AFTER_MS = 60_000
-/** Part of the ten seconds within which a process must stop. */
+/** How long leaving may take, of the ten seconds within which a process must stop. */
 const LEAVE_WITHIN_MS = 6_000
 
 interface Running<Sink> extends Unit {
@@ -155,7 +155,7 @@ class Owner<Sink> {
       unit.standing = undefined
       unit.phase = "restarting"
       yield* Fiber.interrupt(unit.fiber)
-      // It was released meanwhile.
+      // The unit was released meanwhile.
       if (unit.phase !== "restarting") return
       unit.fiber = yield* this.#startRunner(unit)
       unit.phase = "running"

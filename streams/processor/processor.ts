@@ -14,7 +14,7 @@ import type { Topic } from "@dowser/log/topics"
 export interface Place {
   readonly topic: string
   readonly offset: number
-  /** Within its record. */
+  /** The entry's index in its record. */
   readonly index: number
   /** The log's time of the append, ms. */
   readonly appendedAt: number
@@ -29,7 +29,7 @@ interface Entry<Body> {
 /** The entries of a record, by index. */
 export interface Entries<Body> {
   readonly length: number
-  /** The one actor of all entries; undefined if they have several, or some were erased. */
+  /** The actor that receives all entries; undefined if there are several, or some entries were erased. */
   readonly key: string | undefined
   /** Undefined if the entry was erased. */
   readonly keyAt: (index: number) => string | undefined
@@ -51,7 +51,7 @@ export interface Snapshot {
   readonly stored: () => void
 }
 
-/** `Sink` is what emissions are written with. */
+/** `Sink` is the service that `write` needs to store emissions. */
 export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
   /** The consumer group in Postgres. Changing it means that everything is counted again. */
   readonly name: string
@@ -73,8 +73,8 @@ export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
    */
   readonly ahead?: (state: State, entries: Entries<Body>, from: number, to: number) => void
   /**
-   * The emissions of this state from here on; earlier ones receive no more. `spent` is no longer read either, so its
-   * memory may be reused.
+   * Starts new emissions for this state; nothing is added to earlier ones any more. `spent` is no longer read either,
+   * so its memory may be reused.
    */
   readonly newEmitted: (state: State, spent?: Emitted) => Emitted
   readonly sizeOf: (emitted: Emitted) => number

@@ -31,21 +31,21 @@ export const refusalReason = (error: SqlError.SqlError): string => {
   )
 }
 
-/** Ends a life, because the state has stepped what cannot be written, and must be rebuilt without it. */
+/** Makes the partition restart, because its state has stepped what cannot be written, and must be rebuilt. */
 export class FlushRefused extends Data.TaggedError("FlushRefused")<{ readonly message: string }> {}
 
-/** How carefully a partition flushes. */
+/** How large flushes may be, and which record is searched for a refused entry. */
 export interface FlushMode {
-  /** The most records of one flush. */
+  /** Maximum number of records of one flush. */
   readonly recordsMax: number
   /**
-   * This record (`topic/offset`) was refused alone: find which of its entries is to blame. Another record may precede
-   * it now.
+   * This record (`topic/offset`) was refused alone: find which of its entries is to blame. Other records may be read
+   * before it after the restart.
    */
   readonly bisecting?: string
 }
 export const NORMAL: FlushMode = { recordsMax: Number.POSITIVE_INFINITY }
-/** A flush of this size succeeded: as large as flushes normally are. */
+/** A limit that would double to this many records is lifted instead. */
 const NORMAL_FROM = 1_024
 
 /** The mode after a refused flush of `records` records, ending with `last`. log2(records) refusals find one record. */
@@ -56,7 +56,7 @@ export const afterSuccess = ({ recordsMax }: FlushMode): FlushMode =>
   recordsMax >= NORMAL_FROM / 2 ? NORMAL : { recordsMax: recordsMax * 2 }
 
 /**
- * The most entries of one record that are isolated one by one; a record with more is skipped entirely, since each costs
- * a rebuilt state.
+ * Maximum number of entries of one record that are isolated one by one; a record with more is skipped entirely, since
+ * each costs a rebuilt state.
  */
 export const ISOLATIONS_MAX = 16

@@ -36,7 +36,7 @@ const extentOf = (oldest: ReadonlyArray<Oldest>, now: number): Extent => {
     .filter(({ isTrimmed }) => isTrimmed)
     .map(({ appendedAt }) => dayBehind((appendedAt ?? now) + REACH_BACK_MS))
   const first = Math.min(now, ...oldest.flatMap(({ appendedAt }) => appendedAt ?? []))
-  // If nothing was removed, rows from before the oldest acceptable event are not from this log.
+  // If nothing was removed, rows from before the oldest acceptable event cannot come from this log.
   const fromAt = trimmed.length > 0 ? Math.max(...trimmed) : dayOf(first - EVENT_AGE_MAX_MS)
   return { fromAt, beforeAt: Math.max(fromAt, dayOf(now) + 2 * DAY_MS), isCut: trimmed.length > 0 }
 }

@@ -61,7 +61,7 @@ export class ReplayContext {
   inCharge<A, E, R>(effect: Effect.Effect<A, E, R>) {
     return holdingPartition(REPLAYS, 0, this.fence, effect)
   }
-  /** Likewise, while no other process counts, folds or flushes what is rebuilt. */
+  /** Like `inCharge`, while no other process counts, folds or flushes what is rebuilt. */
   withGroup<A, E, R>(effect: Effect.Effect<A, E, R>) {
     return this.inCharge(Effect.andThen(this.#lockPartitions, effect))
   }
@@ -84,7 +84,7 @@ export class ReplayContext {
       }))
     )
   }
-  /** The same partitions, followed by the dead letters of those topics. */
+  /** The content partitions, followed by the dead letters of the same topics. */
   get erasedPlaces(): ReadonlyArray<LogPlace> {
     return [
       ...this.contentPlaces,

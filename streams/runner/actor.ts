@@ -6,7 +6,7 @@
  * one record, so that a waiting entry costs nothing either.
  */
 
-/** The most entries of one turn, whatever the weight: the runner checks its clock between turns. */
+/** Maximum number of entries of one turn, whatever the weight: the runner checks its clock between turns. */
 export const TURN_MAX = 256
 
 export const WEIGHT_MIN = 0.01
@@ -21,7 +21,7 @@ interface Batch {
 }
 
 interface MailboxOptions {
-  /** The most entries over all keys: a batch beyond that is refused unless nothing waits, and fetching stops. */
+  /** Maximum number of entries over all keys. Beyond it a batch is refused unless nothing waits, and fetching stops. */
   readonly entriesMax: number
   /** Weight of a key, from `WEIGHT_MIN` to `WEIGHT_MAX`; 1 when absent. */
   readonly weightOf?: (key: string) => number

@@ -33,14 +33,14 @@ export class Delivered<Body> implements Place {
     this.entries = entries
     this.#indexes = indexes
   }
-  /** Whether its numbers are the record's own indexes. */
+  /** Whether the numbers of entries are the record's own indexes. */
   get isWhole(): boolean {
     return this.#indexes === undefined
   }
   get length(): number {
     return this.#indexes === undefined ? this.entries.length : this.#indexes.length
   }
-  /** Makes it the place of the entry with this number. */
+  /** Moves to the entry with this number. */
   moveTo(number: number): void {
     this.index = this.#indexes === undefined ? number : this.#indexes[number]!
   }

@@ -26,7 +26,7 @@ const blamed = (first: Place, refused: Refused | undefined, before: number): Ref
         reason: refused?.reason ?? "Postgres refuses what this record counts, though none of its entries alone"
       }
 
-/** `parts` are the record's entries, each with what it emits. Fails with FlushRefused: the life ends with it. */
+/** `parts` are the record's entries, each with what it emits. Always fails, so that the partition restarts. */
 export const isolateRefused = Effect.fnUntraced(function* <Body, State, Emitted, Sink>(
   partition: Partition<Body, State, Emitted, Sink>,
   parts: ReadonlyArray<{ readonly place: Place; readonly emitted: Emitted }>

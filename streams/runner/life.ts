@@ -1,6 +1,6 @@
 /**
- * One life of a partition, from its snapshot to the error that ends it: it is restored, catches up with what Postgres
- * has counted, then fetches, steps and flushes until something fails. `runner.ts` decides what follows.
+ * One life of a partition, from restart to failure: its state is restored from the snapshot, catches up with what
+ * Postgres has counted, then fetches, steps and flushes until something fails. `runner.ts` decides what follows.
  */
 import { Clock, Duration, Effect, type Queue } from "effect"
 import type { SqlError } from "effect/sql"
@@ -31,7 +31,7 @@ const FLUSH_EVERY_MS = 1_000
 /**
  * While entries keep arriving, flushes take at most about this share of the time, because many small ones cost more
  * than everything else. A figure waits three fifths of a second for that at most; with little load, when flushes are
- * short, some hundredths.
+ * short, some hundredths of a second.
  */
 const FLUSH_SHARE = 1 / 10
 const FLUSH_PAUSE_MAX_MS = 600
@@ -102,7 +102,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
     return this.partition.options.probe?.(point) ?? Effect.void
   }
 
-  /** Lets replays take over the organization's part of this state (`replays/takeover.ts`). */
+  /** Lets replays take over the organization's part of this state (`shadow/takeover.ts`). */
   follow(mirror: Restored["mirror"]) {
     const { options, processor, unit } = this.partition
     return Effect.gen({ self: this }, function* () {
@@ -205,7 +205,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
           yield* processor.write(stepper.emitted)
           if (this.#takeover !== undefined) yield* this.#takeover.writeMirrored(stepper.emitted)
         }
-        // After Postgres has accepted what is counted, and before the offsets pass what is not.
+        // Sent after Postgres accepted what is counted, but before the offsets pass these entries.
         for (const letter of stepper.letters) yield* this.partition.sendDeadLetter(letter)
         if (stepper.redirects.length > 0)
           yield* log
@@ -284,7 +284,7 @@ class PartitionLife<Body, State, Emitted, Sink> {
       yield* this.#snapshotAt(this.#intake.reached)
       yield* this.#report()
     }
-    // More lives will start here until the refused entry is found.
+    // The partition may restart here several times until the refused entry is found.
     if (this.partition.flushMode !== NORMAL && counters.entries > this.#entriesAtSnapshot)
       yield* this.#snapshotAt(this.#committed)
     this.#isReplaying = false

@@ -1,4 +1,4 @@
-/** What a running partition does next, once everything it fetched is stepped: pure, so that each case can be tested. */
+/** What a running partition does next once everything it fetched is stepped. Pure, so that each case can be tested. */
 
 /** How much the last read of the log returned. */
 export interface Came {
@@ -10,7 +10,7 @@ export interface Came {
 export interface Standing {
   /** Records stepped since the last flush. */
   readonly records: number
-  /** The most records of one flush (`refusal.ts`). */
+  /** Maximum number of records of one flush (`refusal.ts`). */
   readonly recordsMax: number
   /** Enough emissions have accumulated, or the last flush was long ago, or the state has grown large. */
   readonly isFlushDue: boolean

@@ -20,7 +20,7 @@ export interface RunnerOptions {
   readonly recordsPerFetch?: number
   /** Rows of one flush: bounds the transaction, and so how stale figures get under load. */
   readonly emittedMax?: number
-  /** The longest pause between two flushes while entries keep arriving; 0 for none. */
+  /** Maximum pause between two flushes while entries keep arriving; 0 for none. */
   readonly flushPauseMax_ms?: number
   readonly snapshotEvery_ms?: number
   /** Entries stepped between two snapshots: bounds what the state holds in memory, above all in a replay. */
@@ -42,7 +42,7 @@ export interface RunnerOptions {
   ) => Effect.Effect<void>
 }
 
-/** How far a partition has got; counters start with this life of the runner. */
+/** How far a partition has got; counters start when its runner does. */
 export interface Progress {
   readonly group: string
   readonly partition: number

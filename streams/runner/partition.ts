@@ -1,5 +1,5 @@
 /**
- * What a partition keeps across its lives: which entries cannot be counted, which dead letters have been sent, the
+ * What a partition keeps across restarts: which entries cannot be counted, which dead letters have been sent, the
  * flush mode, and the counters that are reported.
  */
 import { Effect } from "effect"
@@ -28,7 +28,7 @@ export interface Letter {
   readonly isSkipped: boolean
 }
 
-/** Logs every attempt of an endless retry. */
+/** Logs every failed attempt of an endless retry. */
 export const logged =
   (what: string) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -48,7 +48,7 @@ export class Partition<Body, State, Emitted, Sink> {
   readonly unit: { readonly group: string; readonly partition: number }
   readonly topics: ReadonlyMap<string, Topic>
   readonly counters = { entries: 0, dropped: 0, deadLetters: 0, restarts: 0, lost: 0, flushes: 0, flush_s: 0 }
-  /** How often the step threw at each place. */
+  /** Number of times that the step threw at each place. */
   readonly throws = new Map<string, number>()
   /** Reasons for entries that Postgres refused, until the transaction that passes them has stored those. */
   readonly refused = new Map<string, string>()
@@ -70,7 +70,7 @@ export class Partition<Body, State, Emitted, Sink> {
     this.topics = new Map(processor.inputs.map((topic) => [topic.name, topic]))
   }
 
-  /** Entries in a commit whose answer was lost are not retried. */
+  /** Forgets what the offsets have passed: entries in a commit whose answer was lost are not retried. */
   forgetPassed(committed: Positions): void {
     for (const key of this.#sent) if (isPassed(key, committed)) this.#sent.delete(key)
     for (const key of this.refused.keys()) if (isPassed(key, committed)) this.refused.delete(key)

@@ -43,7 +43,7 @@ export const restore = Effect.fnUntraced(function* <Body, State, Emitted, Sink>(
     yield* Effect.promise(() => store.clear())
   }
   const { erasures, generation, mirror } = yield* readRebuilt(partition)
-  // A part of this state was exchanged after it was stored: the store no longer matches Postgres.
+  // After the store was written, a part of the state was exchanged: it no longer matches Postgres.
   if (generationOf(store) < generation) yield* Effect.promise(() => store.clear())
   const starts = yield* Effect.forEach(processor.inputs, ({ name }) =>
     Effect.map(log.bounds(name, unit.partition), ({ startOffset }) => [name, startOffset] as const)

@@ -23,7 +23,7 @@ import type { Processor } from "../processor/processor.ts"
 
 const RESTART_AFTER_MS = 100
 const RESTART_AFTER_MAX_MS = 5_000
-/** A life this long ends a series of failures: the next restart is quick again. */
+/** A failure after running this long starts a new series: the next restart is quick again. */
 const HEALTHY_AFTER_MS = 60_000
 
 /** Runs until the partition's lease is lost, or until interrupted. */
@@ -35,7 +35,7 @@ export const runPartition = Effect.fnUntraced(function* <Body, State, Emitted, S
   const name = `Processor ${partition.unit.group}/${partition.unit.partition}`
   const life = Effect.gen(function* () {
     const cause = yield* Effect.flip(Effect.sandbox(Effect.scoped(live(partition))))
-    // Another process continues from the last flush; what this life did since then is discarded.
+    // Another process continues from the last flush; what was counted here since then is discarded.
     if (Cause.findErrorOption(cause).pipe(Option.exists((error) => error._tag === "LeaseLost")))
       return "over" satisfies LifeEnd
     const refusal = Cause.findErrorOption(cause).pipe(Option.filter((error) => error._tag === "FlushRefused"))

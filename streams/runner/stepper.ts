@@ -1,6 +1,6 @@
 /**
- * What a life holds between fetching and flushing, and how it is stepped: records are delivered to mailboxes by
- * organization, mailboxes are stepped in fair turns, and the results wait for the flush. Entirely synchronous.
+ * What a partition holds between fetching and flushing, and how that is stepped: records are delivered to mailboxes
+ * by organization, mailboxes are stepped in fair turns, and the results wait for the flush. Entirely synchronous.
  */
 import { Data } from "effect"
 import type { LogRecord } from "@dowser/log/event-log/event-log"
@@ -81,7 +81,7 @@ export class Stepper<Body, State, Emitted, Sink> {
     } catch (error) {
       return giveUp(`unreadable record: ${String(error)}`)
     }
-    // By its bytes: stepping and writing a purchase of a hundred items takes longer than a view.
+    // The cost depends on the bytes: stepping and writing a purchase of a hundred items takes longer than a view.
     const cost = Math.max(1, value.length / entries.length / BYTES_PER_COST)
     if (entries.key !== undefined && hidden === undefined)
       return this.#put(new Delivered(logged, topic.name, cost, entries.key, entries, undefined))
@@ -163,7 +163,7 @@ export class Stepper<Body, State, Emitted, Sink> {
       if (isOver()) return this.mailboxes.size === 0
     }
   }
-  /** Returns and resets the reason why looking ahead failed. */
+  /** Returns and resets the error with which looking ahead failed, if it did. */
   takeAheadFailure(): unknown {
     const failure = this.#aheadFailure
     this.#aheadFailure = undefined

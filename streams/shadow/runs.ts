@@ -184,7 +184,7 @@ export const readGeneration = Effect.fnUntraced(function* (group: string, partit
 /**
  * Writes the rest of the shadow and records that the partition's state is the shadow's from here on. Call in a
  * transaction that holds the partition's lock. Returns the new generation, the same if called again; undefined if the
- * run is over, which cannot happen until that transaction ends.
+ * run is over. Otherwise it cannot end before that transaction does.
  */
 export const adoptShadow = <E, R>(
   { group, jobId }: Pick<Run, "group" | "jobId">,

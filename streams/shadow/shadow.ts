@@ -34,7 +34,7 @@ interface ShadowOptions<Body, State, Emitted, Sink> {
   readonly rebuilding: Rebuilding<State, Emitted>
   readonly run: Run
   readonly partition: number
-  /** Id of its rows in the shadow tables; each life has its own. */ readonly name: string
+  /** Id of its rows in the shadow tables; never used twice. */ readonly name: string
   readonly store: StateStore
   readonly erasures: Erasures
   readonly isSkipped: (place: string) => boolean
@@ -177,7 +177,7 @@ export class Shadow<Body, State, Emitted, Sink> {
       this.#entriesAtSnapshot = this.entries
     })
   })
-  /** Likewise, if there is enough to free from memory. */
+  /** Like `snapshot`, if there is enough to free from memory. */
   readonly snapshotIfLarge = Effect.suspend(() => (this.#isStateLarge ? this.snapshot : Effect.void))
 }
 
@@ -186,7 +186,7 @@ export const openShadow = Effect.fnUntraced(function* <Body, State, Emitted, Sin
 ) {
   const log = yield* EventLog
   const clock = yield* Clock.Clock
-  // Left behind by a life that ended abruptly.
+  // An earlier run that ended abruptly may have left its state.
   yield* Effect.promise(() => options.store.clear())
   return new Shadow(options, log, clock)
 })

@@ -1,12 +1,12 @@
 /**
- * Replays from the view of one life of a partition, alongside its own work: it builds the organization's shadow, takes
- * over, and repeats what it counts to the shadow tables until the rows have been swapped.
+ * A partition's part in a replay, alongside its own work: it builds the organization's shadow, takes over, and
+ * repeats what it counts to the shadow tables until the rows have been swapped.
  *
  *   idle        no run of this group is requested
  *   learning    a shadow is built in slices: long ones while nothing waits to be counted, short ones otherwise
  *   taking over the shadow has reached the group's offsets: its last rows and the new generation are committed, then
- *               the organization's part of the state is exchanged. A life that dies in between leaves a store of the
- *               old generation, and the next one rebuilds it from the log
+ *               the organization's part of the state is exchanged. If the partition fails in between, its store keeps
+ *               the old generation, and is rebuilt from the log at the restart
  *   mirroring   emissions of the organization are written to the tables and to the shadow's, in one transaction
  */
 import { Clock, Effect, Random } from "effect"
@@ -35,7 +35,7 @@ import {
 import { openShadow, type Shadow, ShadowFailed } from "./shadow.ts"
 
 const SLICE_MS = 8
-/** Length of one turn while nothing else waits. */
+/** Maximum duration of one turn while nothing else waits. */
 const IDLE_TURN_MS = 40
 const REPORT_EVERY_MS = 1_000
 /** How many entries that make the step throw an erasure skips, each after a restart from the beginning. */
@@ -94,7 +94,7 @@ const exchangePart = Effect.fnUntraced(function* <Body, State, Emitted, Sink>(
     yield* copy(live.store, prefix, (key) => [key, undefined])
     yield* copy(of.store, prefix, (key, value) => [key, value])
   }
-  // Committed last: a store that was interrupted before this has the old generation.
+  // Committed last: if interrupted before, the store keeps the old generation and is rebuilt at the next start.
   yield* Effect.promise(() => live.store.commit([generationWrite(generation)], positions))
   live.adopted(of.erasures, generation)
 })
@@ -109,7 +109,7 @@ export class ShadowTakeover<Body, State, Emitted, Sink> {
   #shadow: LiveShadow<Body, State, Emitted, Sink> | undefined
   #spills = 0
   #reportedAt = 0
-  /** The run that needs no more work here: taken over, failed, or over. */
+  /** The run that needs no more work here: its shadow was adopted or failed, or the run is over. */
   #doneWith: string | undefined
   readonly #poison = new Set<string>()
 

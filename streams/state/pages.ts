@@ -71,7 +71,7 @@ export class PageWriter {
     this.#room(1)
     this.page.bytes[this.to++] = value
   }
-  /** An integer from 0 on: seven bits a byte, the low ones first. */
+  /** Writes an integer that is not negative: seven bits a byte, the low ones first. */
   whole(value: number): void {
     this.#room(8)
     const { bytes } = this.page

@@ -132,7 +132,7 @@ export class KeyedState<V> {
   readonly #store: StateStore
   readonly #options: KeyedStateOptions<V>
   readonly #held = new Map<string, StateEntry<V>>()
-  /** The last value returned, which is usually put next. */
+  /** The value returned last, which is usually put next. */
   #last: StateEntry<V> | undefined
   #dirty: Array<StateEntry<V>> = []
   /** Values that are objects; some may have been released. */
@@ -333,7 +333,7 @@ export class KeyedState<V> {
   passivate(): void {
     let excess = this.#weight - this.#options.hotMax
     if (excess > 0) {
-      // Releases everything used earlier, and as much as needed of what was used last.
+      // Releases all values last used before `bound`, and as many of those last used at `bound` as needed.
       let bound = this.#snapshots - AGES + 1
       let ofBound = excess
       for (; bound < this.#snapshots && ofBound > this.#weights[bound & (AGES - 1)]!; bound++)
@@ -357,7 +357,7 @@ export class KeyedState<V> {
     this.#weights[free] = 0
   }
 
-  /** Stored values are encoded too: as an object a value would keep growing for as long as it is used. */
+  /** Drops the objects of values that are stored: a value that stays an object keeps growing while it is used. */
   #restStored(): void {
     let awake = 0
     for (const held of this.#awake) {

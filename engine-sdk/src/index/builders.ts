@@ -242,7 +242,7 @@ export class SegmentBuilder {
     }
   }
   /**
-   * The same, yielding after every column. A caller that starts it must run it to the end (`SectionWriter.finishing`).
+   * Like `finish`, yielding after every column. A started generator must run to its end (`SectionWriter.finishing`).
    */
   *finishing(allocate: Allocate, outside?: Outside): Generator<void, { meta: SegmentMeta; region: Region }> {
     const out = new SectionWriter()

@@ -1,6 +1,6 @@
 /** Types of the WebAssembly API used here, which only come with browsers, and loading of code in base 64. */
 
-/** Memory that threads share, like its buffer. */
+/** A WebAssembly memory; threads share it and its buffer. */
 export interface LinearMemory {
   readonly buffer: ArrayBufferLike
 }

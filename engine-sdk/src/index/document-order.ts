@@ -11,7 +11,7 @@ import { mergeTables, StringTable } from "./string-table.ts"
 
 /** Smaller segments gain too little. */
 export const ORDERED_DOCS_MIN = 32_768
-/** A field with more values tells single models apart, and a run of this many documents is long enough. */
+/** A field with more values identifies single product models; a run of this many documents is long enough. */
 const VALUES_MAX = 4_096,
   RUN_DOCS = 256
 /** Numbers of fields considered, fields used, and documents sampled to choose them. */

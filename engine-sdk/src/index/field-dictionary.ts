@@ -12,7 +12,7 @@ import { gallop } from "../sorted.ts"
 
 /** Values looked up between two chances to yield. */
 const STEP_MASK = 127
-/** Uses 32 MB; beyond it, space grows on demand. */
+/** Maximum number of values for which space is reserved (32 MB); beyond it, space grows on demand. */
 const EXTRAS_ROOM_MAX = 2_000_000
 const NO_TABLE = new StringTable(new Uint8Array(0), new Uint32Array(1))
 

@@ -43,7 +43,7 @@ let seen = new Uint32Array(0)
 export class GraphSearch {
   private readonly codes: Int8Array
   private readonly scales: Float32Array
-  /** Document by node. */ readonly docs: Uint32Array
+  /** The document of each node. */ readonly docs: Uint32Array
   private readonly starts: Uint32Array
   private readonly links: Uint8Array
   /** Nodes of the upper levels, ascending; the start of each node's lists; and the lists, lowest level first. */

@@ -35,7 +35,7 @@ export const postingIn = ({ bases, bits, firsts }: ListSet, doc: number): number
 
 interface KeptSet {
   readonly set: ListSet
-  /** Cost of building it, in postings. */ readonly cost: number
+  /** Cost of building the set, in postings. */ readonly cost: number
   /** Eviction priority: cost, plus the worth last evicted when it was used. */ worth: number
 }
 /**

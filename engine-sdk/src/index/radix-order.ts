@@ -79,7 +79,7 @@ export function* sortPairs(keys: Uint32Array, values: Uint32Array, from: number,
   keys.set(ownKeys, from)
   values.set(ownValues, from)
 }
-/** The same for at most `AT_ONCE` pairs. */
+/** Like `sortPairs`, for at most `AT_ONCE` pairs. */
 const sortFewPairs = (keys: Uint32Array, values: Uint32Array, from: number, end: number): void => {
   if (isAscending(keys, from, end)) return
   const size = end - from

@@ -29,7 +29,7 @@ export interface PublishedSegment {
   readonly meta: SegmentMeta
   readonly region: Region
   readonly deleted?: ReadonlyArray<number> | Uint32Array
-  /** Sections that have already been derived from it. */ readonly sections?: ReadonlyArray<DerivedSection>
+  /** Sections already derived from the segment. */ readonly sections?: ReadonlyArray<DerivedSection>
 }
 /** One change of a collection; applied atomically, so that no search sees half of it. */
 export interface Publication {

@@ -25,7 +25,7 @@ const OPEN_MAX = 16
 const IDLE_MS = 1_000
 class OpenFiles {
   readonly #files = filesHere()
-  /** By path; the most recently used is last. */ readonly #open = new Map<
+  /** Open files by path; the most recently used is last. */ readonly #open = new Map<
     string,
     { readonly file: number; usedAt_ms: number }
   >()
@@ -77,7 +77,7 @@ let open: OpenFiles | undefined
 
 /** Maximum gap of rows that is read along instead of starting a new read, because both take as long. */
 const GAP_ROWS = 8
-/** One per thread. */
+/** The kernel of this thread. */
 let kernel: RowKernel | undefined
 let block = new Float32Array(0)
 let blockOf: RowFile | undefined

@@ -106,8 +106,8 @@ export class SectionWriter {
     }
   }
   /**
-   * The same, yielding after every half megabyte. A caller that starts it must run it to the end, because memory and
-   * file are reserved from the first step on. If the file cannot be written, everything is in memory.
+   * Like `finish`, yielding after every half megabyte. A caller that starts it must run it to the end, because memory
+   * and file are reserved from the first step on. If the file cannot be written, everything is in memory.
    */
   *finishing(
     docs: number,

@@ -50,7 +50,7 @@ export class Segment {
     const key = encodeUtf8(id)
     return this.docsOfKey(key, hashBytes(key, 0, key.length))
   }
-  /** The same with the id's bytes and hash precomputed, because one id is looked up in many segments. */
+  /** Like `docsOfId`, with the id's bytes and hash precomputed, because one id is looked up in many segments. */
   docsOfKey(key: Uint8Array, hash: number): number[] {
     if (this.docs === 0 || this.idSlots[hash & (this.idSlots.length - 1)] === 0) return NONE
     const found: number[] = []

@@ -27,7 +27,7 @@ export type Aggregations = Readonly<Record<string, Aggregation>>
 /** A value or a range of a facet. */
 export interface FacetRow {
   readonly value: string
-  /** As the cluster returns it. */ readonly key: string | number
+  /** The value or range as the cluster returns it. */ readonly key: string | number
   readonly count: number
   readonly sibling: number
 }

@@ -92,7 +92,7 @@ export class Climb {
     }
     return this
   }
-  /** What finds documents, as far as known. */
+  /** The combinations that find documents, as far as known. */
   get fruitful(): ReadonlyArray<Tried> {
     return this.tried.filter((one) => !this.#barren.has(one))
   }

@@ -14,7 +14,7 @@ import { keyOf, placementOf, placesOf } from "./placement.ts"
 import { schemaRefusal } from "./refusals.ts"
 import { fitsPool, NO_SLOTS, withSlots } from "./slots.ts"
 
-/** How often a schema change checks whether a move in progress has ended. */
+/** Interval at which a schema change checks whether a move in progress has ended. */
 const LOOK_MS = 50
 
 export const createCollection = async (

@@ -19,7 +19,7 @@ const PAGE = 500
 const LATE_MAX = 100
 /** Timeout for reading changes, because searches wait for it. */
 const LOOK_MS = 5_000
-/** How often documents are recounted; what this process writes is counted immediately. */
+/** Interval between two counts of documents; what this process writes is counted immediately. */
 const COUNT_EVERY_MS = 15_000
 
 export interface Entry extends Pick<CollectionInfo, "schema"> {

@@ -41,7 +41,7 @@ export class Leftovers {
   readonly #counters: Counters
   readonly #silent_ms: number
   readonly #clear_ms: number
-  /** Since when each thing has been unchanged, by its name. */ #seen = new Map<string, Seen>()
+  /** By the name of a leftover: since when it has been unchanged. */ #seen = new Map<string, Seen>()
 
   constructor(parts: Parts, { clear_ms = CLEAR_AFTER_MS, silent_ms = SILENT_MS }: LeftoverTimes) {
     this.#client = parts.client
@@ -67,7 +67,7 @@ export class Leftovers {
     const cleared = await this.#records(since)
     if (!cleared.ok) return warn("leftovers of moves in the search cluster are not cleared", cleared.error.message)
     if (keys === undefined) {
-      // These were not checked this time, so their times are kept.
+      // Leftovers of no collection were not checked this time, so their times are kept.
       for (const [what, seen] of before) if (what.startsWith("of nobody ")) this.#seen.set(what, seen)
       return
     }
@@ -108,7 +108,7 @@ export class Leftovers {
     const saved = await this.#directory.save(clearedMove(entry.record, from.key), entry.revision)
     return saved.ok || saved.error.kind === "Conflict" ? ok(undefined) : saved
   }
-  /** Waits twice the usual time, because a collection that is being created has no record yet. */
+  /** Removes indices and documents of no collection, after twice the usual time: a new collection has no record yet. */
   async #ofNobody(keys: ReadonlySet<string>, since: (what: string) => number): Promise<Result<unknown>> {
     const indices = await this.#client.ask<Readonly<Record<string, unknown>>>({
       method: "GET",

@@ -59,7 +59,7 @@ export const spaceOf = (metric: VectorSlot["metric"]): string => (metric === "co
 
 /** Parts of the source needed to show and change a document. */
 export const KEPT: ReadonlyArray<string> = ["seq", "d", "u", "e"]
-/** The same without its vectors. */
+/** The same parts without vectors. */
 export const KEPT_SMALL: ReadonlyArray<string> = ["seq", "d", "u"]
 
 /** Properties that every mapping must have; an index created by an earlier version gets the missing ones. */

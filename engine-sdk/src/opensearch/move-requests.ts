@@ -7,7 +7,7 @@ import type { Row, Sums, SumsByRange } from "./move.ts"
 import { KEY_LENGTH, ownFilter, type Placement } from "./placement.ts"
 import type { Refreshes } from "./refreshes.ts"
 
-/** How often a shard is checked for whether all its copies are up to date, and how many times at most. */
+/** Interval at which a shard is checked until all its copies are up to date, and maximum number of checks. */
 const LOOK_MS = 10,
   LOOKS_MAX = 300
 

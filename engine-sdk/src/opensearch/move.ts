@@ -42,7 +42,7 @@ export const switchedMove = (
     moved: keptMoves([...(record.moved ?? []), left])
   }
 }
-/** The newest, and all that are not cleared. */
+/** The newest former placements, and all that are not cleared. */
 const keptMoves = (moved: ReadonlyArray<Moved>): ReadonlyArray<Moved> =>
   moved.filter(({ isCleared }, i) => !isCleared || i >= moved.length - MOVED_MAX)
 export const clearedMove = (record: CollectionRecord, key: string): CollectionRecord => ({

@@ -62,7 +62,7 @@ export interface MoverParts {
   readonly replicas: number
   /** Whether the cluster has the vector plugin. */ readonly hasVectors: () => boolean
   readonly dictionariesOf: (namespace: Namespace) => Dictionaries
-  /** How often a mover reports that it is alive. */ readonly beat_ms: number
+  /** Interval at which a mover reports that it is alive. */ readonly beat_ms: number
   /** Called before each step; if it throws, everything stays as it is, as if the process had died. */
   readonly onStep?: ((step: Step) => void | Promise<void>) | undefined
 }
@@ -91,7 +91,7 @@ class Moving {
   readonly #detected: Field[] = []
   #schema: CollectionSchema
   #slots: SlotTable = NO_SLOTS
-  /** Set once it has a key. */ #to: Placement | undefined
+  /** The new placement, once it has a key. */ #to: Placement | undefined
   /** Documents written so far, for progress reports. */ #done = 0
   #fence = -1
 
@@ -111,7 +111,7 @@ class Moving {
         const done = await this.#take(step)
         if (done.ok) continue
         await this.#abandon()
-        // The copy was not found, never the collection: a process that considered this mover dead has deleted the copy.
+        // The copy was not found, not the collection: a process that took this mover for dead has deleted the copy.
         return done.error.kind === "NotFound" ? fail(INTERRUPTED) : done
       }
       return ok(this.#entry)

@@ -285,7 +285,7 @@ export class OpensearchEngine implements SearchEngine {
       if (!isMoved || moves === MOVES_MAX) return answer
     }
   }
-  /** The same for one collection. */
+  /** Like `#reading`, for one collection. */
   #readingOne<A>(namespace: Namespace, name: string, read: (entry: Entry) => Promise<Result<A>>): Promise<Result<A>> {
     return this.#reading(namespace, [name], async (entries) => {
       const entry = entries.get(name)

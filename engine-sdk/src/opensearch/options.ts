@@ -22,5 +22,5 @@ export interface OpensearchOptions {
   /** How often documents are counted, after how much silence a mover is considered dead, and when leftovers of a move
    * are cleared. Defaults: 15,000, 15,000 and 40,000, longer than a search may take. */
   readonly times?: { readonly count_ms?: number; readonly silent_ms?: number; readonly clear_ms?: number }
-  /** How often changes by other processes are read. Default: 1,000. */ readonly follow_ms?: number
+  /** Interval at which changes by other processes are read. Default: 1,000. */ readonly follow_ms?: number
 }

@@ -11,7 +11,7 @@ export type MoveReason = "promotion" | "schema"
 export interface Move {
   readonly to: Placement
   readonly reason: MoveReason
-  /** Number of documents when it began. */ readonly total: number
+  /** Number of documents when the move began. */ readonly total: number
   /** Writes to the old placement must not be acknowledged. */ readonly isFenced: boolean
 }
 /** A former placement of a collection. */

@@ -24,7 +24,7 @@ const MATCHED_WORTH = 1_048_576
 export interface Fetching {
   readonly from: number
   readonly size: number
-  /** Only the page is fetched, in the cluster's order. */ readonly isPage: boolean
+  /** Whether only the page is fetched, in the cluster's order. */ readonly isPage: boolean
 }
 
 /** Results of a plan's vector queries. */
@@ -100,7 +100,7 @@ export class SearchRequests {
     const near = allOf([ownFilter(placement), idsQuery(placement, this.#nearest ?? [])])
     return this.#withPlaced(matching, this.#beside(matching, near))
   }
-  /** The same without documents that are only near. */
+  /** Like `#counted`, without documents that are only near. */
   #worded(words: object): Counted {
     const matching = this.#matching(words)
     return this.#withPlaced(matching, matching)
@@ -325,9 +325,9 @@ const looksAtVectors = (plan: SearchPlan, names: ReadonlyArray<string>): boolean
 }
 interface Counted {
   /** The query of the words. */ readonly matching: object
-  /** The same with near documents. */ readonly found: object
+  /** The same query with near documents. */ readonly found: object
   readonly placed: object | undefined
-  /** The same with placed documents. */ readonly query: object
+  /** The same query with placed documents. */ readonly query: object
 }
 const hasWords = ({ text }: SearchPlan): boolean =>
   text !== undefined && (text.tokens.length > 0 || text.phrases.length > 0)

@@ -19,7 +19,7 @@ export interface Trip {
   /** Placed by the plan, whether or not they match. */ readonly placed: ReadonlyArray<StoredForm>
   readonly total: number
   /** Hits, not counting documents placed by rules. */ readonly organic: number
-  /** Those among them that match by words. */ readonly worded: number
+  /** Those of `organic` that match by words. */ readonly worded: number
   readonly aggregations: Aggregations | undefined
   readonly isCutOff: boolean
   /** The query of the words, for further requests. */ readonly words: object

@@ -24,8 +24,8 @@ const STALE_SHARE = 10,
   STALE_FROM_DOCS = 5_000
 
 interface CachedTable {
-  /** undefined: there are too many words. */ readonly table: WordTable | undefined
-  /** The last change that it includes. */ readonly seen: number
+  /** undefined if there are too many words. */ readonly table: WordTable | undefined
+  /** The last change that the table includes. */ readonly seen: number
   /** Documents counted, including replaced ones. */ readonly documents: number
 }
 /** Where the words of a field are stored, and how they are ranked. */

@@ -21,7 +21,7 @@ import type { Vocabularies, WordPlace } from "./vocabulary.ts"
 import type { WordTable } from "./word-table.ts"
 
 const TRIPS_MAX = 4
-/** How often words are read again because of concurrent writes. */
+/** Maximum number of times that words are read again because of concurrent writes. */
 const REFRESHES_MAX = 2
 /** Steps of the ladder that are requested together if the first found too little. */
 const GUESSES_MAX = 40
@@ -106,7 +106,7 @@ class WordSearch {
     const key = triedKey(guess.climb.tried)
     for (let trips = 1; ; trips++) {
       const isLast = trips === TRIPS_MAX - 1
-      // What would need more requests is left out.
+      // Combinations that would need more requests are left out.
       const next = this.#climb({ isEnough: false, most: isLast ? 0 : GUESSES_MAX })
       const { climb } = next
       if (climb.isSettled || isLast) {

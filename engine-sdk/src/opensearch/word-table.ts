@@ -5,7 +5,7 @@ import type { WordColumn } from "../search/text/candidate-words.ts"
 
 export interface WordUse {
   /** Number of documents. */ readonly frequency: number
-  /** The best value of the default sorting field among them. */ readonly best: number
+  /** The best value of the default sorting field among these documents. */ readonly best: number
 }
 const SHARED_MAX = 255
 

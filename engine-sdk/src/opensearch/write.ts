@@ -23,7 +23,7 @@ import { WriteBatch, type BatchUse } from "./write-batch.ts"
 
 /** Operations that are read, decided and sent together. */
 const BATCH_OPERATIONS = 1_000
-/** How often operations start again because another writer changed their documents, or the collection. */
+/** Maximum number of attempts at an operation, if another writer changed its document or the collection. */
 const ATTEMPTS_MAX = 10
 
 interface Parts {

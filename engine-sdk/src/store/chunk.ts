@@ -56,7 +56,7 @@ export interface ChunkOwner {
 interface Change {
   readonly seq: number
   readonly text: string | undefined
-  /** Its number in the segment, -1 if it was removed. */ readonly doc: number
+  /** The document's number in the segment, -1 if it was removed. */ readonly doc: number
 }
 /**
  * Operations of one write that become one segment and one journal batch.

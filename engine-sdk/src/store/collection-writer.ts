@@ -297,7 +297,7 @@ export class CollectionWriter implements ChunkOwner {
     }
     if (chunk.puts.size === 0 && chunk.removes.size === 0 && !isDetected) return
     this.savedSchema = this.schema
-    // Only now, so that readers miss no document in the meantime.
+    // Deleted only now, so that readers miss no document in the meantime.
     const deletions = segments.deleteIds(chunk.superseded)
     const { laidOut } = chunk
     const added = laidOut === undefined ? undefined : segments.adopt(laidOut.meta, laidOut.region, chunk.replaced)

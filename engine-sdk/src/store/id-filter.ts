@@ -9,7 +9,7 @@ const IDS_MIN = 4_096
 /** A filter that grows: when it is full, one of twice the size takes further ids, and no ids are read again. */
 export class IdFilters {
   private readonly filters: IdFilter[]
-  /** Number of ids in it, including removed ones; at twice the number of documents a rebuild pays off. */
+  /** Number of ids in the filter, including removed ones; at twice the number of documents a rebuild pays off. */
   ids: number
   /** `ids`: expected minimum number of ids. */
   constructor(ids: number) {

@@ -38,7 +38,7 @@ export interface JournalBatch {
 }
 export interface StoredGraph {
   readonly record: GraphRecord
-  /** Not needed for naming the segment in a snapshot. */ readonly region: Region | undefined
+  /** undefined if the graph only has to be named in a snapshot. */ readonly region: Region | undefined
 }
 export interface StoredSegment {
   readonly id: number

@@ -7,7 +7,7 @@ import type { SegmentView } from "../index/reader.ts"
 import { inSlices } from "../turns.ts"
 import { IdFilters } from "./id-filter.ts"
 
-/** Runs between writes, which it must not delay. */
+/** Short, because this work runs between writes, which it must not delay. */
 const SLICE_MS = 0.25
 const RENEWED_MIN_IDS = 65_536
 
@@ -33,7 +33,7 @@ export class KnownIds {
     this.ids?.add(hash)
     this.next?.add(hash)
   }
-  /** Until `learn` has read the ids, any id may exist. */
+  /** Forgets the ids: until `learn` has read them again, any id may exist. */
   forget(): void {
     this.ids = undefined
   }

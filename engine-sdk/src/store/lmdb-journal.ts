@@ -201,7 +201,7 @@ export class LmdbJournal implements Journal {
         inBatch(records.remove(this.named("s", key)))
       })
     )
-    // That transaction also removes the record; the rest can be cleared in parts.
+    // The transaction above also removes the record; the rest can be cleared in parts.
     for (const database of [documents, unstored, changes]) {
       for (;;) {
         const keys = [...database.getKeys({ start: entryKey(key, 0), end: entryKey(key + 1, 0), limit: 4_096 })].map(

@@ -18,7 +18,7 @@ const isVectors = (name: string): boolean => /^e\d+\.values$/.test(name)
 export const hasVectorsInside = ({ sections }: SegmentMeta): boolean =>
   sections.some(({ count, name, outside }) => outside !== true && isVectors(name) && count * 4 >= FILE_MIN_BYTES)
 
-/** The same segment laid out again; `bytes` are not modified. */
+/** Lays the same segment out again; `bytes` are not modified. */
 export const withVectorsOutside = (
   meta: SegmentMeta,
   bytes: Uint8Array,

@@ -15,7 +15,7 @@ export const linksOf = async ({ empty, index }: NativeGraph, folder: string | un
   try {
     index.save(path)
     empty.save(`${path}.empty`)
-    // Otherwise the memory would stay until the garbage collector collects an object of a few bytes.
+    // An empty index frees the memory, which would otherwise stay until the garbage collector runs.
     index.load(`${path}.empty`)
     const file = await open(path, "r")
     try {

@@ -49,7 +49,7 @@ export class Publisher {
       if (this.failure === undefined) publish()
       return
     }
-    // It may reject before it is awaited.
+    // The commit may reject before it is awaited.
     committed?.catch(() => {})
     this.pending++
     this.published = this.published.then(async () => {

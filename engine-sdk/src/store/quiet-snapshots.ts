@@ -5,7 +5,7 @@
 import { warn } from "../warning.ts"
 import type { CollectionWriter } from "./collection-writer.ts"
 
-/** How often collections are checked, and how long one must be quiet before its index is written to the journal. */
+/** Interval between two checks of collections, and how long one must be quiet before its index is saved. */
 const CHECK_MS = 2_000
 const REST_MS = 1_500
 const CHANGES = 50_000

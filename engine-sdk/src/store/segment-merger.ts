@@ -72,7 +72,7 @@ export class SegmentMerger {
     await this.merging
   }
 
-  /** Merges what qualifies, then what qualifies by then. */
+  /** Merges what qualifies now, then what qualifies after that. */
   schedule(): void {
     const { publisher, rested, segments } = this.options
     if (this.merging !== undefined || this.isClosed || publisher.failure !== undefined) return

@@ -59,7 +59,7 @@ const preparing = new Map<number, () => void>()
 let nextPreparation = 1
 const journal = await LmdbJournal.open(path)
 const pool = new SlabPool((file) => journal.vectorFiles.drop(file))
-/** These may free memory once every reader has applied them: other threads may be searching what is dropped. */
+/** Events that may free memory once every reader has applied them: other threads may be searching what is dropped. */
 const FREEING: ReadonlySet<string> = new Set(["published", "dropped", "closed"])
 const writer = new Writer(
   journal,
@@ -170,7 +170,7 @@ port.on("message", (message: ToWriter) => {
     .then(
       (value) => {
         post({ kind: "answer", id: message.id, text: stringifyJson(value === undefined ? null : value) })
-        // Lets the answer be sent before the thread exits.
+        // Gives the answer time to be sent before the thread exits.
         if (message.method === "close") setTimeout(() => process.exit(0), 10)
       },
       (error: unknown) => failed(error, message.id)

@@ -337,7 +337,7 @@ export class Writer implements WriterPort {
       verdicts = await writer.write(operations, returnDocuments || cascades.length > 0, keeps, rest, taken)
     } catch (error) {
       if (!(error instanceof CommitFailed)) throw error
-      // Answered once early documents are no longer searchable.
+      // The write is answered only once its early documents are no longer searchable.
       await this.closing.get(key)
       return fail(NOT_STORED)
     }
@@ -468,7 +468,7 @@ export class Writer implements WriterPort {
   async close(): Promise<void> {
     this.isClosing = true
     await this.snapshots.stop()
-    // Another writer may own the folder by now.
+    // After a stop, another writer may own the folder.
     if (!this.isStopped)
       for (const writer of this.open_.values()) {
         await writer.close()

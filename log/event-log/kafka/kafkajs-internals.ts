@@ -1,7 +1,7 @@
 /**
- * All internals of `kafkajs` that this program uses: its public interface has no reading by offset, no producer with
- * sequence numbers of ours and no quiet queue. The version is pinned; `test/ports/kafkajs-internals.test.ts` fails if
- * one of these internals has changed.
+ * All internals of `kafkajs` that this program uses: its public interface has no reading by offset, no choice of
+ * sequence numbers and no quiet queue. The version is pinned; `test/ports/kafkajs-internals.test.ts` fails if one of
+ * these internals has changed.
  */
 import { createRequire } from "node:module"
 import type { Kafka } from "kafkajs"
@@ -134,7 +134,7 @@ export interface Cluster {
   /** Returns any broker of a cluster without ZooKeeper. */ findControllerBroker(): Promise<BrokerConnection>
 }
 
-/** How often leaders are looked up again without a failure. */
+/** Interval at which leaders are looked up again without a failure. */
 const METADATA_AGE_MAX_MS = 300_000
 
 /** The client keeps the factory of its clusters behind a symbol; the version is pinned, and tests detect changes. */

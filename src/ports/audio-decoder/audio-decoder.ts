@@ -1,7 +1,7 @@
 /**
- * Decodes audio from outside into samples, in a thread of its own, by WebAssembly that has access to nothing but the
- * bytes. The port promises an answer or a refusal in time, whatever the bytes are. It decodes at most `SECONDS_MAX` of
- * audio, which is checked before or during decoding. Organizations take turns, and the queue is bounded.
+ * Decodes untrusted audio into samples, in a thread of its own, by WebAssembly that has access to nothing but the
+ * bytes. The port promises an answer or a refusal in time, whatever the bytes are. It decodes at most `SECONDS_MAX`
+ * of audio, which is checked before or during decoding. Organizations take turns, and the queue is bounded.
  */
 import { Context, Data, type Effect, type Scope } from "effect"
 import type { Span } from "./speech.ts"

@@ -17,12 +17,12 @@ const LOUDER = 3
 const SILENCE = 3e-8
 const ONSET_FRAMES = 3
 const PAUSE_FRAMES = 30
-/** Fewer frames are a click, not speech. */
+/** Fewer frames than this are a click, not speech. */
 const SPEECH_FRAMES_MIN = 5
 const FLOOR_SHARE = 0.1
 /** Hum and the DC offset of a microphone are below this frequency. */
 const HIGH_PASS_HZ = 80
-/** The longest span; a longer one is cut at the quietest frame of its second half. */
+/** Maximum length of a span; a longer one is cut at the quietest frame of its second half. */
 const SPAN_S_MAX = 15
 
 /** The mean square of each frame, without frequencies too low for a voice. */

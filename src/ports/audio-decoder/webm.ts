@@ -23,7 +23,7 @@ const ELEMENTS_MAX = 2_000_000
 interface Variable {
   readonly value: number
   readonly next: number
-  /** All ones: the size is not known. */ readonly isOpen: boolean
+  /** Whether the size is unknown: all its bits are ones. */ readonly isOpen: boolean
 }
 /** Returns undefined if the number is incomplete or invalid. `withMark`: ids keep their length marker. */
 const variableAt = (bytes: Uint8Array, at: number, lengthMax: number, withMark: boolean): Variable | undefined => {

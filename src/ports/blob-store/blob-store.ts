@@ -45,7 +45,7 @@ export class BlobStore extends Context.Service<
   }
 >()("dowser/ports/BlobStore") {}
 
-/** The most entries that one list call returns. */
+/** Maximum number of entries that one list call returns. */
 export const LISTED_MAX = 1_000
 export const blobFailure = (error: unknown): BlobFailure =>
   error instanceof BlobFailure

@@ -1,6 +1,6 @@
 /**
- * Blobs as files in a folder of this process, with a subfolder for each organization. A file gets its name when all of
- * it is on disk; until then it ends in `.new`, and a killed process leaves it behind.
+ * Blobs as files in a folder of this process, with a subfolder for each organization. A file gets its name when all
+ * of it is on disk; until then its name ends in `.new`. A killed process may leave such a file behind.
  */
 import { createHash } from "node:crypto"
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir } from "node:fs/promises"

@@ -30,7 +30,7 @@ interface Asked {
 
 const SILENCE_MS = 30_000
 const CONNECTIONS_MAX = 32
-/** The most bytes of an answer that is read as text: a list of a thousand keys, or an error. */
+/** Maximum size of an answer that is read as text: a list of a thousand keys, or an error. */
 const TEXT_BYTES_MAX = 2_000_000
 
 export const textOfAnswer = async (answer: IncomingMessage): Promise<string> => {
@@ -51,7 +51,7 @@ class StaleConnection extends Error {}
 export class S3Requests {
   readonly #options: S3Options
   readonly #agent: HttpAgent
-  /** For requests with a body: a kept connection that the server has closed would swallow part of it. */
+  /** Used if a request has a body: a kept connection that the server has closed would swallow part of it. */
   readonly #fresh: HttpAgent
   readonly #isSecure: boolean
 

@@ -21,7 +21,7 @@ import {
 import { listingOf } from "./s3-listing.ts"
 import { type S3Options, S3Requests, textOfAnswer } from "./s3-requests.ts"
 
-/** How often a request without a body is repeated after an error of the server or the connection. */
+/** Number of times that a request without a body is repeated after an error of the server or the connection. */
 const AGAIN = 2
 const PAUSE_MS = 200
 
@@ -77,7 +77,7 @@ const listing = async (requests: S3Requests, query: Readonly<Record<string, stri
   if (answer.statusCode !== 200) throw await refused(answer)
   return listingOf(await textOfAnswer(answer))
 }
-/** Sorts after everything that begins with it and a slash: `0` follows `/`. */
+/** A key that sorts after every key of the organization: `0` follows `/`. */
 const behind = (organizationId: string): string => `${organizationId}0`
 const organizations = async (requests: S3Requests, prefix: string, after: string) => {
   const { prefixes } = await listing(requests, {

@@ -11,7 +11,7 @@ import { Context, type Effect, Schema, type Scope } from "effect"
 /** One window of one budget. */
 export interface Budget {
   readonly name: string
-  /** Infinity: counted and never refused. */ readonly limit: number
+  /** Infinity for a budget whose units are counted and never refused. */ readonly limit: number
   /** Unix milliseconds; identifies the window together with `name`. */ readonly started_at: number
   readonly ends_at: number
 }
@@ -31,8 +31,8 @@ export interface CounterOptions {
   /** Whether budgets survive a restart. A killed process costs a budget at most the units it held: `HELD_MAX`. */
   readonly isDurable: boolean
   /**
-   * The most budgets in memory. Beyond that the oldest is evicted: a volatile one starts its window again, a leased one
-   * returns the units it held.
+   * Maximum number of budgets in memory. Beyond that the oldest is evicted: a volatile one starts its window again, a
+   * leased one returns the units it held.
    */
   readonly entriesMax: number
   /**
@@ -65,7 +65,7 @@ export interface Counter {
   readonly used: (budget: Budget) => Effect.Effect<number, CounterUnavailable>
 }
 
-/** The most units of one budget that one process holds. */
+/** Maximum number of units of one budget that one process holds. */
 export const HELD_MAX = 256
 
 export class Counters extends Context.Service<

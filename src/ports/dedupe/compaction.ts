@@ -8,7 +8,7 @@ export interface RunSize {
 export interface CompactionLimits {
   /** How many neighbours of similar size become one run; an id is rewritten log_fanout(run / seal) times. */
   readonly fanout: number
-  /** The most ids of a merged run: bounds the memory and the duration of a merge. */
+  /** Maximum number of ids in a merged run: bounds the memory and the duration of a merge. */
   readonly runIdsMax: number
   /** More runs than this are merged whatever their size, because a look-up queries every run's filter. */
   readonly runsMax: number
@@ -56,7 +56,7 @@ export const chooseMerge = (
   return best
 }
 
-/** The most ids each organization may keep so that all together keep `total`: those with fewer lose nothing. */
+/** How many ids each organization may keep at most so that all together keep `total`: those with fewer lose none. */
 export const fairLevel = (held: ReadonlyArray<number>, total: number): number => {
   const ascending = [...held].sort((a, b) => a - b)
   let left = total

@@ -1,6 +1,6 @@
 /**
- * The log that a window follows, with its tables and how far they have read it: the state that survives each life of
- * the thread. A life begins with two questions to the log: which runs belong to another log, and what was appended
+ * The log that a window follows, with its tables and how far they have read it: the state that is kept when the
+ * thread restarts. Each start asks the log two questions: which runs belong to another log, and what was appended
  * last.
  */
 import { Effect } from "effect"

@@ -40,8 +40,8 @@ interface Look {
 }
 
 /**
- * The most bytes of blocks kept so that the tail recognizes our own: as many as the log accepts before they are stored.
- * Beyond it the oldest are forgotten, and taken for another process's.
+ * Maximum size of the blocks kept so that the tail recognizes our own: as many as the log accepts before they are
+ * stored. Beyond it the oldest are forgotten, and taken for another process's.
  */
 const OUTSTANDING_BYTES_MAX = 64 * 1024 * 1024
 const NO_BLOCK = new Uint8Array(0)

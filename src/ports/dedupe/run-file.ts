@@ -69,7 +69,7 @@ const organizationsOf = (words: Uint32Array): ReadonlyMap<number, number> => {
   return counts
 }
 
-/** Tags by the index that rows use for them. */
+/** Organization tags by the index that rows use for them. */
 const tagsOf = (fd: number, header: RunHeader, run: string): Uint32Array => {
   const words = new Uint32Array(2 * header.organizations)
   readAll(fd, new Uint8Array(words.buffer), sectionsOf(header).organizations, run)

@@ -12,7 +12,7 @@ import { digestOf } from "./run-format.ts"
 import type { RunThread } from "./run-thread.ts"
 import type { OpenedRun } from "./run-writer.ts"
 
-/** How often the log is read without a hint. */
+/** Interval between two reads of the log without a hint. */
 const IDLE_MS = 1_000
 /**
  * Interval between two reads while little arrives, so that one read serves several appends. Our own blocks need the
@@ -24,7 +24,7 @@ const TAIL_EVERY_MS = 50
 export class RunFollower {
   readonly #followed: FollowedLog
   readonly #thread: RunThread
-  /** Changes the tables when nobody is reading them; an exception in `change` ends this thread's life. */
+  /** Changes the tables when nobody is reading them; an exception in `change` makes the thread restart. */
   readonly #guarded: (change: () => void) => void
   /** First offset of the next run to seal. */
   #from = 0
@@ -114,7 +114,7 @@ export class RunFollower {
     return isMoved ? bytes : -1
   })
 
-  /** Has everything read since the last seal sealed into a run; waits only for the previous seal. */
+  /** Makes the thread seal everything read since the last seal into a run; waits only for the previous seal. */
   readonly #seal = Effect.fnUntraced({ self: this }, function* () {
     const { layers, now, reach } = this.#followed
     yield* waitFor(() => this.#sealing)

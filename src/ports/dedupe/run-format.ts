@@ -13,7 +13,7 @@ export const PAGE_WORDS = PAGE_BYTES / 4
 export const PAGE_ROWS = Math.floor((PAGE_WORDS - 2) / ROW_WORDS)
 const ROWS_AT = PAGE_WORDS - 2
 const CHECKSUM_AT = PAGE_WORDS - 1
-/** The most organizations that a run distinguishes; further ones share index 0. */
+/** Maximum number of organizations that a run distinguishes; further ones share index 0. */
 export const ORGANIZATIONS_MAX = 65_535
 export const RUN_SUFFIX = ".run"
 

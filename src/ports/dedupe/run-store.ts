@@ -19,7 +19,7 @@ export interface RunStoreOptions extends CompactionLimits {
   readonly folder: string
   /** Derived from the installation's key and the topic: runs with another mark are discarded. */
   readonly mark: string
-  /** The most ids of all runs together; beyond it the organizations with the most lose their oldest. */
+  /** Maximum number of ids in all runs together; beyond it the organizations with the most ids lose their oldest. */
   readonly idsMax: number
 }
 
@@ -144,7 +144,7 @@ export class RunStore {
    * change once it is on disk; files that a change removed stay until `release`. Throws `RunCorrupt`.
    */
   *compact(oldestHour: () => number): Generator<Change | undefined, void> {
-    // Prunes once per call: what chance left above the bound is dropped with the next seal.
+    // Prunes once per call. Pruning drops by chance, so some excess may remain, which is dropped after the next seal.
     for (let isPruned = false; ;) {
       const expired = this.#runs.filter(({ header }) => header.hourLast < oldestHour())
       if (expired.length > 0) {

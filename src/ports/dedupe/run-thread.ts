@@ -1,4 +1,4 @@
-/** The front's side of the thread that keeps the runs: one life, as promises, which reject when it ends. */
+/** The front's side of the thread that keeps the runs: its answers as promises, which reject when the thread ends. */
 import { Worker } from "node:worker_threads"
 import type { FromRuns, RunThreadSettings, ToRuns } from "./messages.ts"
 import type { LogRange } from "./run-format.ts"

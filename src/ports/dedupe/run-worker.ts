@@ -19,7 +19,7 @@ const fail = (error: unknown) => {
   const run = error instanceof RunCorrupt ? error.run : undefined
   if (run !== undefined) store.discard([run])
   send({ kind: "failed", message: error instanceof Error ? error.message : String(error), run })
-  // The message is delivered at the end of the turn; exiting immediately would lose it.
+  // The message is delivered at the end of the event loop's turn; exiting immediately would lose it.
   setTimeout(() => process.exit(1), 20)
 }
 process.on("uncaughtException", fail)

@@ -20,7 +20,7 @@ export interface SealedWindowOptions {
   /** Folder of the runs, exclusive to this process; created if missing. */
   readonly folder: string
   /**
-   * The most ids that all organizations may have in runs. Default: 128 million (2 bytes of memory, 22 of disk each).
+   * Maximum number of ids in all runs together. Default: 128 million (2 bytes of memory, 22 of disk each).
    */
   readonly idsMax?: number
   /**
@@ -116,7 +116,7 @@ export const makeSealedWindow = Effect.fnUntraced(function* (
   const { folder, key, topic, windowHours } = options
   const now = () => clock.currentTimeMillisUnsafe()
   const sealIds = options.sealIds ?? SEAL_IDS
-  /** Ends the thread's current life because a run cannot be read. */
+  /** Completed with the name of a run that cannot be read, which restarts the thread. */
   let damaged = yield* Deferred.make<string>()
   const layers = new Layers({
     key,

@@ -10,7 +10,7 @@ import type { RunThreadSettings } from "./messages.ts"
 import { RunFollower } from "./run-follower.ts"
 import { RunThread } from "./run-thread.ts"
 
-/** Changes the tables when nobody is reading them; an exception in `change` ends this thread's life. */
+/** Changes the tables when nobody is reading them; an exception in `change` makes the thread restart. */
 type Guarded = (change: () => void) => void
 
 /** Opens the thread until the scope closes. */

@@ -165,7 +165,7 @@ class Embedding implements Embeddings {
     )
   }
 
-  /** For text and image models. */
+  /** What is known of a model for texts or images, by its name. */
   #facts(name: string): { readonly dimensions: number; readonly hash: string } | undefined {
     const image = this.#pictures?.model
     return name === image?.name ? { dimensions: image.dimensions, hash: image.version } : this.#known(name)

@@ -1,6 +1,6 @@
 /**
  * Vectors of images for fields: a document's reference is resolved to bytes, which are embedded. An image that many
- * documents share is processed once; an image that cannot be obtained or read fails alone.
+ * documents share is processed once; an image that cannot be obtained or read does not affect the others.
  */
 import { createHash } from "node:crypto"
 import { Context, Effect } from "effect"

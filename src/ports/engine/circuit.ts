@@ -9,7 +9,7 @@
  */
 export interface CircuitOptions {
   /** Number of consecutive failures that opens the circuit. */ readonly failuresMax: number
-  /** The longest time between the first and the last of these failures. */ readonly window_ms: number
+  /** Maximum time between the first and the last of these failures. */ readonly window_ms: number
   /** How long all calls are refused before one may try. */ readonly wait_ms: number
 }
 export type CircuitState = "closed" | "open" | "half_open"
@@ -24,7 +24,7 @@ export interface Circuit {
 
 export const closedCircuit: Circuit = { state: "closed", epoch: 0, failures: [], opensUntil_ms: 0, isProbing: false }
 
-/** Applies the changes that are due to time alone. */
+/** Applies the changes of state that are due at this time. */
 export const circuitAt = (circuit: Circuit, now_ms: number): Circuit =>
   circuit.state === "open" && now_ms >= circuit.opensUntil_ms
     ? { ...circuit, state: "half_open", epoch: circuit.epoch + 1, isProbing: false }

@@ -45,13 +45,13 @@ export const CurrentSearchThreads = Context.Reference<() => SearchThreads | unde
   { defaultValue: () => () => undefined }
 )
 /**
- * How often something was removed from an organization's collections since the start: documents deleted or a collection
- * dropped. 0 if the engine does not count.
+ * Number of times that something was removed from an organization's collections since the start: documents deleted or
+ * a collection dropped. 0 if the engine does not count.
  */
 export const CurrentRemovals = Context.Reference<(organizationId: string) => number>("dowser/ports/CurrentRemovals", {
   defaultValue: () => () => 0
 })
-/** Likewise for documents written and schemas changed; NaN if the engine does not count. */
+/** Number of writes of documents and changes of schemas, likewise; NaN if the engine does not count. */
 export const CurrentChanges = Context.Reference<(organizationId: string) => number>("dowser/ports/CurrentChanges", {
   defaultValue: () => () => Number.NaN
 })

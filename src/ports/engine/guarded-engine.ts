@@ -158,7 +158,7 @@ class CountedCalls {
 
 const failing = <A>(error: EngineError): Result<A> => fail(error)
 
-/** Optional members of an engine. */
+/** The optional members that this engine has. */
 const optionalsOf = (engine: SearchEngine, write_ms: number): Pick<SearchEngine, "damaged" | "setDictionary"> => {
   const { damaged, setDictionary } = engine
   return {

@@ -28,10 +28,10 @@ export class FeedStore extends Context.Service<
     /** Returns 0 if there is no such feed. */ readonly length: (id: string) => Effect.Effect<number, FeedStoreFailure>
     /** Yields chunks of at most a megabyte. A reader that stops early leaves nothing open. */
     readonly read: (id: string) => AsyncIterable<Uint8Array>
-    /** Undoes an append: `length` is where it began. */
+    /** Undoes an append that began at `length`. */
     readonly truncate: (id: string, length: number) => Effect.Effect<void, FeedStoreFailure>
     /** Does nothing if there is no such feed. */ readonly remove: (id: string) => Effect.Effect<void, FeedStoreFailure>
-    /** Of all stored feeds, at most 100,000. */ readonly ids: Effect.Effect<ReadonlyArray<string>, FeedStoreFailure>
+    /** Ids of stored feeds, at most 100,000. */ readonly ids: Effect.Effect<ReadonlyArray<string>, FeedStoreFailure>
   }
 >()("dowser/ports/FeedStore") {}
 

@@ -44,7 +44,7 @@ export interface Generated {
   readonly finish: GeneratorFinish
   readonly usage: GeneratorUsage
 }
-/** Any number of texts, then one end; a stream without an end has failed. */
+/** A stream yields any number of texts, then one end; without an end it has failed. */
 export type GeneratorPiece =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "end"; readonly finish: GeneratorFinish; readonly usage: GeneratorUsage }

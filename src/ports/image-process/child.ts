@@ -1,7 +1,7 @@
 /**
- * One life of the process that decodes images, one at a time. It has no secrets (a clean environment), no network, no
- * file to write to (on Deno, by its permissions), and limited memory. An image that takes too much memory or time ends
- * the process, and the next one gets a new process.
+ * A process that decodes images, one at a time. It has no secrets (a clean environment), no network, no file to write
+ * to (on Deno, by its permissions), and limited memory. An image that takes too much memory or time ends the process,
+ * and the next one gets a new process.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
@@ -16,7 +16,7 @@ const HEAP_MB = 128
 const DATA_KB = 1_200_000
 const START_WITHIN_MS = 30_000
 const ANSWER_WITHIN_MS = 15_000
-/** What the runtime and the library loader need; nothing of our own. */
+/** Variables that the runtime and the library loader need; none of our own. */
 const PASSED_ON = ["PATH", "HOME", "DENO_DIR", "XDG_CACHE_HOME", "LD_LIBRARY_PATH", "TMPDIR"]
 
 const runtimeFlags =

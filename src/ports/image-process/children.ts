@@ -128,7 +128,7 @@ export const layerChildren = (within_ms?: number): Layer.Layer<ImageProcess> =>
             bytes: kept
           })),
         describe: (organizationId, bytes) =>
-          // Copied: in the message the numbers may be unaligned.
+          // Copied, because the numbers may be unaligned in the message.
           Effect.map(
             ask(organizationId, "describe", bytes),
             (answer) => new Float32Array(new Uint8Array(answer.bytes).buffer)

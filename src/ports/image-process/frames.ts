@@ -7,7 +7,7 @@ export interface Frame {
   readonly bytes: Uint8Array
 }
 
-/** The most bytes of one message: the most that an image of 4,096 by 4,096 takes as PNG. */
+/** Maximum size of one message: an image of 4,096 by 4,096 as PNG takes no more. */
 const FRAME_BYTES_MAX = 100_000_000
 const LENGTHS = 8
 const encoder = new TextEncoder(),

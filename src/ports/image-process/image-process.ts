@@ -1,7 +1,7 @@
 /**
- * Images from outside, decoded where they do no harm: in a process of its own with bounded memory and time, without
- * secrets and without a network. The port promises an answer or a refusal in time, whatever the bytes are. Concurrent
- * organizations take turns by the time that their images took, each with at most one in progress. The queue is bounded.
+ * Untrusted images, decoded in a process of its own, with bounded memory and time, without secrets and without a
+ * network. The port promises an answer or a refusal in time, whatever the bytes are. Concurrent organizations take
+ * turns by the time that their images took, each with at most one in progress. The queue is bounded.
  */
 import { Context, Data, type Effect } from "effect"
 
@@ -35,7 +35,7 @@ export class ImageProcess extends Context.Service<
   }
 >()("dowser/ports/ImageProcess") {}
 
-/** Since this program started. */
+/** Counts since this program started. */
 export interface ImageCounts {
   /** Processed images, including refused ones. */ readonly images: number
   readonly refused: number

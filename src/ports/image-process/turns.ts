@@ -6,11 +6,11 @@
 interface Member<A> {
   readonly waiting: Array<A>
   isAtWork: boolean
-  /** Time that its work took, from the level of those that were waiting when it arrived. */ used_ms: number
+  /** Time that its work took, plus the floor when it arrived. */ used_ms: number
 }
 export class Turns<A> {
   readonly #members = new Map<string, Member<A>>()
-  /** The level at which an organization starts to wait: unused time is not saved up. */ #floor_ms = 0
+  /** Minimum of `used_ms` when an organization begins to wait: unused time is not saved up. */ #floor_ms = 0
   size = 0
 
   put(organizationId: string, entry: A): void {

@@ -37,7 +37,7 @@ const isGzip = (first: Uint8Array): boolean => first[0] === 0x1f && first[1] ===
 
 interface DecodeOptions {
   /** The answer's `content-encoding`. */ readonly encoding: string | undefined
-  /** The most bytes of the output. */ readonly bytesMax: number
+  /** Maximum size of the output. */ readonly bytesMax: number
   /** Also decompresses a body whose first two bytes mark a gzip file (`sitemap.xml.gz`). */
   readonly unpacksFiles?: boolean | undefined
 }

@@ -1,7 +1,7 @@
 /**
  * `OutboundHttp` on `node:http`. A name is resolved and its addresses are checked; the connection is made to the
- * address itself with the name in `Host` and in TLS, so that a name server that changes its answer between check and
- * connect changes nothing. The socket's remote address is checked once more.
+ * address itself with the name in `Host` and in TLS, so that it does not matter if a name server changes its answer
+ * between check and connect. The socket's remote address is checked once more.
  */
 import { type Agent, Agent as HttpAgent } from "node:http"
 import { Agent as HttpsAgent } from "node:https"
@@ -33,7 +33,7 @@ const FREE_SOCKET_MS = 4_000
 const NAME_KEPT_MS = 5_000
 const NAMES_BYTES_MAX = 8_000_000,
   ADDRESSES_BYTES = 500
-/** The most addresses of one name that are tried in turn. */
+/** Maximum number of addresses of one name that are tried in turn. */
 const ADDRESSES_MAX = 3
 
 const certificateCodes = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_|ERR_SSL_|EPROTO)|certificate/i
@@ -222,7 +222,7 @@ export const layer = ({ allowPrivateAddresses }: OutboundHttpOptions): Layer.Lay
                   (ending) => answered(parts, request, ending),
                   ({ client }) => client.destroy()
                 ),
-                // The socket of a body read to its end has returned to the agent; this does not close it.
+                // If the body was read to its end, its socket has returned to the agent and must stay open.
                 ({ client, received }) => Effect.sync(() => void (received.complete || client.destroy())),
                 { interruptible: true }
               ).pipe(

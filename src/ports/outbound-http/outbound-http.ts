@@ -27,7 +27,7 @@ export interface OutboundResponse {
 export interface OutboundOpening extends OutboundRequest {
   /** From the first look-up to the status line. */ readonly timeout_ms: number
   /** From the first look-up to the last byte of the body. */ readonly total_ms: number
-  /** The longest time without a byte of the body, while somebody waits for one. */ readonly silence_ms: number
+  /** Maximum time without a byte of the body, while somebody waits for one. */ readonly silence_ms: number
   /** A longer body fails (`too_large`). */ readonly responseBytesMax: number
 }
 export interface OutboundStream {
@@ -42,7 +42,7 @@ export interface OutboundSocketRequest {
   /** ws, wss, http or https. */ readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /** From the first look-up to the upgrade. */ readonly timeout_ms: number
-  /** The most bytes of one message; a larger one ends the connection. */ readonly messageBytesMax: number
+  /** Maximum size of one message; a larger one ends the connection. */ readonly messageBytesMax: number
   /** Called with each text message; it must not throw. */ readonly onText: (text: string) => void
   /** Called once, whoever closed the connection. */ readonly onClose: (code: number, reason: string) => void
 }

@@ -1,7 +1,7 @@
 /**
- * Speech to text. The port promises words in the order spoken, with the model's confidence if it has one. We invent
- * nothing. A language that the model does not know is refused rather than guessed. Organizations take turns at a model
- * that runs here, and the queue is bounded.
+ * Speech to text. The port promises words in the order spoken, with the model's confidence if it has one. It invents
+ * nothing. A language that the model does not know is refused rather than guessed. Organizations take turns at a
+ * model that runs here, and the queue is bounded.
  */
 import { Context, Data, type Effect, type Scope } from "effect"
 import type { Span } from "../audio-decoder/speech.ts"
@@ -29,7 +29,7 @@ export interface Readings {
 }
 /** What the speech may be about: openings of documents. Models that cannot use it ignore it. */
 export interface Likely {
-  /** The same name means the same openings. */ readonly name: string
+  /** Equal names stand for equal openings. */ readonly name: string
   /** One per line, lower case, in UTF-8. */ readonly openings: Uint8Array
 }
 export interface SpokenSegment extends Span {
@@ -46,7 +46,7 @@ export interface TranscribeOrder {
   readonly organizationId: string
   readonly samples: Float32Array
   readonly speech: ReadonlyArray<Span>
-  /** Undefined: the model's own guess, or its only language. */ readonly language: string | undefined
+  /** undefined: the model's own guess, or its only language. */ readonly language: string | undefined
   /** Likely words, for models that accept them. */ readonly hints: ReadonlyArray<string>
   readonly likely?: Likely | undefined
 }

@@ -1,6 +1,6 @@
 /**
- * One life of the thread: feeds it the log from its snapshot on, without end, and again from the start for an
- * organization if something must be removed from its models or a rebuild is requested.
+ * One run of the thread, from its start to its end: feeds it the log from its snapshot on, without end, and again
+ * from the start for an organization if something must be removed from its models or a rebuild is requested.
  */
 import { Effect, Queue } from "effect"
 import type { EventLog, LogRecord, ReadAnswer } from "@dowser/log/event-log/event-log"
@@ -39,7 +39,7 @@ export class Life {
   /** By partition: the first offset not taken, and the last known end. */
   readonly #next: Array<number>
   readonly #end: Array<number>
-  /** Partitions that have reached the end they had when this life began. */
+  /** Partitions that have been read to the end that they had when the thread started. */
   readonly #reached = new Set<number>()
   readonly #rebuilding = new Set<string>()
   readonly #known = new Map<string, number>()
@@ -163,7 +163,7 @@ export class Life {
     this.#rebuilt.set(organizationId, jobId)
   }
 
-  /** Sets the present tombstones; returns the organizations with erasures since the last check. */
+  /** Sets the current tombstones; returns the organizations with erasures since the last check. */
   setTombstones(tombstones: ReadonlyArray<Tombstone>): ReadonlyArray<string> {
     const changed = new Set<string>()
     let isChanged = false

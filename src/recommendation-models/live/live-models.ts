@@ -1,6 +1,6 @@
 /**
  * The models of all organizations, by the collection names in their events: the thread's work, without the thread.
- * Records go in, candidates come out. Memory is bounded over all; the least recently used collection is evicted.
+ * Records go in, candidates come out. Memory is bounded; the least recently used collection is evicted.
  *
  * Cost: some 1 µs an event, one look-up and one `next` (0.1 ms p50) an answer.
  */
@@ -57,7 +57,7 @@ export class LiveModels {
   /** By organization and collection: earlier events do not belong to it (Unix milliseconds). */
   readonly #floors = new Map<string, number>()
   #erasures: Erasures | undefined
-  /** Number of events, by organization whose models are being rebuilt. */ readonly #again = new Map<string, number>()
+  /** By organization being rebuilt: number of its events taken since. */ readonly #again = new Map<string, number>()
   #dropped = 0
   #unreadable = 0
   #taken = 0
@@ -88,7 +88,7 @@ export class LiveModels {
     for (const [key, kept] of this.#models) if (kept.organizationId === organizationId) this.#models.delete(key)
     this.#again.set(organizationId, 0)
   }
-  /** Number of its events taken again since; called once, when all have been. */
+  /** Number of the organization's events taken again since `forget`; called once, when all have been. */
   takenAgain(organizationId: string): number {
     const events = this.#again.get(organizationId) ?? 0
     this.#again.delete(organizationId)
@@ -189,7 +189,7 @@ export class LiveModels {
     this.#models.delete(key)
     return true
   }
-  /** Of several names, the one that is used most. */
+  /** Of the models under several names, the one that is used most. */
   #modelOf({ collections, organizationId }: Ask): CollectionModel | undefined {
     let best: CollectionModel | undefined, bestKey: string | undefined
     for (const name of collections) {

@@ -1,4 +1,4 @@
-/** The front's side of the thread that keeps the models: one life of the thread, as promises. */
+/** The front's side of one run of the thread that keeps the models, as promises. */
 import { Worker } from "node:worker_threads"
 import type {
   Ask,

@@ -10,14 +10,14 @@ const settings = workerData as ThreadSettings
 const send = (message: FromThread) => parentPort!.postMessage(message)
 const fail = (error: unknown) => {
   send({ kind: "failed", message: error instanceof Error ? error.message : String(error) })
-  // The message is delivered at the end of the turn; exiting immediately would lose it.
+  // The message is delivered at the end of the event loop's turn; exiting immediately would lose it.
   setTimeout(() => process.exit(1), 20)
 }
 process.on("uncaughtException", fail)
 process.on("unhandledRejection", fail)
 
 const models = new LiveModels(settings.bytesMax)
-/** Computing the figures walks over all models. */
+/** Computing the figures walks over all models, so it is done no more often. */
 const FIGURES_EVERY_MS = 500
 let figures = models.figures()
 let countAt = 0

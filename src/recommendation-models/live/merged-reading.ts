@@ -8,11 +8,11 @@ import type { EventLog, EventLogUnavailable, LogRecord, ReadAnswer } from "@dows
 interface Stretch {
   readonly partition: number
   readonly from: number
-  /** First offset that is not read any more. */ readonly end: number
+  /** The reading stops before this offset. */ readonly end: number
 }
 export interface MergedPart {
   readonly partition: number
-  /** First offset after it. */ readonly next: number
+  /** First offset after `records`. */ readonly next: number
   readonly records: ReadonlyArray<LogRecord>
 }
 interface Head {

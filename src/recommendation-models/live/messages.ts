@@ -11,7 +11,7 @@ export interface ListParameters {
   readonly baseline_days: number
   readonly half_life_days: number
   /** Index of the kind of events, undefined for all. */ readonly kind: number | undefined
-  /** For a visit, and for a person, if a training found better ones than the defaults. */
+  /** Parameters for a visit and for a person; absent if a training found none better than the defaults. */
   readonly next?: NextItemsParameters
   readonly taste?: NextItemsParameters
 }
@@ -75,7 +75,7 @@ export type ToThread =
   | { readonly kind: "forget"; readonly organizationId: string }
   /** Number of its events taken again, once everything sent before has been taken. */
   | { readonly kind: "count"; readonly organizationId: string }
-  /** The snapshot is of another log. */
+  /** Discards the state: its snapshot is of another log. */
   | { readonly kind: "clear" }
   | { readonly kind: "snapshot" }
   | { readonly kind: "stop" }

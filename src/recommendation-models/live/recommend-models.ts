@@ -48,7 +48,7 @@ const SNAPSHOT_EVERY_MS = 60_000
 const SNAPSHOT_COST_TIMES = 50
 /** Time limit for storing at a stop. */
 const STORED_WITHIN_MS = 2_000
-/** Of all organizations together. */
+/** Memory of the models of all organizations together. */
 const BYTES_MAX = 2 * 1024 ** 3
 
 interface LiveOptions {
@@ -56,10 +56,10 @@ interface LiveOptions {
   /** Folder of the snapshot, exclusive to this process; undefined: nothing survives a restart. */
   readonly folder: string | undefined
   readonly key: FingerprintKey
-  /** The present tombstones. */ readonly tombstones: Effect.Effect<ReadonlyArray<Tombstone>, unknown>
+  /** The current tombstones. */ readonly tombstones: Effect.Effect<ReadonlyArray<Tombstone>, unknown>
   /** Recently requested rebuilds. */ readonly rebuilds?: Effect.Effect<ReadonlyArray<Rebuild>, unknown>
-  /** Interval between two checks of both. */ readonly tombstonesEvery_ms?: number
-  /** Of all organizations together. */ readonly bytesMax?: number
+  /** Interval between two checks of `tombstones` and `rebuilds`. */ readonly tombstonesEvery_ms?: number
+  /** Memory of the models of all organizations together. */ readonly bytesMax?: number
 }
 
 /** Opens the thread; at its close what it has taken is stored, if that takes only a moment. */
@@ -107,7 +107,7 @@ const living = Effect.fnUntraced(function* (
     )
   )
   const rebuilds = Effect.gen(function* () {
-    // The snapshot may be older than these.
+    // The snapshot may not contain the erasures and rebuilds of these organizations.
     if (positions.length > 0) yield* Effect.forEach(stale, (id) => life.rebuild(id), { discard: true })
     for (;;) {
       yield* Effect.sleep(options.tombstonesEvery_ms ?? TOMBSTONES_EVERY_MS)

@@ -51,7 +51,7 @@ class Reader {
   constructor(path: string) {
     this.#file = openSync(path, "r")
   }
-  /** undefined at the end. */
+  /** Returns the next line; undefined at the end. */
   line(): unknown {
     const length = Buffer.alloc(4)
     if (readSync(this.#file, length, 0, 4, null) === 0) return undefined
@@ -134,7 +134,7 @@ export const loadSnapshot = (folder: string, state: LiveModels): ReadonlyArray<P
     for (const position of head.positions) state.passed(position)
     return head.positions
   } catch {
-    // Rebuilt from the log instead.
+    // The state is rebuilt from the log instead.
     return []
   } finally {
     reader.close()

@@ -33,7 +33,7 @@ export function* sortSliced<A>(
   return from
 }
 
-/** The longest that requests wait for a slice, plus one step of the generator. */
+/** Maximum time that requests wait for a slice, plus one step of the generator. */
 const SLICE_NS = 1_000_000n
 
 /** Runs a generator to its end, yielding to requests between slices. */
@@ -49,7 +49,7 @@ export const inSlices = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
     }
   })
 
-/** Runs it without interruption, if nobody is waiting. */
+/** Runs a generator to its end without interruption, if nobody is waiting. */
 export const atOnce = <A>(steps: Generator<void, A>): A => {
   for (;;) {
     const step = steps.next()

@@ -27,7 +27,7 @@ export interface Completion<A extends Completable> {
 }
 
 const analyzer = createAnalyzer({})
-/** The form that is compared. */
+/** The form in which texts are compared. */
 export const foldText = (text: string): string => analyzer.tokenize(text).join(" ")
 
 /** New texts that are scanned one by one; 1,024 of them take some 50 µs. */

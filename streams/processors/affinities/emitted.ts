@@ -21,7 +21,7 @@ interface Seen {
   readonly session_id: string
   at_s: number
 }
-/** The most documents of one event; a history holds no more. */
+/** Maximum number of documents taken from one event; a history holds no more. */
 const DOCUMENTS_MAX = 24
 
 const takeKindOf = (type: BehaviouralEvent["type"]): TakeKind | undefined =>

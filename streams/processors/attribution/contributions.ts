@@ -1,6 +1,6 @@
 /**
- * What a visit contributes, as facts: every change retracts what the affected searches contributed, applies itself, and
- * asserts what they contribute now. So figures are exact at any moment, and a replay with another interleaving of the
+ * What a visit contributes, as facts: before a change, what the affected searches contributed is retracted; after it,
+ * what they contribute is asserted. So figures are exact at any moment, and a replay with another interleaving of the
  * topics ends in the same state.
  */
 import type { Facts, Interaction, InteractionKind, SearchFacts, Sign } from "../../facts/facts.ts"
@@ -124,8 +124,8 @@ export const removeSearch = (visit: Visit, search: Search, facts: Facts): void =
 
 /**
  * Evicts the oldest searches once there are more than the bound; what they contributed stays. Each is replaced by the
- * search it counted as, so that a later reference still finds its query; a keystroke passes what it has to the next one
- * of its run.
+ * search it counted as, so that a later reference still finds its query; a keystroke hands its interactions to the
+ * next search of its run.
  */
 export const dropOldest = (visit: Visit): ReadonlyArray<Search> => {
   if (searchesOf(visit) <= SEARCHES_PER_VISIT_MAX) return NONE
@@ -190,7 +190,7 @@ const isConverted = (
   return hasKind(visit, runAround(visit.searches, last), kind) === true
 }
 
-/** An interaction that named a search of this visit. */
+/** Adds an interaction that named a search of this visit. */
 export const addNamed = (visit: Visit, search: Search, interaction: Interaction, facts: Facts): void => {
   countOneMore(visit, runAround(visit.searches, visit.searches.indexOf(search)), interaction, facts)
   if (search.named.length < INTERACTIONS_MAX) search.named = appended(search.named, interaction)
@@ -198,8 +198,8 @@ export const addNamed = (visit: Visit, search: Search, interaction: Interaction,
 }
 
 /**
- * An interaction that names no known search belongs to the visit's last search before it, if there is one within 30
- * minutes.
+ * Adds an interaction that names no known search: it belongs to the visit's last search before it, if there is one
+ * within 30 minutes.
  */
 export const addLoose = (visit: Visit, interaction: Interaction, facts: Facts): void => {
   const { older, searches } = visit
@@ -239,7 +239,7 @@ export const removeLoose = (visit: Visit, { index, offset }: Interaction, facts:
   countRuns(visit, [owner], facts, 1)
 }
 
-/** An interaction with a search that its visit has already evicted. */
+/** Counts an interaction that named a search which its visit has already evicted. */
 export const addSettled = (organizationId: string, search: Search, interaction: Interaction, facts: Facts): void => {
   const f = search.derived
   const query = queryOf(facts, organizationId, f)

@@ -1,8 +1,7 @@
 /**
  * The attribution processor: it joins the behavioural events and answered searches of one partition, and reports what
  * it finds as facts to a list of processors that it does not know (`facts/fact-processor.ts`). They share its
- * partition, its life and its transaction: its emissions are what they keep of a flush, and their state is stored with
- * its own.
+ * partition and its transaction: its emissions are what they keep of a flush, and their state is stored with its own.
  *
  * Decision: they are called here, synchronously, and do not read a topic of attribution's results. So they are exact
  * because the offsets are, an event is written once, and a retraction costs a call. A processor added later catches up
@@ -70,11 +69,11 @@ const eventsIn = (organizationId: string, events: EventColumns): Entries<Body> =
   }
 }
 
-/** State of one partition's life: attribution's own, and that of every processor that counts its facts. */
+/** State of one partition: attribution's own, and that of every processor that counts its facts. */
 interface CountingState {
   readonly own: AttributionState
   readonly known: KnownFacts
-  /** One per processor, in order. */
+  /** One per processor, in the order of the list. */
   readonly parts: ReadonlyArray<unknown>
 }
 

@@ -19,13 +19,13 @@ import type { QueryReference, Search, Visit } from "./visit.ts"
 export const PENDING_MAX = 64
 const TTL_MS = DEDUPE_WINDOW_HOURS * 3_600_000
 /**
- * Size of the visits in memory: two for a visit, some 500 bytes with its key when encoded, and one more for every eight
- * searches and interactions, some 30 bytes each.
+ * Weight of the visits kept in memory: two for a visit, some 500 bytes with its key when encoded, and one more for
+ * every eight searches and interactions, some 30 bytes each.
  */
 const HOT_VISITS_MAX = 100_000
-/** Query ids in memory, with what waits for them or is derived from them. */
+/** Weight of the query ids kept in memory, each with the interactions that wait for it or the evicted search. */
 const HOT_QUERIES_MAX = 50_000
-/** How far a partition may exceed both before the next snapshot, by loaded visits and new ones. */
+/** How far loaded and new values may exceed the sum of both before the state takes a snapshot early. */
 const OVER_HOT_MAX = 150_000
 /** Stored values checked for expiry per snapshot. */
 const EXPIRY_SCAN_MAX = 2_000
@@ -38,7 +38,7 @@ const IDS_BYTES_MAX = 256 * 1024 * 1024
 const VISITS = "v",
   QUERIES = "q",
   IDS = "i"
-/** Stored ids that are looked up together. */
+/** Words of stored ids that are prefetched together. */
 const TOUCHED_WORDS = 1_024 * FINGERPRINT_WORDS
 /** Index of an event that is in no record. */
 const NOWHERE = -1
@@ -69,7 +69,7 @@ export class AttributionState {
   readonly #fingerprintKey: FingerprintKey
   readonly #narrowed = new Map<string, FingerprintKey>()
   readonly #ids: FingerprintTable
-  /** Searches of a visit are adjacent. */
+  /** The result of the last call of `who`: searches of a visit are adjacent, so most calls repeat it. */
   readonly #lastWho: {
     organizationId: string
     anonymous_id: string | undefined

@@ -30,7 +30,7 @@ const amountOf = (event: BehaviouralEvent): Money => {
   return moneyOf(event.items.reduce((sum, item) => sum + (item.price ?? 0) * (item.quantity ?? 1), 0))
 }
 
-/** The most documents of an event that are distinguished; no page has more. */
+/** Maximum number of documents of an event that are distinguished; no page has more. */
 const DOCUMENTS_MAX = 250
 const documentsOf = ({ document_id, items }: BehaviouralEvent): ReadonlyArray<number> =>
   items !== undefined

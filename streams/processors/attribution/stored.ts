@@ -21,7 +21,7 @@ const NO_RESULTS = 1,
   ASKED_SO = 8,
   NETWORK = 16,
   EXPOSED = 32
-/** The fields of `Who`, without the network: older programs did not store it, and anonymous searches have none. */
+/** Number of fields of `Who` without the network: older programs did not store it, and anonymous searches have none. */
 const PERSONS = 3
 const hasOneSearcher = (a: SearchFacts, b: SearchFacts): boolean =>
   a.visitor === b.visitor &&
@@ -245,7 +245,7 @@ const readOlder = (older: Older): Pick<Visit, "searches" | "loose"> => {
 }
 const READER = new ByteReader()
 
-/** How many of the searches may be encoded: as many complete runs as leave `RECENT_KEPT`. */
+/** How many of the searches may be encoded: as many complete runs as leave `RECENT_KEPT` searches. */
 const restingSearches = ({ searches }: Visit): number => {
   if (searches.length <= RECENT_MAX) return 0
   let at = searches.length - RECENT_KEPT
@@ -277,7 +277,7 @@ const writeOlder = (to: PageWriter, { older, searches, loose }: Visit, resting: 
   to.double(some.length > 0 ? some[some.length - 1]!.at : (older?.looseTo ?? -Infinity))
   to.double(lastAt(some, "click", older?.clickTo ?? -Infinity))
   to.double(lastAt(some, "purchase", older?.purchaseTo ?? -Infinity))
-  // Reserves two lengths that become known later.
+  // Reserves space for two lengths that become known later.
   const at = to.to - to.from
   to.long(0)
   to.long(0)
@@ -343,7 +343,7 @@ export const QUERY_FORM: Form<QueryReference> = {
   write: (to, { isUncounted, pending, settled, visit }) => {
     to.byte((settled === undefined ? 0 : SETTLED) | (isUncounted ? UNCOUNTED : 0))
     writeVisitKey(to, visit)
-    // It is stored as the search it counted as, because what it was derived from is no longer needed.
+    // An evicted search is stored in the form in which it counted, because its sources are no longer needed.
     if (settled !== undefined) writeSearch(to, { ...settled, served: settled.derived, event: undefined }, undefined)
     to.whole(pending.length)
     for (const one of pending) {

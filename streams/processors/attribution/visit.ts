@@ -9,7 +9,7 @@
 import type { Interaction, SearchFacts } from "../../facts/facts.ts"
 import { together } from "../../facts/who.ts"
 
-/** Both times are promised in `docs/contract/events.md`. */
+/** This time and the next are promised in `docs/contract/events.md`. */
 const KEYSTROKE_GAP_MS = 4_000
 const SESSION_ATTRIBUTION_MS = 30 * 60_000
 
@@ -32,7 +32,7 @@ export interface Search {
  * events would make an event's cost grow with the visit (`whole`).
  */
 export interface Older {
-  /** Their numbers, which give the size: searches, interactions that named them, and loose interactions. */
+  /** Numbers of searches, of interactions that named them, and of loose interactions, for the size of the visit. */
   readonly searches: number
   readonly named: number
   readonly loose: number
@@ -55,7 +55,7 @@ export interface Visit {
   loose: Array<Interaction>
 }
 
-/** After this the entire visit is in `searches` and `loose`. O(visit) if some of it was encoded. */
+/** Decodes the entire visit: all of it is in `searches` and `loose` afterwards. O(visit) if some of it was encoded. */
 export const whole = (visit: Visit): void => {
   const { older } = visit
   if (older === undefined) return
@@ -69,7 +69,7 @@ export const looseOf = ({ loose, older }: Visit): number => loose.length + (olde
 /** Time of its last loose interaction (ms). */
 export const looseTo = ({ loose, older }: Visit): number =>
   loose.length > 0 ? loose[loose.length - 1]!.at : (older?.looseTo ?? -Infinity)
-/** Whether everything that belongs to runs after the first of `searches` is in `searches` and `loose`. */
+/** Whether no encoded interaction belongs to one of `searches`. */
 export const isApart = ({ older, searches }: Visit): boolean =>
   older === undefined || (searches.length > 0 && older.looseTo < searches[0]!.derived.at)
 export const searchIn = (visit: Visit, id: string): Search | undefined => {
@@ -176,7 +176,7 @@ export const hasKind = (
   }
   const restedTo = (kind === "click" ? older?.clickTo : older?.purchaseTo) ?? -Infinity
   if (restedTo < searches[first]!.derived.at) return false
-  // The last encoded search; if this one is not in the run, earlier ones may be.
+  // The search that owns the last encoded interaction of the kind. If it is not in the run, an earlier one's may be.
   const owner = ownerOf(searches, restedTo)
   return owner >= first && owner <= last ? true : undefined
 }

@@ -14,7 +14,7 @@ import { Histories } from "./histories.ts"
 /** What changed for one unit. */
 export interface UnitChange extends UnitFigures {
   readonly unit: number
-  /** A bit for each variant that answered it. */ variants: number
+  /** A bit for each variant that answered the unit. */ variants: number
   /** Day (ms, UTC) of its first answer in this flush; Infinity for none. */ firstDay: number
   /**
    * Its dimensions at its first answer; of several values the last in byte order, so that arrival order does not
@@ -39,7 +39,7 @@ interface Answers {
   /** The day (ms), or the bucket. */ readonly at: number
   count: number
 }
-/** Also a dimension by which a split is checked. */
+/** Each is also a dimension by which the split is checked. */
 export const DIMENSIONS = ["device", "country", "surface"] as const
 export type Dimension = (typeof DIMENSIONS)[number]
 
@@ -82,9 +82,9 @@ export class RunChange {
   }
 }
 
-/** The most variants an experiment may have. */
+/** Maximum number of variants of an experiment. */
 const VARIANTS_MAX = 8
-/** Fingerprint of the id that the variant was assigned by; ids of two kinds never share one. */
+/** Fingerprint of the id by which the variant was assigned; ids of different kinds have different fingerprints. */
 const unitOf = ({ unit }: ServedExposure, { who }: SearchFacts): number =>
   unit === "user" ? who[0] : unit === "anonymous" ? who[1] : who[2]
 

@@ -9,7 +9,7 @@ export interface UnitFigures {
   noResults: number
   clicked: number
   purchased: number
-  /** Of purchases, as in `Money`. */ units: number
+  /** Units of the amounts of purchases, as in `Money`. */ units: number
   micros: number
 }
 export const noFigures = (): UnitFigures => ({

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { type Dimension, DIMENSIONS, type RunChange } from "./emitted.ts"
 
-/** The most values for each dimension of a run. */
+/** Maximum number of values for each dimension of a run. */
 export const VALUES_MAX = 50
 export const OTHERS = "(others)"
 

@@ -90,7 +90,7 @@ const shadowHistories = (all: ReadonlyArray<HistoryChange>, shadow: string): Sql
     }
   })
 
-/** One organization's part, under the shadow's name. */
+/** Writes one organization's part, under the shadow's name. */
 export const writeShadowRuns = (facts: ExperimentFacts, organizationId: string, shadow: string): Sql<void> =>
   Effect.gen(function* () {
     if (facts.size === 0 || (yield* askedFor(organizationId)) === undefined) return
@@ -167,7 +167,7 @@ const settleRun = (organizationId: string, id: string, run: number, shadows: Rea
     return row!.n
   })
 
-/** Returns the rows rebuilt, by table. */
+/** Exchanges the rebuilt runs. Returns the rows rebuilt, by table. */
 export const settleRuns = (organizationId: string): Sql<RowCounts> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -12,22 +12,22 @@ import { isNothing } from "./figures.ts"
 import type { Histories, HistoryChange } from "./histories.ts"
 
 /**
- * The most days of users that an organization keeps, some 150 MB with their keys. Days beyond that are dropped and
- * counted.
+ * Maximum number of days of users that an organization keeps, some 150 MB with their keys. Days beyond that are
+ * dropped and counted.
  */
 export const HISTORY_ROWS_MAX = 1_000_000
 
 type Sql<A> = Effect.Effect<A, SqlError.SqlError, SqlClient.SqlClient>
 
-/** Locks them, in the order given. */
+/** Locks the organizations' rows, in the order given. */
 export const LOCK = `INSERT INTO experiment_history_use AS u (organization_id, rows, dropped) SELECT o, 0, 0 FROM unnest($1::text::text[]) AS t (o)
   ON CONFLICT (organization_id) DO UPDATE SET rows = u.rows`
 const FIGURES = ["searches", "no_results", "clicked", "purchased", "revenue"] as const
 const IS_SAME = "h.organization_id = g.o AND h.unit = g.unit AND h.day = g.day"
 /**
- * Only a search creates a row: other facts about a missing day belong to one that was dropped. A row whose searches
- * were all retracted is removed. If an organization has no room for all, the newest days are kept. $9: the most rows of
- * an organization.
+ * Only a search creates a row: other facts about a missing day belong to a row that was dropped. A row whose searches
+ * were all retracted is removed. If an organization has no room for all, the newest days are kept. $9: maximum rows
+ * of an organization.
  */
 const WRITE = `WITH given AS (
     SELECT * FROM unnest($1::text::text[], $2::text::int8[], $3::text::int8[], $4::text::int4[], $5::text::int4[], $6::text::int4[], $7::text::int4[], $8::text::int8[]) AS t (o, unit, day, ${FIGURES.join(", ")})
@@ -76,7 +76,7 @@ export const writeHistories = (histories: Histories, rowsMax = HISTORY_ROWS_MAX)
     }
   })
 
-/** A run of users, and a user whose earlier days changed now. */
+/** A run, and a user counted in it whose earlier days changed in this flush. */
 interface Touched {
   readonly organization_id: string
   readonly experiment_id: string

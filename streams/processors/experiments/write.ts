@@ -13,7 +13,7 @@ import { TAKE_IN } from "../../figures/experiment-sums.ts"
 import { labelled } from "./labels.ts"
 import { touchedRuns, writeHistories } from "./write-histories.ts"
 
-/** The most units that one run counts; later ones are not tracked. A row of a unit takes some 100 bytes. */
+/** Maximum number of units that one run counts; later ones are not tracked. A row of a unit takes some 100 bytes. */
 const UNITS_MAX = 5_000_000
 
 type Sql<A> = Effect.Effect<A, SqlError.SqlError, SqlClient.SqlClient>

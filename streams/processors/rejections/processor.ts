@@ -37,7 +37,7 @@ const write = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
   const sql = yield* SqlClient.SqlClient
   for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
     const some = rows.slice(from, from + ROWS_PER_STATEMENT)
-    // Not null alone, because the driver cannot infer the type of a list of nulls.
+    // Empty texts stand for nulls: the driver cannot infer the type of a list of nulls.
     yield* sql`INSERT INTO event_rejections (organization_id, id, collection, received_at, reason, entry, is_unreadable)
       SELECT organization_id, id, nullif(collection, ''), received_at::int8, reason, entry, is_unreadable FROM unnest(${some.map((row) => row.organizationId)}::text[], ${some.map((row) => row.id)}::text[],
         ${some.map((row) => row.rejection.collection ?? "")}::text[], ${some.map((row) => String(row.at))}::text[], ${some.map((row) => row.rejection.reason)}::text[],

@@ -39,7 +39,7 @@ const VIEWS = 0,
 /** Memory for types of events and uses of filters that outlive a flush. */
 const KNOWN_BYTES_MAX = 4_000_000
 
-/** Subjects that only rollups use, of one partition's life. */
+/** Subjects of one partition that only rollups use. */
 export class KnownUses {
   readonly events = new KnownSubjects((organizationId, collection, _c, _d, _e, type) => [
     organizationId,

@@ -19,11 +19,11 @@ import { INSTANTS_TABLE, ROLLUP_TABLES, type RollupTable, UNFOLDED_TABLE } from 
 
 /** Packed bytes read per fold; a single value may be larger. */
 const BYTES_MAX = 512 * 1024
-/** The most rows of one fold, some 300 bytes each: few values with many minutes yield as many as many with one. */
+/** Maximum number of rows of one fold, some 300 bytes each: a few values may cover as many minutes as many values. */
 const ROWS_MAX = 150_000
-/** The most values of one fold; they are small for shops that send little. */
+/** Maximum number of values of one fold; they are small for shops that send little. */
 const VALUES_MAX = 20_000
-/** Shared by folds, and held exclusively by an exchange of rows. */
+/** Name of the lock that folds share, and that an exchange of rows holds exclusively. */
 const FOLDING = "analytics fold"
 
 interface Row {
@@ -74,7 +74,7 @@ class Grains {
   }
   add(key: ReadonlyArray<string>, sums: ReadonlyArray<number>): void {
     const organizationId = this.#organizationId
-    // No part of a key holds NUL.
+    // NUL separates the parts of a key, none of which contains it.
     addTo(this.#open[0]!.bucket, key.join("\u0000"), () => [organizationId, ...key], sums)
   }
   /** Adds a bucket to the rows and to the next larger bucket, which closes after it. */
@@ -217,7 +217,7 @@ export const holdFolds = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 export const foldOrganization = (organizationId: string): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
     while (yield* foldNext(organizationId, VALUES_MAX)) {
-      // In batches, to bound memory.
+      // Folds in batches, to bound memory.
     }
   })
 

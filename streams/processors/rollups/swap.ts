@@ -18,7 +18,7 @@ export const emptyShadows = Effect.gen(function* () {
 
 /**
  * The first day from `from` on, before `before`, with a row of the organization or of its shadows; undefined if there
- * is none. New counts are written to both, so a day that is empty stays exchanged. A few index probes per shadow.
+ * is none. New counts are written to both, so an empty day needs no exchange later. A few index probes per shadow.
  */
 export const firstDay = Effect.fnUntraced(function* (
   organizationId: string,
@@ -67,7 +67,7 @@ export const swapDay = Effect.fnUntraced(function* (
   const rows: Record<string, number> = {}
   for (const { table } of ROLLUP_TABLES) rows[table] = yield* take(table, "bucket_at", `grain IN ${GRAIN_LIST}`)
   rows[INSTANTS_TABLE] = yield* take(INSTANTS_TABLE, "minute_at", "true")
-  // Instants that no fold could turn into rows.
+  // Also removes instants that no fold could turn into rows.
   yield* take(UNFOLDED_TABLE, "minute_at", "true")
   yield* sql.unsafe(
     `WITH written AS (INSERT INTO ${INSTANTS_TABLE} (organization_id, minute_at, packed) SELECT $1, minute_at, packed FROM shadow_${INSTANTS_TABLE}

@@ -39,7 +39,7 @@ const packed = (rollups: RollupSums, { nameOf }: Destination): ReadonlyArray<Pac
   for (const { of } of ROLLUP_TABLES) {
     const deltas: Deltas = rollups[of],
       { slots } = deltas
-    // Most instants belong to the same minute and organization as the previous one.
+    // Cached, because most instants belong to the same minute and organization as the previous one.
     let organizationId: string | undefined, minute: PackedMinute | undefined
     deltas.eachInstant((key, instant, sums, from) => {
       const minute_at = Math.floor(instant / MINUTE_MS) * MINUTE_MS
@@ -58,7 +58,7 @@ const writeInstants = (rollups: RollupSums, destination: Destination) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const table = `${destination.prefix}${INSTANTS_TABLE}`
-    // The values end to end, as one binary parameter: as texts they were written and read three times.
+    // The values are sent end to end as one binary parameter: as texts, each would be written and read three times.
     const insert = `INSERT INTO ${table} (organization_id, minute_at, packed) SELECT o, m, substring($3::bytea FROM f FOR n) FROM unnest($1::text::text[], $2::text::int8[], $4::text::int4[], $5::text::int4[]) AS t (o, m, f, n)`
     const all = packed(rollups, destination)
     for (let from = 0; from < all.length; from += ROWS_PER_STATEMENT) {

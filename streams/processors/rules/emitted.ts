@@ -11,7 +11,7 @@ import { kept } from "@dowser/log/columns/decode"
 import type { FactSink, ProductKind, SearchFacts, Sign } from "../../facts/facts.ts"
 import type { Key, Subject } from "../../facts/subjects.ts"
 
-/** The most events of one flush that log rules keep, because they serve for inspection, not for counting. */
+/** Maximum number of events of one flush that log rules keep: they serve for inspection, not for counting. */
 const LOGGED_MAX = 20_000
 
 /** Organizations whose complete events are kept; updated at each flush of a partition. */
@@ -50,7 +50,7 @@ const eventOf = ({
   organization_id: _organization,
   ...rest
 }: ServedSearch): BehaviouralEvent => ({ ...rest, type: "search", timestamp: at, results_found: found })
-/** An answer was kept already when it was served. */
+/** Whether the event names one of our answers, which was logged already when it was served. */
 const namesAnswer = ({ query_id, type }: BehaviouralEvent): boolean =>
   type === "search" && query_id?.startsWith("qry_") === true
 
@@ -125,11 +125,11 @@ export class RuleFacts implements FactSink {
     this.#times.push(at)
   }
 
-  /** `key` is the query's. */
+  /** `key` is that of the query. */
   eachSearch(each: (key: Key, search: SearchFacts, sign: Sign) => void): void {
     for (let i = 0; i < this.#queries.length; i++) each(this.#queries[i]!, this.#searches[i]!, this.#signs[i]!)
   }
-  /** `key` is the product's. */
+  /** `key` is that of the product. */
   eachProduct(each: (key: Key, kind: ProductKind, at: number) => void): void {
     for (let i = 0; i < this.#products.length; i++) each(this.#products[i]!, this.#kinds[i]!, this.#times[i]!)
   }

@@ -18,7 +18,7 @@ interface Rule {
   readonly event_type: string
   readonly params: RuleParams
   readonly created_at: number
-  /** Its collection's name and aliases. */ readonly names: ReadonlyArray<string>
+  /** Name and aliases of the rule's collection. */ readonly names: ReadonlyArray<string>
 }
 type Counted = Map<string, { readonly key: ReadonlyArray<string>; count: number }>
 
@@ -71,7 +71,7 @@ const countQueries = (facts: RuleFacts, rules: ReadonlyArray<Rule>): Counted => 
   return counted
 }
 
-/** A rule may use the older name of a view, too. */
+/** Whether a rule counts events of this type; it may use the older name of a view. */
 const isOf = ({ event_type }: Rule, type: string): boolean =>
   event_type === type || (event_type === "visit" && type === "view")
 /** Rows `[rule, document]`. */

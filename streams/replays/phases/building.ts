@@ -5,7 +5,7 @@ import { readExtent } from "../extent.ts"
 import { finishJob, storeProgress, toSwapping } from "../jobs.ts"
 import { forgetRun, readPartitions, type Run } from "../../shadow/runs.ts"
 
-/** Share of this phase in the progress: reading the log; the days follow. */
+/** Share of the progress for reading the log; exchanging the days takes the rest. */
 export const BUILT = 0.8
 const LOOK_EVERY_MS = 250
 

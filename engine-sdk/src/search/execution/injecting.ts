@@ -23,7 +23,7 @@ import type { SearchRequest } from "./request.ts"
 
 /** Finds the best document within some sets, one set per segment; undefined if there is none. */
 interface BestDocuments {
-  /** The best one that matches. */ bestWithin(within: ReadonlyArray<Bits>): Ranked | undefined
+  /** The best document of `within` that matches. */ bestWithin(within: ReadonlyArray<Bits>): Ranked | undefined
   /** The best one, whether or not it matches. */ bestAnywhere(within: ReadonlyArray<Bits>): Ranked | undefined
 }
 type Chosen = FixedDocument | undefined

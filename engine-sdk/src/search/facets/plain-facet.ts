@@ -161,7 +161,7 @@ export const topFacet = (
     looked: () => textsOf(counted, looked)
   }
 }
-/** True if only these values were counted. */
+/** Whether `values` is the number of all values that were counted. */
 const isAll = (counts: Uint32Array, values: number): boolean => {
   spend(counts.length)
   let left = values

@@ -52,7 +52,7 @@ export const cachedLeaf = (segment: Segment, filter: Filter, compute: () => Bits
   } else if (key.length <= ASKED_LENGTH_MAX) asked.set(key, true)
   return bits
 }
-/** True for a list of values that is unlikely to recur and whose key would cost more than the cache saves. */
+/** Whether a list of values is unlikely to recur and has a key that would cost more than the cache saves. */
 const isLong = (filter: Filter): boolean =>
   (filter.kind === "string" && filter.values.length > KEPT_VALUES_MAX) ||
   (filter.kind === "number" && filter.ranges.length > KEPT_VALUES_MAX) ||

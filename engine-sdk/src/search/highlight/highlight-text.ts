@@ -50,7 +50,7 @@ export interface SnippetRules {
   readonly threshold: number
   readonly startTag: string
   readonly endTag: string
-  /** Also mark words outside the best window. */ readonly isFull: boolean
+  /** Whether words outside the best window are marked too. */ readonly isFull: boolean
   readonly separators: string
   /** Symbols that are indexed. */ readonly symbols: string
   /** Maximum bytes of one marked text. */ readonly bytesMax: number
@@ -75,7 +75,7 @@ export interface TextMatch {
   readonly words: number
   readonly distance: number
   readonly present: number
-  /** The text consists of these words only. */ readonly isWhole: boolean
+  /** Whether the text consists of these words only. */ readonly isWhole: boolean
 }
 /** How a named ranking reports which words it matched. */
 export interface Marker {

@@ -16,7 +16,7 @@ export interface HighlightedField {
   readonly isNested: boolean
   readonly isInfix: boolean
   readonly rules: SnippetRules
-  /** Tokenized with the field's own symbols, if it has some. */ readonly ownRules?: SnippetRules
+  /** The rules with the field's own symbols, if it has some. */ readonly ownRules?: SnippetRules
 }
 
 /** A text with its marks. Its JSON is written once, no matter in how many forms and hits it occurs. */

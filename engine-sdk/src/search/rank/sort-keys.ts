@@ -52,7 +52,7 @@ interface SortInputs {
   readonly scope: SearchScope
   readonly reader: CollectionReader
   readonly distances: ReadonlyArray<DistanceTable> | undefined
-  /** Hybrid search: fused scores replace text scores. */ readonly fused: ReadonlyArray<Float64Array> | undefined
+  /** Scores that replace text scores in a hybrid search. */ readonly fused: ReadonlyArray<Float64Array> | undefined
   readonly groupSize: ((s: number, doc: number) => number) | undefined
   /** The condition on the documents of a joined collection. */ readonly filter?: Filter | undefined
 }

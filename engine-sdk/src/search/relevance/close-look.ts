@@ -30,7 +30,7 @@ export class CloseLook {
     this.pairs = pairsOf(lexicon, asked, sets)
     this.wanted = wanted
   }
-  /** Sets their final scores. */
+  /** Sets the final scores of the best documents. */
   at(best: Candidate[]): void {
     const { terms } = this.asked
     // 0 for up to two terms, a half for three, 1 for four or more.

@@ -36,8 +36,8 @@ export class EveryDocument {
   }
 
   /**
-   * `needsShare`: having any one of the terms is not enough. `coordinates`: documents that miss terms are also scored
-   * lower for it.
+   * `needs.share`: having any one of the terms is not enough; `needs.whole`: only having all is. `needs.coordinates`:
+   * documents that miss terms also score lower.
    */
   score(
     { compounds, terms }: QueryTerms,

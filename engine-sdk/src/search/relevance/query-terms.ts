@@ -12,10 +12,10 @@ import { wordAnalyzerOf, type Word, type WordAnalyzer } from "./words.ts"
 export interface QueryTerm {
   readonly stems: ReadonlyArray<string>
   readonly places: ReadonlyArray<Places>
-  /** Below 1 for guesses. */ readonly factor: number
+  /** Factor of the term's score: below 1 for guesses. */ readonly factor: number
   /** The typed part of a word that was completed. */ readonly typed: string | undefined
   /** The typed form of a word that no document has. */ readonly misspelt?: string
-  /** How often the term occurs in the query. */ count: number
+  /** Number of occurrences of the term in the query. */ count: number
 }
 export interface QueryTerms {
   /** Distinct, in the order of the query. */ readonly terms: ReadonlyArray<QueryTerm>

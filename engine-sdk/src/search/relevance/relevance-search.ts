@@ -33,7 +33,7 @@ export class RelevanceSearch {
   private readonly matches: ReadonlyArray<SegmentMatches>
   private readonly lexicon: Lexicon
   private readonly norms: LengthNorms
-  /** False if another key comes first; the costly last steps are then left out. */
+  /** Whether the order begins with the score; if not, the costly last steps are left out. */
   private readonly ordersByScore: boolean
   /** Number of top positions by score that are requested; documents that cannot be among them need no score. */
   private readonly shown: number

@@ -4,10 +4,10 @@ const LENGTH_SHARE = 0.6
 const SATURATION = 1.4
 const GAIN = 2.4
 
-/** Always positive. `docs` may be 0. */
+/** Inverse document frequency; always positive. `docs` may be 0. */
 export const idfOf = (frequency: number, docs: number): number =>
   Math.log(1 + (docs - Math.min(frequency, docs) + 0.5) / (Math.min(frequency, docs) + 0.5))
-/** 0..2.4 for a weighted, length-normalized count. */
+/** Saturates a weighted, length-normalized count, to 0..2.4. */
 export const saturated = (tf: number): number => (GAIN * tf) / (SATURATION + tf)
 /** Weight of one occurrence in a text of this length. */
 const perOccurrence = (weight: number, length: number, lengthMean: number): number =>

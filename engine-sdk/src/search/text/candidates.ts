@@ -50,7 +50,7 @@ export const matchingDocs = (
       if (word !== lead) narrow(setOfWord(within === undefined ? bits : other, lists, word, from, end))
     if (allowed !== undefined) narrow(allowed)
     if (alone !== undefined) {
-      // Its documents are already in order: they are looked up in the other sets, and no set has to be decoded.
+      // The rarest word has one list, in order: its documents are looked up in the sets, which need not be decoded.
       const {
         column: { docs: postings, starts },
         term

@@ -54,7 +54,7 @@ export const commonDocs = (
   if (allowed !== undefined) within = andOf(bits, within, allowed, from, end)
   return { bits: within, from, end }
 }
-/** True if so many documents remain that listing them one by one does not pay off. */
+/** Whether so many documents remain that listing them one by one does not pay off. */
 export const staysSet = (count: number, docsOfSegment: number): boolean => count * COMMON_FACTOR >= docsOfSegment
 
 export const countWithin = ({ bits, end, from }: DocumentSet): number => {

@@ -74,7 +74,7 @@ export class ListsAsSets {
         if ((chosen & (1 << at)) !== 0) within.push(...sets)
         else {
           without.push(sets)
-          // One of the field's words does not occur in it.
+          // Outside these sets a document lacks one of the field's words, so the bound leaves one out.
           mark &= ~(1 << this.lists.indexOf(own[0]))
         }
       }

@@ -38,7 +38,7 @@ export interface RecordRules extends ScoreRules {
 export interface CombinationScoring {
   /** Number of words that a document must contain. */ readonly words: number
   /** Cost of edits and completions over all words. */ readonly cost: number
-  /** There is one word, and it matched as typed. */ readonly mayBeExact: boolean
+  /** Whether there is one word, and it matched as typed. */ readonly mayBeExact: boolean
   /** Words that equal another word and share its positions. */ readonly repeats: number
   readonly rules: RecordRules
 }

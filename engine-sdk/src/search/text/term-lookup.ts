@@ -60,7 +60,7 @@ export class TermLookup {
     return terms
   }
 
-  /** True if any segment has the word in this field. */
+  /** Whether any segment has the word in this field. */
   exists(field: number, word: string): boolean {
     const terms = this.termsOf(word)
     for (let at = field; at < terms.length; at += this.fields.length) if (terms[at] >= 0) return true
@@ -97,11 +97,11 @@ export class TermLookup {
     return worth
   }
 
-  /** True if the search has a filter, phrases or exclusions, so that a word may have no matching document. */
+  /** Whether the search has a filter, phrases or exclusions, so that a word may have no matching document. */
   get isRestricted(): boolean {
     return this.matches.some(({ allowed }) => allowed !== undefined)
   }
-  /** True if a live, allowed document has the term (and, if `previous` is given, that word in the same field). */
+  /** Whether a live, allowed document has the term (and, if `previous` is given, that word in the same field). */
   isUsable(s: number, field: number, term: number, previous: string | undefined): boolean {
     const column = this.columns[s][field]!
     const { allowed } = this.matches[s]

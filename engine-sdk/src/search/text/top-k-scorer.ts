@@ -248,7 +248,7 @@ class TopKScorer {
     if (bits === 0 || !isScored) this.score(one, doc, i * one.lists.length, lists)
     const high = scoreHigh,
       low = scoreLow
-    // It is certainly below all of the best, so its score is not needed.
+    // The document is certainly below all of the best, so its score is not needed.
     if (isFull && this.isBelow(high, low)) return
     const isTied = isFull && high === this.thresholdHigh && low === this.thresholdLow
     if (isTied && this.classes !== undefined && this.classes[doc] < this.thresholdClass) return
@@ -316,7 +316,7 @@ class TopKScorer {
     const last = best.k - 1
     const high = best.high[last],
       low = best.low[last]
-    // The class is known if the document is in this segment; 0 excludes nothing.
+    // The threshold's class is known only if its document is in this segment; 0 excludes nothing.
     this.thresholdClass = classes !== undefined && best.segments[last] === one.s ? classes[best.docs[last]] : 0
     this.thresholdTie = best.tie[last]
     if (high === this.thresholdHigh && low === this.thresholdLow) return

@@ -67,7 +67,7 @@ export const ALL_FIELDS = -1
 export class UpperBounds {
   /** By mark: how the bound of documents with a field that consists of the words compares with the threshold. */
   readonly exactVerdicts = exactVerdicts
-  /** The same for documents without such a field. */
+  /** By mark: the comparison for documents without such a field. */
   readonly plainVerdicts = plainVerdicts
   /** By mark: its lists, as bits. */
   readonly lists = listsOfMark
@@ -79,11 +79,11 @@ export class UpperBounds {
   readonly richestFields: ReadonlyArray<number> = richestFields
   readonly richestFrom = richestFrom
   readonly richestCount = richestCount
-  /** Maximum words in each of the other fields. */
+  /** By mark: maximum words in each of the other fields. */
   readonly secondMost = secondMost
-  /** Number of fields that contain any word, if that number counts. */
+  /** By mark: number of fields that contain any word, if that number counts. */
   readonly fieldCounts = fieldCounts
-  /** `tokens_matched`. */
+  /** By mark: `tokens_matched` of its documents. */
   readonly tokens = tokens
   readonly seen: ReadonlyArray<number> = seen
   readonly weights: ReadonlyArray<number>

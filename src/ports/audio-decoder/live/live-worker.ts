@@ -52,7 +52,7 @@ class LiveStream {
 giveWayHere(HALF_BACKGROUND)
 // The library logs a line to it for each broken packet, and anybody may send such a stream.
 Object.assign(console, { error() {} })
-/** `live-thread.ts` limits their number. */
+/** Streams by id; `live-thread.ts` limits their number. */
 const streams = new Map<number, LiveStream>()
 const send = (report: FromLiveWorker, transfer: ReadonlyArray<ArrayBuffer> = []) =>
   parentPort!.postMessage(report, transfer)

@@ -10,11 +10,11 @@ import { elementAt, INSIDE, packetIn, TRACK, type Track, trackIn } from "../webm
 type OpusHead = NonNullable<ReturnType<typeof opusHead>>
 /** Reads a stream; throws `AudioRefused`. */
 export interface OpusSource {
-  /** Set as soon as it has been read. */ readonly head: OpusHead | undefined
+  /** Set as soon as the header has been read. */ readonly head: OpusHead | undefined
   readonly push: (bytes: Uint8Array) => ReadonlyArray<Uint8Array>
 }
 
-/** The most incomplete data that is kept: an Ogg page has at most 65 kB, an audio block less. */
+/** Maximum size of incomplete data that is kept: an Ogg page has at most 65 kB, an audio block less. */
 const KEPT_MAX = 200_000
 class ByteQueue {
   #bytes: Uint8Array = new Uint8Array(0)
@@ -81,7 +81,7 @@ export class OggPackets implements OpusSource {
   }
 }
 
-/** The longest header of an element. */
+/** Maximum length of an element's header. */
 const ELEMENT_HEAD = 12
 export class WebmPackets implements OpusSource {
   readonly #kept = new ByteQueue()

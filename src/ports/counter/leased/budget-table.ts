@@ -215,7 +215,7 @@ export class BudgetTable {
       const isOver = entry.budget.ends_at + OVER_AFTER_MS < now
       if (entry.waiting > 0 || entry.pending !== undefined || !(isOver || now - entry.usedAt > IDLE_MS)) continue
       this.#entries.delete(name)
-      // The rows of a past minute are swept in any case.
+      // The rows of a volatile budget expire after its window anyway, so that only a debt must still be reported.
       if (this.#options.isDurable || !isOver || entry.debt !== 0) this.release(entry)
     }
   }

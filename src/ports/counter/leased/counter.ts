@@ -12,12 +12,12 @@ import { Heartbeat } from "./heartbeat.ts"
 import { settlesWithin } from "./settles-within.ts"
 import { Availability, STATEMENT_MAX_MS, TimelyStatements } from "./statements.ts"
 
-/** How often usage is reported. */
+/** Interval between two reports of usage. */
 const REPORT_MS = 1_000
 /** How long others have to return recalled units: at least this, and this multiple of the last statement's time. */
 const RECALL_WAIT_MS = 250
 const RECALL_STATEMENTS = 4
-/** After this many tries, a budget that is constantly being exchanged is read as it is. */
+/** After this many tries, the use of a budget that is constantly being exchanged is read anyway. */
 const USED_TRIES = 25
 const USED_AGAIN_MS = 20
 
@@ -27,7 +27,7 @@ const usedStatement = (sql: SqlClient.SqlClient, process: string, kind: string, 
 }>`SELECT (w.granted - coalesce((SELECT sum(l.held) FROM counter_leases l WHERE l.kind = w.kind AND l.name = w.name AND l.started_at = w.started_at AND l.process <> ${process}), 0))::float8 AS used
         FROM counter_windows w WHERE w.kind = ${kind} AND w.name = ${name} AND w.started_at = ${String(started_at)}::text::int8`
 
-/** Called with what other processes report about a budget, by its name. */
+/** Called with the name of a budget about which another process reports. */
 interface Recalls {
   readonly recall: (name: string) => void
   readonly returned: (name: string) => void
@@ -168,7 +168,7 @@ class LeasedCounter implements Counter, Recalls {
 
   readonly recall: Recalls["recall"] = (name) => {
     const entry = this.#table.get(name)
-    // A process that has nothing has already reported so.
+    // A process without units has already reported so.
     if (entry === undefined || (entry.reported === 0 && entry.held === 0 && !entry.isUnderWay)) return
     this.#table.recall(entry)
   }
@@ -210,7 +210,7 @@ class LeasedCounter implements Counter, Recalls {
     )
   )
 
-  /** Returns everything. */
+  /** Returns all units. */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
     this.#statements.close()
     this.#table.releaseAll()

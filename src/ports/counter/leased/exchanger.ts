@@ -16,7 +16,7 @@ import {
 } from "./exchange.ts"
 import type { Availability, TimelyStatements } from "./statements.ts"
 
-/** The most budgets in one statement. */
+/** Maximum number of budgets in one statement. */
 const ROWS_MAX = 500
 
 interface ExchangerParts {

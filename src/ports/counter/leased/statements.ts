@@ -4,7 +4,7 @@ import { CounterUnavailable } from "../counter.ts"
 import { settlesWithin } from "./settles-within.ts"
 
 export const STATEMENT_MAX_MS = 1_000
-/** After a failure no statement is waited for until this time has passed. */
+/** After a failure, callers do not wait for statements until this time has passed. */
 const AWAY_MS = 1_000
 
 /** Sends statements in their own fibers, because abandoning one can itself block on an unresponsive server. */

@@ -10,7 +10,7 @@ interface Part {
   readonly finish?: GeneratorFinish | undefined
   readonly input_tokens?: number | undefined
   readonly output_tokens?: number | undefined
-  /** Nothing follows this part. */ readonly isLast?: boolean
+  /** Whether nothing follows this part. */ readonly isLast?: boolean
   /** The error that the server reports in the middle of its answer. */ readonly error?: string
   readonly isBusy?: boolean
 }

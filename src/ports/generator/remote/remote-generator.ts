@@ -1,7 +1,7 @@
 /**
  * `Generator` over remote servers: every call goes through `OutboundHttp`, within one deadline, with limited
  * concurrency per organization. A server that is busy or fails before the first token is tried again after the time
- * that `Retry-After` states; after the first token it is not, because somebody has read it.
+ * that `Retry-After` states; after the first token it is not, because the caller may already have shown that token.
  */
 import { Clock, Effect, Layer, Stream } from "effect"
 import { OrganizationLines } from "../../organization-lines.ts"
@@ -27,7 +27,7 @@ const WAIT_MAX_MS = 10_000
 
 interface Later {
   readonly error: GenerationFailed
-  /** Undefined: a repetition would get the same answer. */ readonly wait_ms: number | undefined
+  /** undefined if a repetition would get the same answer. */ readonly wait_ms: number | undefined
 }
 const waitOf = (retryAfter: string | undefined, now: number, tried: number): number => {
   const byDefault = WAIT_FIRST_MS * 2 ** tried

@@ -18,7 +18,7 @@ const ALIKE = 14
 /** The share of background pixels that makes a row or column background. */
 const GROUND_SHARE = 0.985
 const SIDE_MIN = 8
-/** Share of a side; a wider border counts as background. */
+/** Maximum width as a share of the side; a wider border counts as background. */
 const FRAME_MAX = 0.12
 /** Compression blurs the edge between a frame and what is next to it. */
 const FRAME_BLUR = 2

@@ -53,7 +53,7 @@ const share = (shares: Float32Array, base: number, weight: number, red: number, 
   }
 }
 
-/** For each cell of the coarse square its share of each class; they sum up to the cell's share of product. */
+/** The share of each class in each cell of the coarse square; a cell's shares sum up to its share of product. */
 export const colourSharesOf = ({ blue, green, product, red }: Square, isAll: boolean): Float32Array => {
   const shares = new Float32Array(COARSE * COARSE * COLOURS)
   const mean = (of: Float32Array, at: number) => (of[at]! + of[at + 1]! + of[at + SIDE]! + of[at + SIDE + 1]!) / 4
@@ -61,7 +61,7 @@ export const colourSharesOf = ({ blue, green, product, red }: Square, isAll: boo
     for (let x = 0; x < COARSE; x++) {
       const at = 2 * (y * SIDE + x)
       const weight = isAll ? 1 : mean(product, at)
-      // A cell that is mostly background would have a mixed colour.
+      // Skipped, because a cell that is mostly background would have a mixed colour.
       if (weight < 0.5) continue
       share(shares, (y * COARSE + x) * COLOURS, weight, mean(red, at), mean(green, at), mean(blue, at))
     }

@@ -23,7 +23,7 @@ export const correlogramOf = (shares: Float32Array): Float32Array => {
           sums[d * COLOURS + colour]! += own * others
         }
       }
-  // Square roots: four times as much of a colour counts twice as much.
+  // Square roots, so that four times as much of a colour counts twice as much.
   for (let i = 0; i < sums.length; i++) sums[i] = Math.sqrt(sums[i]!)
   return sums
 }

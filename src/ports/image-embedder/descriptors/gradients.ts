@@ -8,7 +8,7 @@ const DIRECTIONS = 9
 const LEVELS = [1, 2, 4]
 /** By level: finer levels are more informative, but have more parts. */
 const WEIGHTS = [0.5, 0.7, 1]
-/** Of 255; weaker edges are compression noise. */
+/** Minimum strength of an edge, of 255; weaker edges are compression noise. */
 const STRENGTH_MIN = 10
 const PARTS = LEVELS.reduce((sum, n) => sum + n * n, 0)
 export const GRADIENTS = PARTS * DIRECTIONS
@@ -22,7 +22,7 @@ export const gradientsOf = (brightness: Float32Array): Float32Array => {
         dy = brightness[at + SIDE]! - brightness[at - SIDE]!
       const strength = Math.sqrt(dx * dx + dy * dy)
       if (strength < STRENGTH_MIN) continue
-      // Its strength is split between the two nearest directions.
+      // An edge's strength is split between the two nearest directions.
       const place = ((Math.atan2(dy, dx) / Math.PI + 1) % 1) * DIRECTIONS
       const first = Math.floor(place) % DIRECTIONS,
         share = place - Math.floor(place)

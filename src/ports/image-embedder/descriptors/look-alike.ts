@@ -23,7 +23,7 @@ const HASH_SHARE = 0.2
 
 const projection = new Projection(CORRELOGRAM + COLOUR_GRID + GRADIENTS, LOOK)
 
-/** Scaled to `length`; zero stays zero. */
+/** The numbers scaled to `length`; zeros stay zeros. */
 const scaled = (numbers: Float32Array, length: number): Float32Array => {
   let sum = 0
   for (const number of numbers) sum += number * number

@@ -2,9 +2,9 @@
 import { HASH_BITS } from "./hashes.ts"
 import { LOOK } from "./look-alike.ts"
 
-/** Most differing bits of each 64-bit hash. */
+/** Maximum number of differing bits in each 64-bit hash. */
 const DIFFERING_MAX = 6
-/** Least cosine of the look. */
+/** Minimum cosine of the `LOOK` numbers. */
 const LOOK_MIN = 0.985
 
 export const isSameImage = (a: ArrayLike<number>, b: ArrayLike<number>): boolean => {

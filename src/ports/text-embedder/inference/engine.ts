@@ -16,7 +16,7 @@ export interface Opened {
   readonly engine: InferenceEngine
   readonly tokens: Tokens
   readonly dimensions: number
-  /** Why it is not the native engine, if that was tried. */ readonly why?: string | undefined
+  /** Why the native engine does not run, if it was tried. */ readonly why?: string | undefined
 }
 /** Opens the engine of one kind of model. */
 export type Open<S extends ThreadSettings> = (settings: S) => Promise<Opened>
@@ -50,7 +50,7 @@ export interface OnnxRuntime {
   }
 }
 const QUIET = 3
-/** No memory arena, no plan by shape: texts come in all lengths, and each would keep its own blocks. */
+/** No memory arena and no plan for each shape: texts come in all lengths, and each length would keep its own blocks. */
 export const SESSION = {
   intraOpNumThreads: 1,
   interOpNumThreads: 1,

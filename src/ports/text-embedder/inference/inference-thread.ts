@@ -1,8 +1,8 @@
-/** The front's side of the thread that runs the model: one life, as promises, which reject when it ends. */
+/** The front's side of the thread that runs the model: its answers as promises, which reject when the thread ends. */
 import { Worker } from "node:worker_threads"
 import type { FromThread, ThreadSettings, ToThread } from "./messages.ts"
 
-/** Limit of its heap: the vocabulary, and texts of two messages. The model's own memory is not on the heap. */
+/** Limit of the thread's heap: the vocabulary, and texts of two messages. The model's own memory is not on the heap. */
 const HEAP_MB = 192
 const STOP_WITHIN_MS = 2_000
 
@@ -21,7 +21,7 @@ interface Waiter {
 }
 export interface Loaded {
   readonly engine: "native" | "portable"
-  /** Why it is not the native engine, if that was tried. */ readonly why: string | undefined
+  /** Why the native engine does not run, if it was tried. */ readonly why: string | undefined
 }
 
 export class InferenceThread {
@@ -30,7 +30,7 @@ export class InferenceThread {
   readonly #waiting = new Map<number, Waiter>()
   #lost: ThreadLost | undefined
   #ids = 0
-  /** Rejects if the thread ends before. */ readonly loaded: Promise<Loaded>
+  /** Rejects if the thread ends before it has loaded the model. */ readonly loaded: Promise<Loaded>
 
   constructor(settings: ThreadSettings, entry: URL = new URL("./inference-worker.ts", import.meta.url)) {
     this.#worker = new Worker(entry, {
@@ -57,7 +57,7 @@ export class InferenceThread {
       this.#worker.on("exit", (code) => end(`the thread that runs the model ended (exit code ${code})`))
     })
     this.#ended = new Promise((resolve) => this.#worker.on("exit", () => resolve()))
-    // A failure reaches whoever awaits it; nobody has to.
+    // Whoever awaits `loaded` gets the failure; if nobody does, it must not end the process.
     this.loaded.catch(() => {})
   }
   get isLost(): boolean {

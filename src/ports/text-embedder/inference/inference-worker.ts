@@ -18,7 +18,7 @@ const send = (message: FromThread, transfer: ReadonlyArray<ArrayBuffer> = []) =>
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 const fail = (error: unknown) => {
   send({ kind: "failed", message: sentence(error) })
-  // The message is delivered at the end of the turn; exiting immediately would lose it.
+  // The message is delivered at the end of the event loop's turn; exiting immediately would lose it.
   setTimeout(() => process.exit(1), 20)
 }
 process.on("uncaughtException", fail)

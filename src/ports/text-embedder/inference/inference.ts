@@ -1,7 +1,7 @@
 /**
- * The queue of the model and the lives of its thread: it starts for the first text, is replaced when it dies, and ended
- * when idle (`closeIdle`). Chunks of one request run one after another. One chunk of queries and one of documents may
- * be in the thread, which checks for queries before each slice of work. Chunks in a thread that died are retried once.
+ * The queue of the model, and its thread: it starts with the first text, is replaced when it dies, and ends when idle
+ * (`closeIdle`). Chunks of one request run one after another. One chunk of queries and one of documents may be in the
+ * thread, which checks for queries before each slice of work. Chunks in a thread that died are retried once.
  */
 import { EmbeddingUnavailable, type EmbedRequest } from "../text-embedder.ts"
 import { type ChunkAnswer, type InferenceThread, type Loaded, ThreadLost } from "./inference-thread.ts"
@@ -28,7 +28,7 @@ interface Answer {
 
 const CHUNK_TEXTS = 32,
   CHUNK_CHARACTERS = 16_000
-/** The most attempts per chunk. */
+/** Maximum number of attempts per chunk. */
 const TRIES_MAX = 2
 /** A model that could not be loaded is not tried again within this time. */
 const LOAD_AGAIN_MS = 30_000
@@ -44,7 +44,7 @@ class Chunk {
   readonly items: number
   readonly bytes: number
   readonly request: Request
-  /** Index of its first text in the request. */ readonly at: number
+  /** Index of the chunk's first text in the request. */ readonly at: number
   tries = 0
 
   constructor(request: Request, at: number, texts: ReadonlyArray<string>) {
@@ -194,7 +194,7 @@ export class Inference {
   #failed(thread: InferenceThread, priority: Priority, chunk: Chunk, error: Error): void {
     const isLost = error instanceof ThreadLost
     if (isLost) this.#lost(thread, error.message)
-    // Nobody waits for it any longer.
+    // Nobody waits for the request any longer.
     if (chunk.request.isOver) return
     if (isLost && chunk.tries < TRIES_MAX && !this.#isClosed) this.#lines[priority].putBack(chunk)
     else this.#giveUp(chunk, error.message)

@@ -70,7 +70,7 @@ class Lookup {
   readonly #byText = new Map<string, CachedVector | undefined>()
   readonly #keys = new Map<string, string>()
   readonly missing: ReadonlyArray<string>
-  /** Number of distinct texts found. */ readonly known: number
+  /** Number of distinct texts that were in the cache. */ readonly known: number
 
   constructor(request: EmbedRequest, { charactersMax, dimensions }: EmbeddingModel, cache: VectorCache) {
     this.#texts = request.texts.map((text) => text.slice(0, charactersMax).toWellFormed())

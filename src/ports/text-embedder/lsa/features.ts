@@ -11,7 +11,7 @@ const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const SURROGATE = /[\ud800-\udfff]/
 const LENGTH = 4
-/** Limit of one word: anything longer is not a word. */
+/** Maximum length of a word; anything longer is not one. */
 const WORD_CHARACTERS_MAX = 40
 
 /** Half a surrogate pair would be stored as another character, so words with such pairs are cut by character. */

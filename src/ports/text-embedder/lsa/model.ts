@@ -11,7 +11,7 @@ import { featuresOf } from "./features.ts"
 
 export const LSA_NAME = "dowser/lsa"
 export const DIMENSIONS = 64
-/** Limit of one text; the rest is not read. */
+/** Maximum number of characters that are read of a text. */
 export const CHARACTERS_MAX = 8_192
 const FORMAT = 1
 const LEVELS = 127

@@ -11,7 +11,7 @@ import { OnnxGraph, RUNTIME_DOMAIN } from "./onnx.ts"
 import type { Safetensors, Tensor } from "./safetensors.ts"
 
 export const HIDDEN = 384
-/** Limit of one text; the rest is not read. */
+/** Maximum number of tokens that are read of a text. */
 export const TOKENS_MAX = 256
 const HEADS = 12
 const LAYERS = 6

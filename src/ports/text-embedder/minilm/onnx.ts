@@ -37,7 +37,7 @@ export class OnnxGraph {
   readonly #constants: Array<Pieces> = []
   #names = 0
 
-  /** Returns its name, which nodes use as an input. */
+  /** Adds a constant tensor; returns its name, which nodes use as an input. */
   constant({ data, kind, shape }: Constant): string {
     const name = `c${this.#names++}`
     this.#constants.push(

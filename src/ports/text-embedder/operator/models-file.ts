@@ -23,7 +23,7 @@ const OperatorModel = Schema.Struct({
   model: HashedFile,
   tokenizer: HashedFile,
   dimensions: between(1, 4_096),
-  /** Most tokens that it reads of a text. */ tokens: between(8, 8_192),
+  /** Maximum number of tokens that the model reads of a text. */ tokens: between(8, 8_192),
   pooling: Schema.Literals(["mean", "first", "none"]),
   /** ISO 639-1; if absent: all languages. */ languages: Schema.optionalKey(
     Schema.Array(Schema.String.check(Schema.isPattern(/^[a-z]{2}$/)))

@@ -19,7 +19,7 @@ interface Asked {
 }
 interface Shape {
   /** Used if no address is named; undefined if one must be named. */ readonly home: string | undefined
-  /** The most texts that the server accepts in one request. */ readonly batchMax: number
+  /** Maximum number of texts that the server accepts in one request. */ readonly batchMax: number
   readonly path: string
   readonly body: (model: RemoteModel, texts: ReadonlyArray<string>, purpose: Purpose) => unknown
   /** Unchecked: the caller validates them. */ readonly vectors: (answer: unknown) => ReadonlyArray<unknown> | undefined

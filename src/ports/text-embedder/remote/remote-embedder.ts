@@ -21,7 +21,7 @@ export interface RemoteOrder {
   readonly texts: ReadonlyArray<string>
   readonly purpose: Purpose
   /** Dimensions that vectors must have; undefined: those of the first. */ readonly dimensions: number | undefined
-  /** Limit of one try. */ readonly timeout_ms: number
+  /** Time limit of one try. */ readonly timeout_ms: number
   readonly tries: number
 }
 

@@ -28,7 +28,7 @@ const SHARE = 5
 /** Audio added around a run, because a word begins and ends softly. */
 const AROUND = 0.25 * RATE
 const RUNS_MAX = 2
-/** The most samples pushed in one step, so that speech in them is detected without delay. */
+/** Maximum number of samples pushed in one step, so that speech in them is detected without delay. */
 const PIECE = RATE / 10
 
 type Transcribe = (order: TranscribeOrder) => Effect.Effect<Transcript, TranscriptionUnavailable>
@@ -49,7 +49,7 @@ class Listening {
   #agreement = new Agreement()
   #settled: ReadonlyArray<SpokenWord> = []
   #shown: ReadonlyArray<SpokenWord> = []
-  /** The readings of the only settled run. */ #readings: Readings | undefined
+  /** Readings of the only run so far that is final. */ #readings: Readings | undefined
   #runsSettled = 0
   language: string
   model: string
@@ -119,7 +119,7 @@ class Listening {
     this.#shown = this.#agreement.add(words)
     if (this.#shown.length > 0) this.#notBefore_ms = now_ms + (SHARE - 1) * (now_ms - began_ms)
   }
-  /** An interim decoding need not be repeated. */
+  /** Called when an interim decoding failed: it is not repeated for the same audio. */
   given(): void {
     this.#decoded = this.#sound.end
   }
@@ -134,7 +134,7 @@ const orderOf = (
   speech: [{ start: from / RATE, end: to / RATE }],
   language,
   hints,
-  // An interim decoding gets one pass only.
+  // Only the final decoding uses the openings: they cost two further passes.
   likely: isWhole ? likely : undefined
 })
 

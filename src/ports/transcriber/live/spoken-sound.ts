@@ -30,7 +30,7 @@ export class SpokenSound {
     const end = Math.max(start, Math.min(this.#length, to - this.#from))
     return { samples: this.#samples.slice(start, end), from: this.#from + start }
   }
-  /** Earlier samples are not requested again. */
+  /** Drops earlier samples, which are not requested again. */
   forget(before: number): void {
     const gone = Math.min(this.#length, before - this.#from)
     if (gone <= 0) return

@@ -2,7 +2,7 @@
  * Detects onsets and pauses of speech while audio arrives: frames of 20 ms louder than the noise floor, which is the
  * quietest frame of the last seconds, with a hangover that bridges the pauses between words. During speech the floor
  * only falls, so a long word does not become its own floor. After fifteen seconds a run is cut and the floor becomes
- * the present level, so a fan that is switched on counts as speech only once. Pure, O(samples), some hundred bytes.
+ * the current level, so a fan that is switched on counts as speech only once. Pure, O(samples), some hundred bytes.
  */
 import { RATE } from "../../audio-decoder/audio-decoder.ts"
 

@@ -51,7 +51,7 @@ const WAITING_MAX_S = 1_200,
   WAITING_MAX_EACH_S = 600
 /** Audio around each span that is transcribed with it, because a word may begin and end softly. */
 const AROUND_S = 0.25
-/** The shortest audio in which the model recognizes anything. */
+/** Minimum duration of audio in which the model recognizes anything. */
 const LEAST_S = 0.8
 
 interface LocalTranscriberOptions {

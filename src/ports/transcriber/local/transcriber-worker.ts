@@ -12,10 +12,10 @@ import { readQuestion } from "./question.ts"
 
 export interface TranscriberSettings {
   readonly size: TranscriberSize
-  /** Folder of its files. */ readonly folder: string
+  /** Folder of the transcriber's files. */ readonly folder: string
   /** Folder of the model that tells speech from other sounds; without it all loud enough audio is transcribed. */
   readonly speech?: string | undefined
-  /** Folder of its runtime. */ readonly runtime: string
+  /** Folder of the transcriber's runtime. */ readonly runtime: string
 }
 giveWayHere(HALF_BACKGROUND)
 const send = (report: FromLine<Heard>) => parentPort!.postMessage(report)

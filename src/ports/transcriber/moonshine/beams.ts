@@ -133,7 +133,7 @@ export class Beams {
     spelling.close()
     return { tokens: beam.tokens, heard: beam.heard + logarithm, worth: spelling.worth + logarithm }
   }
-  /** The best of them, no two with the same words. */
+  /** The best continuations, no two with the same words. */
   #kept(grown: ReadonlyArray<Grown>): ReadonlyArray<Grown> {
     const kept = new Map<string, Grown>()
     for (const each of grown.toSorted((a, b) => b.beam.worth - a.beam.worth)) {

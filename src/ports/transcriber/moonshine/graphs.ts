@@ -32,7 +32,7 @@ interface Runtime {
   }
 }
 
-/** The decoder's cache of what was said so far, for each continuation. */
+/** The decoder's cache of the tokens decoded so far, for each continuation. */
 export interface Remembered {
   /** Output of the encoder. */ readonly sound: Tensor
   readonly past: Tensors
@@ -74,7 +74,7 @@ export const openGraphs = async (size: TranscriberSize, folder: string, runtime:
     new onnx.Tensor("int64", BigInt64Array.from(tokens, BigInt), [tokens.length, 1])
   const remembered = (answer: Tensors, past: Tensors, sound: Tensor, isFirst: boolean): Remembered => {
     const kept = new Map(Object.entries(past))
-    // The cache of the audio is computed once; later answers contain nothing there.
+    // The cache of the audio is computed once; in later answers it is empty.
     for (const [name, value] of Object.entries(answer))
       if (name.startsWith("present") && (isFirst || name.includes("decoder")))
         kept.set(name.replace("present", "past_key_values"), value)

@@ -17,7 +17,7 @@ const COMMON = 1 / 3
 /** A long opening matches more runs by chance. Shorter ones count as having this many letters. */
 const LENGTH_AT_LEAST = 20
 
-/** Their indexes have two bytes. */
+/** Maximum number of openings, whose indexes have two bytes. */
 const OPENINGS_MAX = 65_535
 /** Overhead of a text or a run. */
 const ENTRY_BYTES = 100

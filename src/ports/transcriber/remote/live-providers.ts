@@ -39,7 +39,7 @@ const pcm16 = (samples: Float32Array): Uint8Array => {
     view.setInt16(2 * i, Math.round(Math.max(-1, Math.min(1, sample)) * 32_767), true)
   return bytes
 }
-/** From a list of words with scores, or a text without. */
+/** Words from a list with scores, or from a text without. */
 const wordsOf = (list: unknown, names: ReadonlyArray<string>, text: string | undefined): ReadonlyArray<SpokenWord> => {
   if (!Array.isArray(list) || list.length === 0)
     return wordsIn(text ?? "").map((word) => ({ text: word, score: undefined }))
@@ -84,7 +84,7 @@ class Deepgram implements LiveProtocol {
     return [JSON.stringify({ type: "CloseStream" })]
   }
   hear(message: unknown): void {
-    // The last message before it closes.
+    // This is the last message before the server closes.
     if (textAt(message, "type") === "Metadata") this.isOver = true
     if (textAt(message, "type") !== "Results") return
     const alternative = at(message, "channel", "alternatives", 0)
@@ -238,7 +238,7 @@ class OpenAiRealtime implements LiveProtocol {
     }
   }
   #fail(message: unknown): void {
-    // All audio already belonged to a turn.
+    // The error means that all audio already belonged to a turn.
     if (textAt(message, "error", "code") === "input_audio_buffer_commit_empty") this.#isTaken = true
     else this.failure = textAt(message, "error", "message") ?? "It said that there was an error"
   }

@@ -22,7 +22,7 @@ const MESSAGE_BYTES_MAX = 1_000_000
 /** Ten seconds of audio that the server has not accepted. */
 const UNSENT_MAX = 320_000
 const UNSENT_LOOK_MS = 20
-/** Wait after the last audio. */
+/** How long results are awaited after the last audio. */
 const LAST_MS = 5_000
 const KEEPING_MS = 4_000
 /** Normal close code. */

@@ -51,7 +51,7 @@ export const quoted = (text: string): string => {
 }
 const isPassing = ({ status }: OutboundResponse): boolean => status === 408 || status === 429 || status >= 500
 
-/** Returns a server's answer as JSON. */
+/** Makes the function that returns a server's answer as JSON. */
 const makeAnswered = Effect.map(OutboundHttp, (http) => {
   const sent = (model: RemoteTranscriberModel, asked: Asked) =>
     Effect.mapError(
