@@ -112,7 +112,7 @@ export class Stages {
     this.#since_ms = until_ms
   }
   /** Adds attributes to the entire span. */
-  say(attributes: Attributes): void {
+  annotate(attributes: Attributes): void {
     for (const [name, value] of Object.entries(attributes)) this.#parent.attribute(name, value)
   }
 }

@@ -7,7 +7,7 @@ import type { Caller } from "../identity/caller.ts"
 import type { ProfilePin } from "../identity/known-profiles.ts"
 import { SearchProfiles } from "./search-profiles.ts"
 
-/** What the key will reach. */
+/** The collections and documents that the new key may access. */
 interface Reaching {
   readonly collections: ReadonlyArray<string>
   readonly filter_by: ForcedFilters

@@ -50,7 +50,7 @@ export const makeAuditPages = Effect.gen(function* () {
     )
     const counts = new Map(CODES.map((code) => [code, 0]))
     for (const { code } of findings) counts.set(code, counts.get(code)! + 1)
-    // Some of every code, however many there are of the first.
+    // An equal share for every code, so that many findings of one do not hide the others.
     const most = Math.max(100, Math.floor(FINDINGS_MAX / CODES.length))
     const shown = new Map(CODES.map((code) => [code, 0]))
     const listed = findings.filter(({ code }) => {

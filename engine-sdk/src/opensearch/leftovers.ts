@@ -93,7 +93,7 @@ export class Leftovers {
     }
     return ok(undefined)
   }
-  /** A mover that was only slow can no longer switch, and finds its copy removed. */
+  /** Ends a move whose mover no longer renews it. If that one is only slow, it can no longer switch afterwards. */
   async #ended(entry: Entry, to: Placement): Promise<Result<unknown>> {
     if (entry.record.move?.to.key !== to.key) return ok(undefined)
     const saved = await this.#directory.save(abandonedMove(entry.record), entry.revision)

@@ -11,7 +11,7 @@ import { abandonedMove } from "./move.ts"
 const FENCE_MAX_MS = 10_000
 const LOOK_MS = 25
 
-/** The current record once it has no fence; writes to its placement may be acknowledged. */
+/** Waits until the collection has no fence. Writes to the placement in the returned record may be acknowledged. */
 export const unfenced = async (directory: Directory, entry: Entry): Promise<Result<CollectionRecord>> => {
   const { namespace, schema } = entry.record
   const until = performance.now() + FENCE_MAX_MS

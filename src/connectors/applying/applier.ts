@@ -84,7 +84,7 @@ class Applier {
           return yield* new ClaimLost({ message: `Partition ${held} was taken by another process.` })
       const taken = yield* claims.take(process, partitions, isAlone && isFirst)
       this.#renewedAt = began
-      // Claims of an earlier life still belong to this process.
+      // Claims from before a restart of this loop still belong to this process.
       for (const { next_offset, partition } of [...ours, ...taken])
         if (!this.#positions.has(partition)) this.#positions.set(partition, next_offset)
       if (taken.length > 0) yield* this.#look.open

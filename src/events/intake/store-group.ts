@@ -67,7 +67,7 @@ const storeAdmitting = Effect.fnUntraced(function* (
   stages?.ended("dedupe, pack")
   const stored = yield* Effect.result(records.length === 0 ? Effect.succeed([]) : log.append(records))
   stages?.ended("append", { "dowser.log.records": records.length })
-  if (stored._tag === "Success") stages?.say(placesOf(records, stored.success))
+  if (stored._tag === "Success") stages?.annotate(placesOf(records, stored.success))
   if (stored._tag === "Success") return duplicates
   for (const admission of admissions) yield* window.forget(admission)
   if (stored.failure._tag === "EventLogOverloaded") return overloaded(Math.ceil(stored.failure.retry_after_s))

@@ -1,4 +1,4 @@
-/** What attribution steps, one at a time: an answered search, or an event. */
+/** The input of attribution, processed one at a time: an answered search, or an event. */
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
 
 export type Body =

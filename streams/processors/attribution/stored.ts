@@ -332,7 +332,7 @@ export const VISIT_FORM: Form<Visit> = {
   decode: unpackVisit
 }
 
-// Bits of a query id. Bit 1 used to mark an id with a visit; now its visit key shows that.
+// Flags that are stored with a query id. 1 is not reused: older rows have it for ids with a visit.
 const SETTLED = 2,
   UNCOUNTED = 4
 

@@ -20,7 +20,7 @@ import { layerTestSql } from "../../support/postgres.ts"
 const START = Date.UTC(2026, 4, 4, 22)
 const HOUR = 3_600_000
 
-/** The flushes of a shop's evening, `perFlush` entries each; queries differ by country, so that segments do too. */
+/** The flushes of a shop's evening; queries differ by country, so that segments do too. */
 function* flushes(seed: number, organizationId: string, rename: (collection: string) => string): Generator<RollupSums> {
   const { events, served } = generate(seed, 500, START)
   const random = seeded(seed)
