@@ -343,8 +343,8 @@ export const faults = [
     name: "experiment-split-order",
     why: "what a unit came with depends on the order that its answers are counted in",
     file: "streams/processors/experiments/emitted.ts",
-    from: "unit.split[dimension] = laterOf(unit.split[dimension], said[dimension])",
-    to: "unit.split[dimension] ||= said[dimension]",
+    from: "unit.split[dimension] = laterOf(unit.split[dimension], search[dimension])",
+    to: "unit.split[dimension] ||= search[dimension]",
     tests: ["test/streams/experiments.test.ts"]
   },
   {
@@ -1142,8 +1142,8 @@ export const faults = [
     name: "talk-unpaid",
     why: "an answer whose reader left is not paid",
     file: "src/conversations/take-turn.ts",
-    from: "said.error === undefined || isWritten",
-    to: "said.error === undefined",
+    from: "outcome.error === undefined || isWritten",
+    to: "outcome.error === undefined",
     tests: ["test/contract/conversation-models.test.ts"]
   },
   {

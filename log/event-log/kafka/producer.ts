@@ -286,7 +286,7 @@ export class KafkaProducer {
     partition.batch!.encoded = undefined
   }
 
-  /** Takes the batch that was answered and calls `settle` for each append; none if closing has answered them already. */
+  /** Takes the batch that was answered and calls `settle` for each append, unless closing has answered them already. */
   #answered(partition: Partition, settle: (append: PartitionAppend) => void): void {
     const { appends } = partition.batch!
     partition.batch = undefined
