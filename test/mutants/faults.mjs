@@ -1281,5 +1281,38 @@ export const faults = [
     from: "const AGE_S_MAX = 300",
     to: "const AGE_S_MAX = 3_000_000",
     tests: ["test/examples/examples.test.ts"]
+  },
+  {
+    name: "writer-priority",
+    why: "merges compete with quick searches for the processors",
+    file: "engine-sdk/src/store/writer-worker.ts",
+    from: "yieldToQuickSearches()\n",
+    to: "",
+    tests: ["engine-sdk/test/thread-priority.test.ts"]
+  },
+  {
+    name: "lane-priority",
+    why: "long searches compete with quick ones for the processors",
+    file: "engine-sdk/src/lane/search-worker.ts",
+    from: "if (isForLong) yieldToQuickSearches()\n",
+    to: "",
+    tests: ["engine-sdk/test/thread-priority.test.ts"]
+  },
+  {
+    name: "counter-stall",
+    why: "after a stall, units that others have returned are refused",
+    file: "src/ports/counter/leased/settles-within.ts",
+    from: "const PIECES = 5",
+    to: "const PIECES = 1",
+    tests: ["test/ports/counter.test.ts"],
+    only: "stalls"
+  },
+  {
+    name: "gallop-stride",
+    why: "a galloping search skips the boundary",
+    file: "engine-sdk/src/sorted.ts",
+    from: "isBefore(low + stride - 1)",
+    to: "isBefore(low)",
+    tests: ["engine-sdk/test/sorted.test.ts"]
   }
 ]
