@@ -36,7 +36,7 @@ const tracedError = ({ trace }: Fields): string | undefined => {
   const { message } = trace.error
   return typeof message === "string" ? message : "The extractor failed"
 }
-/** Also requires a member that only the message has, so that a document with a field `type` stays a document. */
+/** By type, the member that a message must also have: a document that only has a field `type` stays a document. */
 const SILENT: ReadonlyMap<unknown, string> = new Map([
   ["LOG", "log"],
   ["SPEC", "spec"],

@@ -24,7 +24,7 @@ export type RunFailure = ClaimLost | TurnOver | IngestFailed | IngestLater | Sql
 
 /** How long a job keeps its slot while others wait for one. */
 const TURN_MS = 10_000
-/** And at least this many times as long as the return to the cursor took, so that little is read in vain. */
+/** A job also keeps its slot for this many times as long as it took to get back to its cursor. */
 const TURN_PER_RETURN = 4
 
 /** The state of a running job. */
