@@ -79,8 +79,8 @@ const batches = (options: EventsOptions, count: number): ReadonlyArray<string> =
 }
 
 /**
- * A program over known ids, started once to create its fingerprint key and API keys, then again over the runs written
- * meanwhile.
+ * Starts a program over known ids: once to create its fingerprint key and API keys, then, after the runs have been
+ * written, again over these.
  */
 const startKnown = async (count: number) => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-bench-known-"))
