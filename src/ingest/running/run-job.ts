@@ -161,7 +161,7 @@ export const makeRunJob = Effect.gen(function* () {
       organizationId: job.organizationId,
       collection: job.collection,
       config,
-      // Ids from before the cursor are no longer in memory.
+      // A full pass needs all ids, and those from before the cursor are no longer in memory.
       place: { cursor: isFull ? 0 : stats.cursor, state },
       pass
     })
