@@ -131,7 +131,7 @@ class Applier {
     }
     this.#positions.set(partition, nextOffset)
     if (records.length > 0) yield* this.#work.open
-    // No other record may arrive that would move the offset past them.
+    // Moves the offset past unreadable records now, because no later record may arrive that would.
     if (unread > 0) yield* claims.move(process, [[partition, this.#lines.lowest(partition, []) ?? nextOffset]])
     return records.length
   })
