@@ -14,7 +14,7 @@ export type Message =
 
 export const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
-/** Marks a record deleted at its source, as change data capture does. */
+/** Fields in which change data capture stores when a record was deleted at its source. */
 const DELETED_AT = ["_ab_cdc_deleted_at", "_sdc_deleted_at"]
 const recordOf = (document: Fields, stream: unknown): Message => ({
   kind: DELETED_AT.some((name) => typeof document[name] === "string" && document[name] !== "") ? "deleted" : "document",
