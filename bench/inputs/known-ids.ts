@@ -1,7 +1,7 @@
 /**
- * Event ids that a dedupe window has known for a while: runs of real fingerprints as the window's own thread writes
- * them, and for each run a record in the log that shows that the run belongs to it. Also measures what `admit` costs
- * over them.
+ * Writes ids that a dedupe window treats as known: runs of fingerprints in the form that the window's own thread
+ * writes, and for each run a record in the log, which marks the run as belonging to this log. Also measures what
+ * `admit` costs over them.
  */
 import { Effect } from "effect"
 import { fingerprintsOf } from "../../src/ports/dedupe/admission.ts"

@@ -142,7 +142,7 @@ export const generatedRules = (
     }))
   }
 }
-/** Rerank and diversity alone, with which quality is measured. */
+/** A rule set of only rerank and diversity, for measuring quality. */
 export const stageRules = (queryBy: string, brand: string): Pick<RuleSet, "rerank" | "diversity"> => ({
   rerank: { ...emptyRuleSet.rerank, enabled: true, fields: queryBy.split(",") },
   diversity: [

@@ -43,7 +43,7 @@ export interface Lab {
   readonly ask: (parameters: Record<string, string>, corrects?: boolean) => Promise<SearchWithAnswer>
   readonly rewrite: (parameters: Record<string, string>) => Promise<Rewritten>
   readonly entities: (q: string) => Promise<ReadonlyArray<Entity>>
-  /** The members that are added to the response. */ readonly understand: (made: Rewritten) => Awaitable<string>
+  /** JSON of the members added to the response. */ readonly understand: (made: Rewritten) => Awaitable<string>
   /** Size of the index of values, once a query was understood. */
   readonly entityIndex: () => Promise<{ readonly bytes: number; readonly size: number }>
   readonly close: () => Promise<void>

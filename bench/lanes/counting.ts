@@ -4,7 +4,7 @@
  * interleaved visits, one session is a bot, and one session per event is a visitor who did one thing. For comparison,
  * visits get the same events six in a row. Events are logged before the clock starts, 500 per record; the real runner
  * counts them, over LMDB and an embedded Postgres. Processor time is that of this process and of Postgres, until the
- * last event is in rows of rollups. Excluded: HTTP and the front door. Read the ratio, and before it `own_mb`.
+ * last event is in rows of rollups. Excluded: HTTP and the front door. Read `own_mb` first, then the ratio.
  */
 import { Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"

@@ -79,8 +79,8 @@ const batches = (options: EventsOptions, count: number): ReadonlyArray<string> =
 }
 
 /**
- * A program over known ids, started once to create its fingerprint key and API keys, then again over the runs written
- * meanwhile.
+ * Starts a program over known ids: once to create its fingerprint key and API keys, then, after the runs have been
+ * written, again over these.
  */
 const startKnown = async (count: number) => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-bench-known-"))
@@ -246,7 +246,7 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
         fixed_rate_requests_per_s: rate,
         fixed: percentiles(fixed.latencies_ms as Array<number>),
         fixed_load_late: percentiles(fixed.late_ms as Array<number>),
-        // In order of time, each with the duration of the load's fixed loop then, as the machine's speed.
+        // In order of time, each with the load's fixed-loop duration at that time, which shows the machine's speed.
         ...paces,
         fixed_statuses: fixed.statuses,
         // For each tenth of the time, because the first tenths would show a warm-up and the later ones growth.

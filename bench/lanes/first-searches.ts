@@ -76,7 +76,7 @@ const linesOf = function* (options: FirstSearchesOptions, from: number, to: numb
   }
 }
 const MERGED_POLL_MS = 50
-/** Filled, searched for relevance once as in a shop, merged and closed. */
+/** Fills an index at `path`, searches it by relevance once, waits until it is merged, and closes it. */
 const prepared = async (path: string, options: FirstSearchesOptions): Promise<void> => {
   const engine = await openEngine({ path, worker: true }),
     context = contextOver(engine)

@@ -99,7 +99,7 @@ const fusedBy = (candidates: ReadonlyArray<Candidate>, weight: number): Readonly
     .sort((a, b) => b.score - a.score)
     .map(({ id }) => id)
 
-/** Fuses as the engine does: each list's share divided by the rank in it. */
+/** Fuses as the engine does: a document's score is the sum, over both lists, of the list's share / rank (from 1). */
 const ranksFused = (candidates: ReadonlyArray<Candidate>, alpha: number): ReadonlyArray<string> => {
   const ranks = new Map<string, number>()
   const add = (list: ReadonlyArray<Candidate>, share: number) =>

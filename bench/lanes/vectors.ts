@@ -213,7 +213,7 @@ export const measureVectors = async (kind: Kind, options: Omit<VectorsOptions, "
     const started = performance.now()
     await fill(engine, values, count, dim)
     const imported = performance.now()
-    // Longest delays during the build on this thread, which searches.
+    // The longest delay of this thread, which searches, while the index is built.
     let stall = 0,
       last = performance.now()
     const timer = setInterval(() => {

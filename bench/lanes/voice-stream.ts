@@ -90,7 +90,7 @@ export const benchVoiceStream = async ({ out, seconds, streams, times }: VoiceSt
     })
     if (made.status !== 201) throw new Error(await made.text())
     const { samples: recorded, speech } = await decodedAudio(readFileSync(recording))
-    // The recording has four seconds; repeating its first words adds a fifth second.
+    // The recording lasts four seconds; repeating its first second of speech makes it five.
     const begins = Math.round((speech[0]?.start ?? 0) * RATE)
     const samples = Float32Array.from([...recorded, ...recorded.subarray(begins, begins + RATE)])
     const whole = pcmOf(samples)

@@ -56,7 +56,7 @@ const took_ms = async (asked: Readonly<Record<string, unknown>>, collection = jo
 const processor_ms = (): number => processorSeconds(process.pid).firstThread * 1_000
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 const AGAIN = 5
-/** Times each search the first time and again in the middle of some more. */
+/** Times the first run of each search, and returns the median of `AGAIN` further runs. */
 const looked = async (): Promise<
   Readonly<Record<string, { readonly first_ms: number; readonly again_ms: number }>>
 > => {

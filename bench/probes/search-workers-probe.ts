@@ -19,7 +19,7 @@ type Asked = Readonly<Record<string, unknown>>
 export interface ProbeJob {
   readonly path: string
   readonly workers: number
-  /** As in `SearchWorkers`. Absent: every search is sent. */ readonly here_share?: number
+  /** As in `SearchWorkers`; 0 if absent. */ readonly here_share?: number
   readonly collection: string
   readonly warm: ReadonlyArray<Asked>
   readonly queries: ReadonlyArray<Asked>
@@ -37,7 +37,7 @@ const job = JSON.parse(text) as ProbeJob
 const engine = await openEngine({
   path: job.path,
   worker: true,
-  // Every search is sent, whatever it costs: the probe measures only sending and the choice of a worker.
+  // No search is too cheap to be sent to a worker: the probe measures only sending and the choice of a worker.
   searchWorkers: { count: job.workers, documents_min: 0, cost_min_ms: 0, here_share: job.here_share ?? 0 }
 })
 const context = contextOver(engine)

@@ -84,7 +84,7 @@ export const shortenJournal = (rowsMax: number, entriesMax = JOURNAL_ENTRIES_MAX
       sql`SELECT connector_id, id FROM connector_journal WHERE connector_id = ${long.connector_id} ORDER BY id LIMIT ${Math.min(rowsMax, long.above)}::int4`
     )
   })
-/** Removes a deleted connector's rows from tables with millions of rows; returns how many, or one for the last. */
+/** Removes rows that a deleted connector left behind; returns how many. 0: nothing is left of any connector. */
 export const expireLeftovers = (rowsMax: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -19,7 +19,7 @@ interface Signed {
 }
 const HEX = /^[0-9a-f]{64}$/i
 const BASE64 = /^[A-Za-z0-9+/]{43}=$/
-/** Exactly one value: of two, a proxy and we might read different ones. */
+/** Requires exactly one value: if there were two, a proxy and this program might each read a different one. */
 const single = (headers: Headers, name: string): string | undefined => {
   const value = headers[name]
   return typeof value === "string" ? value : undefined

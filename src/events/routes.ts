@@ -29,7 +29,7 @@ const entriesOf = (payload: unknown): ReadonlyArray<unknown> | undefined => {
   return Array.isArray(events) ? events : undefined
 }
 
-/** A key for some collections sees only refused entries that were meant for one of those. */
+/** A key for some collections may access only the refused entries of one of these, which it must name. */
 const checkReach = (reaches: Reach, collection: string | undefined) => {
   if (reaches === undefined) return Effect.void
   if (collection === undefined)
@@ -73,7 +73,7 @@ export const routes = Effect.gen(function* () {
   const search = yield* Search
   const { event_bytes_per_day } = yield* WindowedCaps
   const contextOf = yield* makeContexts
-  /** The bytes that the key may write; undefined for a key without a limit, so that the common case costs nothing. */
+  /** Whether the key may access a collection; undefined for an unrestricted key, so the common case costs nothing. */
   const reachOf = (caller: Caller): Reach => {
     if (reachesEverything(caller) && Object.keys(caller.key.filter_by).length === 0) return undefined
     const context = contextOf(caller.organizationId)

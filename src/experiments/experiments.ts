@@ -71,7 +71,7 @@ const sized = (definition: Definition): Effect.Effect<void, InputInvalid> =>
 
 /** Creates drafts, and changes or removes experiments that are not running. */
 const makeDefinitions = ({ changed, identifiers, locked, models, named, repository }: ExperimentParts) => {
-  /** Runs in the transaction that stores the references, as for rules of a collection. */
+  /** Requires the models that rules name to exist. Runs in the transaction that stores the definition. */
   const holdModels = Effect.fnUntraced(function* (organizationId: string, { variants }: Definition) {
     for (const [i, { rules }] of variants.entries()) {
       if (rules?.["zero_hits_fallback"] !== "recommendations") continue

@@ -12,12 +12,12 @@ const LATENCY = "latency_p95"
 
 export interface Guardrail {
   readonly metric: Metric | typeof LATENCY
-  /** The smallest of all evaluations, corrected for several variants. */ readonly p: number
+  /** The smallest p-value of all evaluations, corrected for several variants. */ readonly p: number
   readonly isWorse: boolean
   /** State for the next evaluation. */ readonly least_p: StoredRun["least_p"]
 }
 
-/** The smallest p-value so far. */
+/** The smallest p-value so far, including `p`. */
 export const leastOf = (before: StoredRun["least_p"], name: string, p: number): number =>
   Math.min(p, Object.hasOwn(before, name) ? before[name]! : 1)
 

@@ -1,4 +1,4 @@
-/** The parts shared by every change of an experiment. */
+/** Services and functions that every change of an experiment uses. */
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import { Identifiers } from "@dowser/log/identifiers"

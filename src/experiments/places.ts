@@ -31,7 +31,7 @@ interface ProfileValue {
 interface Change {
   readonly from: unknown
   readonly to: unknown
-  /** For the release to be created. */ readonly manifest?: ProfileManifest | undefined
+  /** Manifest of the release to be created. */ readonly manifest?: ProfileManifest | undefined
 }
 
 const refuse = (message: string) => Effect.fail(new Conflict({ message }))

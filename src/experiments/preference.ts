@@ -6,14 +6,14 @@ import { preferenceP } from "@dowser/engine-sdk/experiments"
 import { leastOf } from "./guardrails.ts"
 import type { StoredRun, SumsRow } from "./runs-repository.ts"
 
-/** Its name among the smallest p-values of a run; ids of variants contain no spaces. */
+/** Its key in `least_p`; never the id of a variant, because these contain no spaces. */
 const PREFERENCE = "the preference"
 
 export interface Preference {
   readonly wins: number
   readonly losses: number
   readonly ties: number
-  /** The smallest of all evaluations. */ readonly p: number
+  /** The smallest p-value of all evaluations. */ readonly p: number
   readonly least_p: StoredRun["least_p"]
 }
 

@@ -4,7 +4,7 @@ import type { Definition } from "./definition.ts"
 import type { SplitRow } from "./runs-repository.ts"
 import type { ExperimentResults } from "./schema.ts"
 
-/** Alarming parts are shown up to the first limit, all others only among the first five. */
+/** Alarming parts are listed up to `ALARMS_MAX`, other parts only among the first `SHOWN_MIN`. */
 const ALARMS_MAX = 20
 const SHOWN_MIN = 5
 

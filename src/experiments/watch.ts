@@ -65,7 +65,7 @@ export const makeLook = Effect.gen(function* () {
     })
     return winner.variant_id
   })
-  /** So that the experiment itself shows the winner. */
+  /** Stores the winner in the experiment's row, so that the API shows it. */
   const shown = (run: StoredRun, winner: string) =>
     configuration.write(
       { kind: "experiment", organizationId: run.organization_id, id: run.experiment_id },

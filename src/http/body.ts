@@ -23,8 +23,8 @@ const wholeCodingOf = (request: IncomingMessage): ContentCoding | undefined =>
     : undefined
 
 /**
- * Time for a body that is read completely, plus time for each byte received: a sender that trickles is cut off as
- * soon as one that is silent, and an honest slow connection gets the time that it needs.
+ * Time for a body that is read completely. Each `BODY_BYTES_A_SECOND_MIN` bytes received add a second, so an honest
+ * slow connection gets the time that it needs, and a sender that trickles is cut off like a silent one.
  */
 const BODY_TIME_MS = 30_000
 const BODY_BYTES_A_SECOND_MIN = 16_384

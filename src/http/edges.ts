@@ -87,7 +87,7 @@ const isDecodable = (path: string): boolean => {
 /** Responds to requests that need no route; false if the router must handle the request. */
 const answersAtEdge = (server: Server, request: IncomingMessage, response: ServerResponse): boolean => {
   for (const [name, value] of Object.entries(edgeHeaders(named(request)))) response.setHeader(name, value)
-  // RFC 9112: a message without a host, or with an unknown expectation.
+  // A message without a host (RFC 9112), or with an unknown expectation (RFC 9110).
   if (request.headers.host === undefined && request.httpVersion === "1.1")
     return refuses(response, 400, "The request names no host.")
   if (request.headers.expect !== undefined && request.headers.expect.toLowerCase() !== "100-continue")

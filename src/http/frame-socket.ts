@@ -108,8 +108,8 @@ const isHandshake = ({ headers, method }: IncomingMessage): boolean =>
   /^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "")
 
 /**
- * Responds with 101. The connection ends with the scope. A handler that took it sends no other response, so it runs
- * until the connection is over.
+ * Responds with 101. The connection ends with the scope. A handler that has opened the socket sends no other
+ * response, so it runs until the connection is over.
  */
 export const openFrameSocket = (request: IncomingMessage, headers: Readonly<Record<string, string>>) =>
   Effect.acquireRelease(
@@ -119,7 +119,7 @@ export const openFrameSocket = (request: IncomingMessage, headers: Readonly<Reco
       answerHeaders.set(request, headers)
       return Effect.callback<FrameSocket>((resume) => {
         const { head, socket } = upgrade
-        // Nobody waits for a response any more, and whatever waits here is interrupted with the request.
+        // The client has disconnected: this never resumes, and is interrupted together with the request.
         if (socket.destroyed) return
         server.handleUpgrade(request, socket, head, (opened) => resume(Effect.succeed(new FrameSocket(opened))))
       })

@@ -43,7 +43,7 @@ export type ConsoleRefusal = ErrorsOf<typeof ofConsole>
 const ofReading = [InputInvalid, BodyNotJson, SessionRequired, Throttled] as const
 
 const keyed = [...ofKeys, InputInvalid] as const
-/** In addition to those of reading. Under `/console/v1/organizations/{id}` the organization may not exist. */
+/** In addition to `ofReading`. `NotFound`: the organization in `/console/v1/organizations/{id}` may not exist. */
 const byScope = {
   public: [],
   search: keyed,

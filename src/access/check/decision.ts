@@ -27,7 +27,7 @@ export interface DecisionInput {
     readonly paused_reason: "payment" | "manual" | undefined
     readonly plan: string
   }
-  /** What could not be read of the organization; undefined if nothing. */ readonly damage?: string | undefined
+  /** The stored data that is unreadable; undefined if all is readable. */ readonly damage?: string | undefined
   /** The domain whose subdomains a free organization may list. */ readonly serviceDomain: string | undefined
   /** The only collection that a scoped token may access. */ readonly index: string | undefined
   readonly isSecured: boolean

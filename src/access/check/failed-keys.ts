@@ -1,8 +1,8 @@
 /**
  * How many unknown keys a network may present per clock minute before it must wait. A plain key costs one look-up, so
  * plain keys, browser keys and scoped tokens are always checked: a shop that shares its address with an attacker keeps
- * working. A secured key is checked against every key that may have signed it; a network over its budget is denied
- * that.
+ * working. A secured key is checked against every key that may have signed it; a network over its budget must wait
+ * for that check.
  *
  * Decision: each process counts separately, in memory, because a shared count would cost an attacker nothing and us a
  * round trip. Bound: `NETWORKS_MAX` networks, some 10 MB; the network that failed first in the minute is evicted first.

@@ -59,8 +59,8 @@ const prefixOf = ({ isGateway, scope }: NewKey): string =>
   scope === "connector_write" ? "ss_connector_" : scope === "installation" ? "cmsk_" : isGateway ? "ss_search_" : ""
 
 /**
- * Whether stock clients may sign with it. Chosen values can be given the same first characters, and a secured key
- * with that prefix would be tried against each of them.
+ * Whether stock clients may sign with the key. A chosen value may not: many could be given the same first characters,
+ * and a secured key with this prefix would be tried against all of them.
  */
 const mayBeParent = (request: NewKey): boolean =>
   request.scope === "search" && request.value === undefined && prefixOf(request) === ""

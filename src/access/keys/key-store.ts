@@ -197,7 +197,7 @@ class PackedKeyStore implements KeyStore {
     if (sealed_digest === undefined) return undefined
     const seal = Buffer.from(sealed_digest, "base64")
     if (seal.length === SEAL_BYTES) return seal
-    // With another length it was not sealed here: opening it logs that, and it cannot verify signatures.
+    // A seal of another length is invalid: opening it logs the failure, and the key verifies no signatures.
     this.#open(sealed_digest, id)
     return undefined
   }

@@ -27,7 +27,7 @@ const fairly = (rows: ReadonlyArray<number>, groupOf: (row: number) => number, m
 
 export class SignerRows {
   readonly #rows: KeyRows
-  /** Many may share a prefix: the newest row of each, and for each row the one before it. */
+  /** The newest row of each prefix; `#chain` leads from each row to the previous one with the same prefix. */
   readonly #newest: RowTable
   readonly #chain = new RowChain()
   readonly #crowded = new Map<string, ReadonlyArray<number>>()

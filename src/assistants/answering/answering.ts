@@ -75,7 +75,7 @@ const makeReading = Effect.gen(function* () {
     )
     const searchQuery = searchQueryOf(text, before, terms, weightOf)
     const { found, isNearest } = yield* retrieval.found({ ...retrieving, q: searchQuery }, there)
-    // A question without content words is about what it refers to.
+    // A question without content words ("why?") is replaced by the search query, which names what it refers to.
     const own = terms.asked(text).length > 0 ? text : searchQuery
     const question: Question = { text: own, terms, weightOf, threshold: assistant.refusal_threshold }
     const asking: Asking = {

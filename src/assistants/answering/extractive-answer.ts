@@ -120,7 +120,7 @@ const looking = new Set(
 /** Terms of a question that are not constraints. */
 const leftOf = ({ terms }: Question, rest: string): ReadonlySet<string> =>
   new Set([...terms.askedWords(rest)].filter(([, word]) => !looking.has(word.toLowerCase())).map(([term]) => term))
-/** The constraint holds for every document; this one must also contain the remaining words. */
+/** Whether a document, which satisfies the constraint, also contains enough of the remaining words. */
 const isCovered = (
   { terms, text: asked, threshold, weightOf }: Question,
   left: ReadonlySet<string>,

@@ -50,7 +50,7 @@ export const rarityOf = (
   words: ReadonlyMap<string, string>
 ): Effect.Effect<WeightOf> =>
   Effect.gen(function* (): Effect.fn.Return<WeightOf> {
-    // For a key bound to a profile, whose filter the key does not contain: counts must not reveal what it hides.
+    // Counts would ignore the filter of the key's profile, and could reveal documents that the filter hides.
     if (caller.profile !== undefined) return () => 1
     const documents = collections.reduce((sum, { num_documents }) => sum + num_documents, 0)
     const reach = new Reach(context, restrictionsOf(caller))

@@ -39,7 +39,7 @@ const constraintOf = (filter_by: string, sort_by: string): Found["constraint"] =
   sort_by !== "" || MEASURE.test(filter_by.replace(/`[^`]*`/g, "")) ? "measure" : filter_by === "" ? undefined : "value"
 
 const AT_ONCE = 4
-/** In addition to what is shown: the three nearest, if nothing answers. */
+/** Minimum of `per_page`, even if `documentsMax` is lower. */
 const DOCUMENTS_MIN = 3
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
@@ -185,7 +185,7 @@ export const makeRetrieval = Effect.gen(function* () {
 
   return {
     present,
-    /** Searches with the question's constraints; if that finds nothing, the nearest documents, which do not answer. */
+    /** Searches with the question's constraints; if nothing matches, without them (`isNearest`: not an answer). */
     found: Effect.fnUntraced(function* (asked: RetrievalAsked, there: ReadonlyArray<There>) {
       const { found, isConstrained } = yield* all(asked, there, true)
       // Without a constraint, the second search would be the same.

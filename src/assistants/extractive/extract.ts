@@ -58,7 +58,7 @@ const segmenterOf = (language: string): Intl.Segmenter => {
 /** A full stop that ends no sentence: `Dr. King`, `No. 5`, `J. Smith`, `z. B.`. A letter after a number is a unit. */
 const ABBREVIATED =
   /(?:^|[\s(])(?:(?<!\d\s)\p{L}|Dr|Mr|Ms|Mrs|St|Jr|Sr|Nos?|Sra?|Dra?|bzw|ca|Nr|vgl|Prof|Gen|Gov|Sen|vs)\.\s*$/u
-/** Number of characters examined for that, so that a text of only abbreviations is read once. */
+/** Number of characters searched for an abbreviation, so that a text of only abbreviations takes linear time. */
 const END = 12
 /** Sentences with their positions, trimmed. */
 export const sentencesOf = (text: string, language: string): ReadonlyArray<{ text: string; start: number }> => {

@@ -1,7 +1,7 @@
 /**
  * Formats document texts for a model: each is between fences that its author cannot guess, and marked throughout, so
  * that no sentence of a document looks like part of the prompt. Pure. A document can contain anything, and models
- * obey what they read; the only certain protection is what they never see (`links.ts` checks what they write).
+ * obey what they read: only what a model never sees is certainly safe (`links.ts` checks what it writes).
  */
 export interface Source {
   /** The number by which the answer cites it, from 1. */ readonly n: number

@@ -168,7 +168,7 @@ export class Markup {
     return { taken: colon + 1 + found[0].length, piece: { text: `[${label}]: ${address}`, isKept: true } }
   }
 
-  /** `](…)` without a visible opening bracket: a renderer may find one. */
+  /** Handles `](…)` without an opening bracket in the held text, because a renderer may find one before it. */
   #orphan(text: string, isEnd: boolean): Step | undefined {
     if (text.length === 1 && !isEnd) return undefined
     if (text[1] === ":" && this.#isLabel) return { taken: 1, piece: plain("] ") }

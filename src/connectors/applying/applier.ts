@@ -5,8 +5,8 @@
  *   reading   reads the log ahead of the engine into the queues of collections (`lines.ts`), as far as there is room
  *   workers   take the next queue, apply its first batches (`apply-batch.ts`), and queue it again
  *
- * A life ends when a claim is lost or an unexpected error occurs; the next one begins at the stored offsets, below
- * which everything is applied.
+ * The loops stop when a claim is lost or an unexpected error occurs. They are then restarted at the stored offsets,
+ * below which everything is applied.
  */
 import { ConsumedElsewhere, consumedKey } from "@dowser/log/consumed"
 import { EventLog, type LogRecord } from "@dowser/log/event-log/event-log"
@@ -27,13 +27,13 @@ import { type Entry, type Line, Lines } from "./lines.ts"
 const RENEW_MS = 2_000
 /** A claim lasts ten seconds. If it has not been renewed for this long, another process may soon own it. */
 const CLAIM_TRUSTED_MS = 7_000
-/** How often records of other processes are looked for. */
+/** How often an idle loop polls, for records that other processes wrote or for a queue to apply. */
 const LOOK_EVERY_MS = 500
 const READ_RECORDS_MAX = 1_000
 const READ_BYTES_MAX = 4_000_000
 /** Collections that are written concurrently. */
 const WORKERS = 4
-/** Pause after a database or a log does not respond. */
+/** Pause before a retry if the database or the log does not respond. */
 const AGAIN_MS = 1_000
 /** While no other collection waits, batches of one collection are written and recorded concurrently. */
 const TURN_MS = 1_000
@@ -56,7 +56,7 @@ const parsed = (value: Uint8Array): PushRecord | string => {
   }
 }
 
-/** One life, from claims to their loss. */
+/** The loops between two restarts. */
 class Applier {
   readonly #parts: Parts
   readonly #lines: Lines
@@ -131,7 +131,7 @@ class Applier {
     }
     this.#positions.set(partition, nextOffset)
     if (records.length > 0) yield* this.#work.open
-    // No other record may arrive that would move the offset past them.
+    // Moves the offset past unreadable records now, because no later record may arrive that would.
     if (unread > 0) yield* claims.move(process, [[partition, this.#lines.lowest(partition, []) ?? nextOffset]])
     return records.length
   })

@@ -71,7 +71,7 @@ export const makeApplyBatch = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const write = yield* makeWriteChanges
 
-  /** Documents seen for the first time cost half as much to record as the others. */
+  /** Inserts new documents and renews known ones separately, because an insert costs half as much as a renewal. */
   const keep = Effect.fnUntraced(function* (
     documents: ReadonlyArray<KnownDocument>,
     before: KnownDocuments,

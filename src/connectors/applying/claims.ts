@@ -1,6 +1,6 @@
 /**
  * Claims of partitions: each is applied by one process at a time, under a claim that expires by the database's clock
- * unless it is renewed. When a process dies, the next one to look takes its partitions. One function per statement.
+ * unless it is renewed. When a process dies, the next one to poll takes its partitions. One function per statement.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -29,7 +29,7 @@ export interface Decided {
 }
 
 export const documentKey = (connectorId: string, externalId: string): string => `${connectorId}\u0000${externalId}`
-/** A document that moved to another partition (the number of partitions changed) starts over there. */
+/** Positions of another partition, to which a document moves if their number changes, are not comparable. */
 const isPassed = (known: Place, { index, offset, partition }: Place): boolean =>
   known.partition === partition && (offset < known.offset || (offset === known.offset && index <= known.index))
 /**

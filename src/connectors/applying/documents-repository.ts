@@ -63,12 +63,12 @@ export const makeDocumentsRepository = Effect.gen(function* () {
             )
           )
       ),
-    /** For documents seen for the first time. */
+    /** Inserts documents seen for the first time. */
     add,
-    /** For those of them whose row is missing. */
+    /** Inserts the documents whose row is missing, for example because it expired. */
     restore: (documents: ReadonlyArray<KnownDocument>, now: number) =>
       sql`${add(documents, now)} ON CONFLICT DO NOTHING`,
-    /** For known documents; returns how many rows still exist. */
+    /** Updates known documents; returns how many of their rows still exist. */
     renew: (documents: ReadonlyArray<KnownDocument>, now: number) =>
       Effect.map(
         sql<{

@@ -5,8 +5,8 @@ export const numbers = (values: ReadonlyArray<number>): ReadonlyArray<string> =>
 export const orEmpty = (value: number | string | undefined): string => (value === undefined ? "" : String(value))
 
 /**
- * Values that many rows of a batch share are sent once, and each row sends their number (from 1): arrays of four
- * thousand texts are a third of a statement's cost.
+ * Sends values that many rows of a batch share only once; each row contains their number (from 1). Arrays of four
+ * thousand texts would be a third of a statement's cost.
  */
 export class Kinds<A> {
   readonly #partsOf: (one: A) => ReadonlyArray<string>

@@ -8,7 +8,7 @@ import { pathOf } from "./path.ts"
 
 const FIELDS_MAX = 200
 const PARTS_MAX = 20
-/** Limit per field: a mapping that nests deeper is a program. */
+/** Limit of a field's nesting depth. */
 const DEPTH_MAX = 6
 const TEXT_MAX = 1_024
 /** Limit of a mapping's JSON, which every process keeps in memory: nested lists could otherwise take megabytes. */

@@ -3,8 +3,8 @@
  * each product is reported and ordered like a push. An interrupted process continues with its page; parts of the page
  * that it already stored are recognized by number and hash, and not stored twice.
  *
- * `full` reads every page and deletes what the connector wrote before and no page contains, unless that would be more
- * than 30 % of it.
+ * `full` reads every page, and deletes the documents that the connector wrote before and that no page contains,
+ * unless these are more than 30 % of the documents that it wrote.
  */
 import { createHash } from "node:crypto"
 import { Clock, Effect, Semaphore } from "effect"

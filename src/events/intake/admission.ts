@@ -198,7 +198,7 @@ export const layerAdmission = (options: AdmissionOptions): Layer.Layer<never, ne
             Effect.sleep(SAMPLE_EVERY_MS),
             Effect.gen(function* () {
               const lag_ms = yield* streams.lag_ms
-              // Counters restart with a runner's life, and a replay counts nothing new.
+              // Counters start at 0 again when a runner restarts. A replay counts no new events.
               const entries = (yield* streams.progress).reduce(
                 (sum, report) => (report.isReplaying ? sum : sum + report.entries),
                 0

@@ -26,7 +26,7 @@ export interface KeptEntities {
   readonly prices: ReadonlyArray<number | undefined>
 }
 
-/** Share of the documents that name the longer term. */
+/** A one-word term is a duplicate if a longer term occurs in at least this share as many documents. */
 const SAME_SHARE = 0.8
 /**
  * Whether an entity duplicates another: a term that is also the value of a field, or that is nearly always part of a

@@ -185,7 +185,7 @@ export class Reports {
       .slice(0, TITLE_MEMBERS)
       .join(", ")
   }
-  /** Documents that name the most of what relates the community. */
+  /** The documents whose entities have the strongest relations within the community. */
   #medoids(
     members: ReadonlyArray<number>,
     edges: ReadonlyArray<Edge>,

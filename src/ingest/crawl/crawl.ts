@@ -86,11 +86,11 @@ class Crawl {
   get #room(): number {
     return Math.max(0, KEPT_PER_PAGE * this.#plan.rules.maxPages + 100 - this.#kept)
   }
-  /** Counts addresses for which there is no room. */
+  /** Adds addresses to the frontier, and counts those for which there is no room. */
   #add(found: ReadonlyArray<Omit<FrontierPage, "page_id"> & { readonly changed_at?: number | undefined }>) {
     return Effect.gen({ self: this }, function* () {
       const pages = new Map(found.map((page) => [page.url, { ...page, page_id: pageId(page.url) }]))
-      // The real address of a page always gets a slot, because it replaces the page that led to it.
+      // The target of a redirect or canonical link always gets a slot, because it replaces the page that led to it.
       const instead = [...pages.values()].filter(({ hops }) => hops > 0)
       const further = [...pages.values()].filter(({ hops }) => hops === 0)
       const kept = [...instead, ...further.slice(0, this.#room)]

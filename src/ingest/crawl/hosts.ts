@@ -114,7 +114,7 @@ const makeTurn = Effect.gen(function* () {
       took_ms = ended - began
       line.throttle_ms = throttled(line.throttle_ms, took_ms, isFailure)
       line.ended_at = ended
-      // A caller told to wait longer gives up on the host; the next caller finds out again.
+      // The wait is capped: a job that is told to wait longer gives the host up, and the next job asks it again.
       if (retry_s !== undefined) line.notBefore = ended + 1_000 * Math.min(retry_s, RETRY_AFTER_MAX_S)
       return value
     })

@@ -9,7 +9,7 @@ interface Batching {
   /** Items up to this cursor are counted but not passed on. */ readonly from: number
   /** Share of the feed that has been read, 0..1; undefined if unknown. */
   readonly progress: () => number | undefined
-  /** Added to each batch's state, besides the feed's own state. */
+  /** Added to each batch's state, in addition to the feed's own state. */
   readonly state: Readonly<Record<string, unknown>>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Decodes the bytes of a feed: by its byte-order mark, by its XML declaration, else by the look of the first 64 KB,
- * which is all that it holds. Pure.
+ * Decodes the bytes of a feed: by its byte-order mark, by its XML declaration, else by guessing from the first
+ * 64 KB. No more than these is kept in memory. Pure.
  */
 import { FeedBroken } from "./reader.ts"
 
@@ -20,7 +20,7 @@ const declaredAs = (bytes: Uint8Array): string | undefined =>
   /^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']/.exec(
     Buffer.from(bytes.subarray(0, DECLARATION_BYTES)).toString("latin1")
   )?.[1]
-/** The last sequence may be incomplete. */
+/** Accepts an incomplete sequence at the end, because `bytes` may be cut anywhere. */
 const isUtf8 = (bytes: Uint8Array): boolean => {
   try {
     new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true })
@@ -40,7 +40,7 @@ const singleByteOf = (bytes: Uint8Array): string => {
   })
   return runs * 2 >= high ? "windows-1251" : "windows-1252"
 }
-/** Named as `TextDecoder` does. */
+/** Returns a label for `TextDecoder`. A label from the XML declaration may be unknown to it. */
 export const charsetOf = (first: Uint8Array): string =>
   markedAs(first) ?? declaredAs(first) ?? (isUtf8(first) ? "utf-8" : singleByteOf(first))
 

@@ -94,7 +94,7 @@ class Rows {
 }
 
 /**
- * Rows and invalid rows, in feed order. The parser reports both while it receives text, and returns nothing of its own.
+ * Collects rows and faults, in feed order. The parser passes both to callbacks; its own output stays empty.
  */
 const parsing = (rows: Rows, delimiter: string) => {
   let items: Array<FeedItem> = []

@@ -14,7 +14,7 @@ export type Message =
 
 export const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
-/** Marks a record deleted at its source, as change data capture does. */
+/** Fields in which change data capture stores when a record was deleted at its source. */
 const DELETED_AT = ["_ab_cdc_deleted_at", "_sdc_deleted_at"]
 const recordOf = (document: Fields, stream: unknown): Message => ({
   kind: DELETED_AT.some((name) => typeof document[name] === "string" && document[name] !== "") ? "deleted" : "document",
@@ -36,7 +36,7 @@ const tracedError = ({ trace }: Fields): string | undefined => {
   const { message } = trace.error
   return typeof message === "string" ? message : "The extractor failed"
 }
-/** Also requires a member that only the message has, so that a document with a field `type` stays a document. */
+/** By type, the member that a message must also have: a document that only has a field `type` stays a document. */
 const SILENT: ReadonlyMap<unknown, string> = new Map([
   ["LOG", "log"],
   ["SPEC", "spec"],

@@ -1,4 +1,4 @@
-/** Shared by the formats of product feeds. Pure. */
+/** Helpers shared by the readers of product feeds. Pure. */
 const NUMBER = /^-?\d{1,15}(?:\.\d{1,10})?$/
 /** `1 299,50`, `1299.5`, `12.99 EUR`: the number and the text after it. */
 export const priceOf = (

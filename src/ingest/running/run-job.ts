@@ -24,7 +24,7 @@ export type RunFailure = ClaimLost | TurnOver | IngestFailed | IngestLater | Sql
 
 /** How long a job keeps its slot while others wait for one. */
 const TURN_MS = 10_000
-/** And at least this many times as long as the return to the cursor took, so that little is read in vain. */
+/** A job also keeps its slot for this many times as long as it took to get back to its cursor. */
 const TURN_PER_RETURN = 4
 
 /** The state of a running job. */
@@ -161,7 +161,7 @@ export const makeRunJob = Effect.gen(function* () {
       organizationId: job.organizationId,
       collection: job.collection,
       config,
-      // Ids from before the cursor are no longer in memory.
+      // A full pass needs all ids, and those from before the cursor are no longer in memory.
       place: { cursor: isFull ? 0 : stats.cursor, state },
       pass
     })
