@@ -39,7 +39,7 @@ export interface QuickJob extends LaneJob {
   readonly expected_ms: number
   /** Weight of the namespace relative to others that wait. */ readonly weight: number
 }
-/** Why it must be requested again: it `waited` and was not started, or its worker ended. */
+/** Why a search must run elsewhere: it `waited` and was never started, or its worker was `lost`. */
 export type Elsewhere = "waited" | "lost"
 interface Quick extends PendingJob {
   readonly job: QuickJob
@@ -57,7 +57,7 @@ interface Worker extends Load {
   readonly running: Map<number, Running>
   searches: number
   expected_ms: number
-  /** Its last report, until that report is handled. */ own_bytes: number
+  /** Memory that the worker last reported; 0 once that report is handled. */ own_bytes: number
   told_bytes: number
   /** `performance.now()` at the time it came up. */ readyAt: number | undefined
   isPreparing: boolean
@@ -247,7 +247,7 @@ export class SearchPool {
       return
     }
   }
-  /** Ends a search for the worker that ran it. */
+  /** Removes a search that has ended from its worker's account. */
   private over(worker: Worker, id: number): Quick | undefined {
     const one = worker.running.get(id)
     if (one === undefined) return undefined

@@ -426,7 +426,7 @@ export class LocalEngine implements SearchEngine {
       for (const plan of plans) answers.push(executeSearch(scope, plan, allowance, left_ms))
     } catch (error) {
       if (error !== GIVE_WAY) throw error
-      // Searches that wait must not read the index any more.
+      // Searches whose answers are deferred must not read the index any more.
       answers.length = keptOf(answers)
       return this.searchedInLane(namespace, plans, answers, budget)
     } finally {
