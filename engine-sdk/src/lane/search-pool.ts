@@ -144,7 +144,7 @@ export class SearchPool {
       this.dispatch()
     })
   }
-  /** Resolves when nothing that was being searched at this call is read any more. */
+  /** Resolves when the searches that are running at this call have ended; undefined if there are none. */
   unread(): Promise<void> | undefined {
     const left = new Set<Running>()
     for (const { running } of this.workers) for (const one of running.values()) left.add(one)
@@ -180,7 +180,7 @@ export class SearchPool {
       return
     }
     const message = messageOf(job, worker.thread.known, keepsOf(worker), { id, left_ms, quantum_ms: job.quantum_ms })
-    // Its collections have changed, so the thread where it arrived decides what to answer.
+    // The search's collections have changed, so the thread where it arrived decides what to answer.
     if (!message.ok) {
       quick.elsewhere("waited")
       return

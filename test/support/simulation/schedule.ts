@@ -203,7 +203,7 @@ const planted = <Body, State, Emitted>(
   { emitsInReplay }: Variant
 ): Processor<Body, State, Emitted, never> => {
   if (emitsInReplay !== true) return processor
-  // One object for all flushes until it is written: what the runner discards after a replay stays in it.
+  // All flushes share one object until it is written, so what the runner discards after a replay stays in it.
   let emitted: Emitted | undefined
   return {
     ...processor,
