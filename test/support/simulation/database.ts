@@ -26,7 +26,7 @@ interface Lease {
 interface Transaction {
   readonly process: SimulatedProcess
   isOpen: boolean
-  /** One of its statements failed: the others fail too, and it cannot commit. */
+  /** One of its statements failed, so all later ones fail, too, and it cannot commit. */
   isAborted: boolean
   statements: number
   locked: string | undefined
