@@ -90,8 +90,8 @@ export interface WordsRequest {
   /** Only documents that pass it count: the restriction of a caller. */ readonly filter?: Filter
 }
 export interface WordUse {
-  /** Whether a document has it in some field. */ readonly isIndexed: boolean
-  /** Whether an indexed word starts with it. */ readonly isBeginning: boolean
+  /** Whether a document has the word in one of the fields. */ readonly isIndexed: boolean
+  /** Whether an indexed word starts with the word. */ readonly isBeginning: boolean
 }
 
 export interface CollectionUsage {

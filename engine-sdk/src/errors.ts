@@ -67,7 +67,7 @@ export interface Overloaded {
 export interface Unavailable {
   readonly kind: "Unavailable"
   readonly message: string
-  /** Only this answer was lost, and others are given; callers should keep using the engine. */ readonly isThere?: true
+  /** Only this answer was lost; the engine is up, so callers should keep using it. */ readonly isThere?: true
 }
 export interface TimedOut {
   readonly kind: "TimedOut"

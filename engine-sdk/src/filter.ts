@@ -26,7 +26,7 @@ export type Filter =
   | { readonly kind: "join"; readonly collection: string; readonly filter: Filter }
 
 /**
- * Any of `values` suffices; negations are a `not` around the node (and so include documents without the field, 7.2).
+ * Any of `values` suffices; negations are a `not` around the node (and so include documents without the field).
  */
 export interface StringFilter {
   readonly kind: "string"

@@ -258,8 +258,8 @@ export interface SearchPlan {
   readonly hidden: ReadonlyArray<string>
   readonly filterCuratedHits: boolean
   /**
-   * By precedence; set (even if empty) if rules of the collection act. What the request hides does not hide documents
-   * that are named here.
+   * By precedence; set (even if empty) if rules of the collection act. The request's `hidden` does not apply to
+   * documents that are named here.
    */
   readonly injected?: ReadonlyArray<Injection>
   /**

@@ -7,9 +7,8 @@ const NICENESS = 5
 
 /**
  * Lowers the priority of the calling worker thread, for work that quick searches must not wait for: segments, merges,
- * long searches. A thread that searches for its quantum, but does not get a processor in that time, passes on searches
- * that are quick, and they compete with it. Figures: `docs/performance-log.md`. Without effect where priorities are not
- * available.
+ * long searches. Otherwise a search thread may get no processor during a quantum and pass on even quick searches, which
+ * then compete with it. Figures: `docs/performance-log.md`. Without effect where priorities are not available.
  */
 export const yieldToQuickSearches = (): void => {
   try {

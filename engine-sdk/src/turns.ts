@@ -9,7 +9,7 @@ const goOn = (): void => {
 /**
  * Sets how a worker knows that a message is on its way. One runtime (Deno 2.9) receives none while one `setImmediate`
  * follows another: a message waited 14 to 40 ms that way, and 1 ms behind a timer. Call the returned function when a
- * message has arrived, so that work continues immediately: with the timer alone, a writer slept a quarter of an import.
+ * message has arrived, so that work continues immediately: with the timer alone, a writer idled a quarter of an import.
  */
 export const giveWayTo = (isMessageUnderWay: () => boolean): (() => void) => {
   isAwaited = isMessageUnderWay

@@ -65,7 +65,7 @@ export const measureAgreement = async (
   )
 }
 
-/** Vectors with this many dimensions, around those of a few dozen kinds of things. */
+/** Vectors have this many dimensions and are scattered around those of a few dozen kinds of things. */
 const DIMENSIONS = 24,
   KINDS = 30
 /** The parameters added to each vector, in turn; `q` are words, `id` is a document's. */

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from "node:net"
 
 interface BreakableProxy {
   readonly port: number
-  /** Connections break, and new ones are refused at once. */ readonly cut: () => void
+  /** Connections break, and new ones are refused immediately. */ readonly cut: () => void
   /** Connections stay open and carry nothing. */ readonly block: () => void
   /** Requests arrive, but answers do not. */ readonly mute: () => void
   readonly heal: () => void

@@ -1,6 +1,6 @@
 /**
- * A server of generative models on loopback, with the public interfaces: it answers the words it is given, whole or in
- * pieces. It can be set to misbehave, and records when a connection closes before its answer ended.
+ * A server of generative models on loopback, with the public interfaces: it answers with the words it is given, in one
+ * piece or streamed. It can be set to misbehave, and records when a connection closes before its answer ended.
  */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"

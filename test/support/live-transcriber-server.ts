@@ -74,7 +74,7 @@ const openai = (kind: string, item_id: string, fields: object) => ({
 })
 
 type Send = (...frames: ReadonlyArray<unknown>) => void
-/** How each reacts to audio, to the last message, and to another one. */
+/** How a provider's server reacts to audio, to the last message, and to any other message. */
 interface Script {
   readonly begins: (send: Send) => void
   /** Once, after this many bytes. */ readonly hears: ReadonlyArray<

@@ -8,7 +8,7 @@ import { startInstaller } from "../../src/models/install/installer.ts"
 
 interface InstalledModels {
   readonly folder: string
-  /** Why there are none. */ readonly missing: string | undefined
+  /** Why no models are installed; undefined if they are. */ readonly missing: string | undefined
 }
 export const installedModels = async (): Promise<InstalledModels> => {
   const place = join(modelsFolder, "installed")

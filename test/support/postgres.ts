@@ -1,4 +1,4 @@
-/** An embedded Postgres in a temporary folder, removed with the scope: half a second. */
+/** An embedded Postgres in a temporary folder, removed with the scope. Starting one takes half a second. */
 import { Effect, Layer } from "effect"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"

@@ -1,6 +1,6 @@
 /**
- * A whole Dowser for one test file: the same layers and the same HTTP handler as `npm start`, over a fresh data folder
- * in the system's temporary directory, on a free port. Stopped and removed by `stop`.
+ * A Dowser for one test file: the same layers and the same HTTP handler as `npm start`, over a fresh data folder in
+ * the system's temporary directory, on a free port. Stopped and removed by `stop`.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { mkdtempSync, rmSync } from "node:fs"

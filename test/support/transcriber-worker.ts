@@ -1,4 +1,4 @@
-/** A thread in the transcriber's place, controlled by the first number of a piece. */
+/** A substitute for the transcriber's thread, controlled by the first sample of the audio. */
 import { parentPort } from "node:worker_threads"
 
 parentPort!.on("message", (sent: ArrayBuffer) => {

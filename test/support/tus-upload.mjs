@@ -1,5 +1,5 @@
 // The stock tus client as a Node program: under Deno 2.9 a request whose connection breaks after its body was sent
-// never fails, so the client there waits for ever. Arguments: endpoint, key, file. Prints the outcome.
+// never fails, so the client there waits forever. Arguments: endpoint, key, file. Prints the outcome.
 import { readFileSync } from "node:fs"
 import * as tus from "tus-js-client"
 

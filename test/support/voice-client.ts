@@ -10,7 +10,7 @@ interface Closed {
 export interface VoiceClient {
   readonly frames: Array<any>
   readonly send: (frame: unknown) => void
-  /** Sends pieces of a tenth of a second of PCM at 16,000 samples a second. */
+  /** Sends chunks of a tenth of a second of PCM at 16,000 samples a second. */
   readonly speak: (pcm: Uint8Array, every_ms?: number) => Promise<void>
   readonly closed: Promise<Closed>
   /** The first frame of a kind after those already taken. */

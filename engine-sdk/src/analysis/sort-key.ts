@@ -5,7 +5,7 @@ import { characterClasses, combine, DROP, isPair, KEEP, SPLIT, UPPER } from "./c
 
 const SORT_KEY_LENGTH_MAX = 2_000
 const sortClasses = characterClasses([], [])
-/** Prefix of letters that have no ASCII form, so that they sort before Latin ones, as recorded. */
+/** Prefix of letters that have no ASCII form, so that they sort before Latin ones, as in the reference engine. */
 const BEFORE_LATIN = "\u0001"
 const sortable = (folded: string): string => {
   for (let i = 0; i < folded.length; i++) if (folded.charCodeAt(i) >= 128) return BEFORE_LATIN + folded

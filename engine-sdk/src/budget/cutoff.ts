@@ -100,7 +100,7 @@ export class Cutoff {
 export class LateQuantum {
   private left_ms: number
   private isRunning = false
-  /** It has given way, so nothing more is made here. */ isOver = false
+  /** It has given way, so later parts give way, too. */ isOver = false
   constructor(search: Cutoff) {
     this.left_ms = search.hasQuantum ? LATE_MS : Infinity
   }

@@ -1,7 +1,7 @@
 /**
  * Why a call of a collection failed. Decision: calls throw one error class that contains a closed union, whereas the
- * engine returns results. A program with a shop's catalogue can only show the message of a wrong filter text, an
- * awaited call already has a way to fail, and ten lines stay ten lines; what there is to decide on is still data:
+ * engine returns results. A shop's program can do no more than show the message of a wrong filter text, an awaited call
+ * can reject anyway, and short programs stay short. The reason is still data that a program can decide on:
  * `switch (error.failure.kind)` is checked for completeness. Callers who prefer results use the engine's port.
  */
 import type { EngineError } from "../errors.ts"

@@ -30,7 +30,7 @@ export interface Prepared {
   /** New fields for the schema, in order; already reflected in `values`. */ readonly detected: ReadonlyArray<Field>
   /** False for a merge that changed nothing. */ readonly changed: boolean
 }
-/** A refusal. New fields that were detected in the document still become part of the schema, as recorded. */
+/** A refusal. New fields that were detected in the document still become part of the schema, as in the reference. */
 interface Refused {
   readonly ok: false
   readonly error: EngineError

@@ -82,7 +82,7 @@ const prune = (
   for (const key of Object.keys(value)) {
     const path = prefix === "" ? key : `${prefix}.${key}`
     if (isExcluded(exclude, path)) {
-      // Elements of an array of objects that is excluded by its name remain as empty objects, as recorded.
+      // As in the reference engine, elements of an array of objects that is excluded by name remain, as empty objects.
       const elements =
         exclude.exact.has(path) && Array.isArray(value[key]) && (included || includeVerdict(include, path) === "all")
           ? (value[key] as unknown[]).filter(isObject)

@@ -18,7 +18,7 @@ const shared = new Uint8Array(1_024)
  * ```ts
  * import { shareOf } from "@dowser/engine-sdk/experiments"
  *
- * shareOf("exp_1/1/variant", "visitor-7") // the same number between 0 and 1 whenever it is asked
+ * shareOf("exp_1/1/variant", "visitor-7") // the same number between 0 and 1 on every call
  * ```
  */
 export const shareOf = (seed: string, unit: string): number => {

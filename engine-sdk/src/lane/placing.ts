@@ -19,7 +19,7 @@ export interface SearchWorkers {
   readonly cost_min_ms?: number
   /**
    * Share of the calling thread's time, from 0 to 1, that quick searches may use: they run where they arrive until it
-   * is used up. 0: all that justify sending are sent. Default: 0.5.
+   * is used up. 0: every search worth sending is sent. Default: 0.5.
    */
   readonly here_share?: number
 }
@@ -61,7 +61,7 @@ export class Costs {
 }
 /** A search expected to take longer is sent even if this thread has time, because it would make others wait. */
 const HERE_MAX_MS = 2,
-  /** Total duration of searches waiting in one turn, before the share is used up. */ BURST_MS = 2
+  /** Maximum time that these searches may use in a burst, before they are limited to the share. */ BURST_MS = 2
 /**
  * Time that quick searches took where they arrived. Sending one costs more than half of what a typical one takes, and
  * its caller waits twice as long; so the thread that would only send also acts as a worker for a share of its time.

@@ -138,7 +138,7 @@ export class SearchLane {
       const [namespace, line] = found
       const one = line.shift()!
       this.waiting--
-      // It comes after the other namespaces from now on.
+      // The namespace moves behind the others.
       this.lines.delete(namespace)
       if (line.length > 0) this.lines.set(namespace, line)
       if (one.job.isGivenUp()) one.resolve(fail(timedOut))

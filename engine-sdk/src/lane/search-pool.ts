@@ -39,7 +39,7 @@ export interface QuickJob extends LaneJob {
   readonly expected_ms: number
   /** Weight of the namespace relative to others that wait. */ readonly weight: number
 }
-/** Why it must be requested again: it `waited` and was not started, or its worker ended. */
+/** Why a search must run elsewhere: it `waited` and was never started, or its worker was `lost`. */
 export type Elsewhere = "waited" | "lost"
 interface Quick extends PendingJob {
   readonly job: QuickJob
@@ -57,7 +57,7 @@ interface Worker extends Load {
   readonly running: Map<number, Running>
   searches: number
   expected_ms: number
-  /** Its last report, until that report is handled. */ own_bytes: number
+  /** Memory that the worker last reported; 0 once that report is handled. */ own_bytes: number
   told_bytes: number
   /** `performance.now()` at the time it came up. */ readyAt: number | undefined
   isPreparing: boolean
@@ -144,7 +144,7 @@ export class SearchPool {
       this.dispatch()
     })
   }
-  /** Resolves when nothing that was being searched at this call is read any more. */
+  /** Resolves when the searches that are running at this call have ended; undefined if there are none. */
   unread(): Promise<void> | undefined {
     const left = new Set<Running>()
     for (const { running } of this.workers) for (const one of running.values()) left.add(one)
@@ -180,7 +180,7 @@ export class SearchPool {
       return
     }
     const message = messageOf(job, worker.thread.known, keepsOf(worker), { id, left_ms, quantum_ms: job.quantum_ms })
-    // Its collections have changed, so the thread where it arrived decides what to answer.
+    // The search's collections have changed, so the thread where it arrived decides what to answer.
     if (!message.ok) {
       quick.elsewhere("waited")
       return
@@ -247,7 +247,7 @@ export class SearchPool {
       return
     }
   }
-  /** Ends a search for the worker that ran it. */
+  /** Removes a search that has ended from its worker's account. */
   private over(worker: Worker, id: number): Quick | undefined {
     const one = worker.running.get(id)
     if (one === undefined) return undefined

@@ -21,7 +21,7 @@ export interface ThreadContents {
   >
 }
 export interface KnownCollection {
-  /** Which opening of the collection it has, and that reader's changes so far. */ readonly reader: number
+  /** Number of the reader: a collection that is reopened gets a new one. */ readonly reader: number
   readonly version: number
   readonly schema: CollectionSchema
   readonly segments: ReadonlyMap<number, KnownSegment>
@@ -103,8 +103,8 @@ export class SearchThread {
     await this.worker.terminate()
   }
   /**
-   * Waits until the thread has ended, which terminating it does not always do. A thread that is still starting would
-   * open the documents, read-only, after the writer has released them; the next engine of this process would share that
+   * Waits until the thread has come up before it terminates it. A thread that is still starting would otherwise open
+   * the documents, read-only, after the writer has released them; the next engine of this process would share that
    * environment and could not write.
    */
   async end(): Promise<void> {

@@ -144,7 +144,7 @@ const doneOf = ({ left_ms, names, work }: Task, { allowance, budget, scope, text
       case "scan": {
         const cutoff = new Cutoff(allowance, left_ms)
         const page = within(cutoff, () => scanPage(scope, scope.collection(work.request.collection)!, work.request))
-        // Part of a list would be mistaken for all of it.
+        // A partial list would be mistaken for a complete one.
         return { kind: "scan", answer: cutoff.isPast ? SCAN_TOO_LONG : { ok: true, value: page } }
       }
     }
@@ -181,7 +181,7 @@ const wanting = new Set<number>()
 const preparing = new Map<number, Generator<void, void>>()
 /** Duration of one task, for which the next one may have to wait. */
 const PREPARE_MS = 4
-/** In steps, each while the collection is as its task says, because only then is its memory not reused. */
+/** Yields between steps. A step runs only while its task's collection is unchanged; later its memory may be reused. */
 function* makingReady(reader: CollectionReader): Generator<void, void> {
   yield* prepareOpened(reader)
   yield* reader.mappingPublished()

@@ -64,7 +64,7 @@ interface Entry {
   record: CollectionRecord
   reader: CollectionReader | undefined
   /** Filled by publications until the writer reports that it is complete. */ staged: CollectionReader | undefined
-  /** It was released; publications of the closing writer are ignored. */ isClosing: boolean
+  /** Whether it was released: publications of the closing writer are ignored. */ isClosing: boolean
   /** Number of live documents, as far as known while it is closed. */ documents: number
   lastUse: number
   opening: Promise<void> | undefined
@@ -426,7 +426,7 @@ export class LocalEngine implements SearchEngine {
       for (const plan of plans) answers.push(executeSearch(scope, plan, allowance, left_ms))
     } catch (error) {
       if (error !== GIVE_WAY) throw error
-      // Searches that wait must not read the index any more.
+      // Searches whose answers are deferred must not read the index any more.
       answers.length = keptOf(answers)
       return this.searchedInLane(namespace, plans, answers, budget)
     } finally {
@@ -517,7 +517,7 @@ export class LocalEngine implements SearchEngine {
   /**
    * Runs one plan after another, with a pause after each so that other searches can run in between. A relevance search
    * is skipped while its index does not exist, because it would read every document. A plan that gives way here still
-   * runs in the other threads, because that is where it would run.
+   * runs in the other threads, because a real search would run there, too.
    */
   async practise(
     namespace: Namespace,
@@ -717,7 +717,7 @@ export class LocalEngine implements SearchEngine {
       const { key } = this.entryOf(namespace, asked.collection)!.record
       const made = this.writer.makeUnits(key, asked.units).catch((error: unknown) => {
         if (this.isClosed) throw new NotOpened(CLOSED)
-        // The search reads them itself, as far as its time allows.
+        // The search then reads the documents itself, as far as its time allows.
         warn(`a relevance index of collection ${key} was not made`, error)
       })
       if (asked.waits) waits.push(made)

@@ -150,8 +150,8 @@ export class OtherThreads {
     return laned
   }
   /**
-   * Runs in the lane, with all the time that is left. `isSlow`: the search was observed to take long. That is not known
-   * if its worker ended during another search, and its namespace must not get less time because of it.
+   * Runs in the lane, with all the time that is left. `isSlow`: whether the search was observed to take long; if it is
+   * here only because its worker ended, its namespace must not get less time.
    */
   async long(namespace: Namespace, work: Work, budget: SearchBudget, isSlow = true): Promise<Result<LaneDone>> {
     if (isSlow) {

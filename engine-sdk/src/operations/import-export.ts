@@ -22,8 +22,8 @@ import { Reach, type Restrictions, UNRESTRICTED } from "./restrictions.ts"
 const BATCH_LINES_MAX = 4_096
 const BATCH_CHARACTERS_MAX = 4 * 1024 * 1024
 /**
- * Bytes decoded per slice: decoding a megabyte blocked the searching thread for 5-9 ms, and its lines kept all of its
- * text in memory until the last of them was written.
+ * Bytes decoded per slice. Decoding a megabyte blocked the searching thread for 5-9 ms, and each of its lines kept the
+ * entire megabyte in memory until the last line was written.
  */
 const PIECE_BYTES = 64 * 1024
 const LINE_BYTES_MAX = 32 * 1024 * 1024

@@ -106,7 +106,7 @@ export class Reach {
     const signed = this.restrictions.embedded?.filter_by
     if (signed === undefined && Object.keys(filters).length === 0) return ok(undefined)
     const texts = forcedTextsOf(this.#context, filters, collection.schema.name)
-    // A caller that names the collection was refused before; here, names from elsewhere are refused, too.
+    // A caller that names a closed collection has been refused already; this also refuses names from other sources.
     if (texts.length === 0 && Object.keys(filters).length > 0)
       return notApplicable("The caller's filters do not reach the collection.")
     let forced: Filter | undefined

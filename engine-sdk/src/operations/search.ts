@@ -102,7 +102,7 @@ const unionSearch = async (
   if (!union.ok) return unionFailure(context, union.error)
   const found = await runUnion(context, union.value)
   if (!found.ok) return unionFailure(context, found.error)
-  // One answer is one event, for which the first entry's query over its collection stands.
+  // A union is one answer and therefore one event, with the query and the collection of its first entry.
   const open = writeAnswer(union.value.searches[0]!, found.value)
   return open.ok ? ok({ status: 200, text: closed(open.value) }) : open
 }

@@ -6,7 +6,7 @@ import { BoundedMap } from "../bounded-map.ts"
 import { fieldBoundsOf, seesNothing } from "../query/field-bounds.ts"
 import { covers, type FieldBounds, type FieldList, type FieldNames } from "../query/field-list.ts"
 
-/** Bound of the cached restrictions; a storefront signs keys with a few. Parsed, they are a few times as large. */
+/** Memory of parsed restrictions per character of their text. A storefront signs its keys with only a few of them. */
 const BYTES_A_CHARACTER = 20
 const remembered = new BoundedMap<string, FieldBounds>({
   bytes_max: 16_000_000,

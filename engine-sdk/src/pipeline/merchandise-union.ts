@@ -199,7 +199,7 @@ const finish = (
     })
   })
 }
-/** The first search, with the rules that fired for any of them: its clock and its query are used for the union. */
+/** The first search, whose clock and query the union uses, with the rules that fired for any of the searches. */
 const leadingOf = (prepared: ReadonlyArray<Prepared>): Prepared => ({
   ...prepared[0],
   matched: {

@@ -25,7 +25,7 @@ export interface MerchandisedSearch {
   readonly filterCuratedHits?: boolean
   /** Requested by the caller; applies if no active rule requests a rerank. */ readonly rerank?: RerankSettings
   /** A tenant's own stages, which run after rerank and before diversity. */ readonly stages?: ReadonlyArray<Stage>
-  /** The visitor for whom a model recommends documents if a search finds nothing; absent: nobody in particular. */
+  /** The visitor for whom a model recommends documents if a search finds nothing; absent: an anonymous one. */
   readonly visitor?: SearchVisitor
 }
 export interface SearchVisitor {

@@ -120,12 +120,12 @@ class Compilation {
   readonly #parameters: Parameters
   readonly #context: SearchContext
   readonly #schema: CollectionSchema
-  /** The schema as the caller may name it; unchanged if all is visible. */ readonly #visible: CollectionSchema
+  /** The schema with only the fields that the caller may name. */ readonly #visible: CollectionSchema
   readonly #limits: QueryLimits
   readonly #validateNames: boolean
   #integers!: Integers
   #fields!: FieldContext
-  /** For the tenant's own configuration, which may name any field. */ #owned!: FieldContext
+  /** The context for the tenant's own configuration, which may name any field. */ #owned!: FieldContext
   constructor(parameters: Parameters, context: SearchContext) {
     this.#parameters = parameters
     this.#context = context
@@ -362,8 +362,8 @@ class Compilation {
     return Math.min(cutoff_ms_max, search_cutoff_ms < 0 ? cutoff_ms_default : search_cutoff_ms)
   }
   /**
-   * A name that is not visible: for a caller with a field list the parameter is refused, whether or not the field
-   * exists.
+   * If the caller has a field list, turns NotFound for a name into a refusal of the parameter, so that the caller does
+   * not learn whether a hidden field exists.
    */
   #named<A>(parameter: string, result: Checked<A>): Checked<A> {
     return result.ok || this.#context.fields === undefined || result.error.kind !== "NotFound"
@@ -446,7 +446,7 @@ class Compilation {
     if (!strategies.ok) return strategies
     const parents = listParameter(this.#parameters, "facet_return_parent")
     const { fields } = this.#context
-    // What contains the value is shown completely: for a nested field the object around it, for any other the document.
+    // A facet shows the entire parent of its value: the surrounding object of a nested field, else the document.
     const mayShowParent = (name: string): boolean =>
       fields === undefined || covers(fields, name.slice(0, Math.max(0, name.lastIndexOf("."))))
     const hidden = parents.find((name) => !name.endsWith("*") && !mayShowParent(name))

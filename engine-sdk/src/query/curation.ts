@@ -26,8 +26,8 @@ interface CurationInput {
   readonly matchesAny: (filter: Filter) => boolean
 }
 /**
- * Maximum total cost, in steps, of a search's items: an item that exceeds the rest is ignored, like one that cannot be
- * applied. About ten milliseconds; ten thousand items with plain words need a fraction of it.
+ * Maximum total cost, in steps, of a search's items: an item that costs more than is left is ignored, like one that
+ * cannot be applied. About ten milliseconds; ten thousand items with plain words need a fraction of it.
  */
 const STEPS_MAX = 30_000,
   CAPTURE_STEPS = 100
@@ -279,7 +279,7 @@ const staticCapture = (
   const rule = item.rule
   if (rule === undefined) return undefined
   if (rule.filter_by !== undefined && rule.filter_by !== input.filterBy) return undefined
-  // As recorded, a rule that only names a filter does not change the filter; a rule that only has tags applies.
+  // As in the reference engine, a rule with only a filter does not change the filter; one with only tags applies.
   if (rule.query === undefined) return rule.filter_by === undefined ? NOTHING : undefined
   if (!wordsMatch(item, draft.words, input, normalizer)) return undefined
   const wanted = normalizer.tokenize(rule.query)

@@ -55,7 +55,7 @@ interface NamedBounds {
 }
 
 /**
- * undefined if neither bounds anything. `within` applies as well; `realNameOf` resolves an alias to the collection's
+ * undefined if no list bounds anything. `within` applies as well; `realNameOf` resolves an alias to the collection's
  * own name.
  */
 export const fieldBoundsOf = (

@@ -91,7 +91,7 @@ const numberOf = (schema: CollectionSchema): number | undefined => {
   numbers.set(schema, number)
   return number
 }
-/** Different limits may refuse what a template contains. */
+/** A plan that was compiled under some limits may be refused under others. */
 const limitsNumbers = new WeakMap<object, number>()
 let limitsSeen = 0
 const limitsNumberOf = (limits: object): number => {

@@ -99,7 +99,7 @@ export const parseQueryWords = (q: string, options: QueryTextOptions): QueryWord
       else words.push(cut)
     }
     if (closes) {
-      // A phrase without words matches nothing, as recorded; if it is excluded, it excludes nothing.
+      // A phrase without words matches nothing, as in the reference engine; if it is excluded, it excludes nothing.
       if (phrase.length > 0 || !excluding) (excluding ? excluded : phrases).push(phrase)
       phrase = []
       inPhrase = false

@@ -48,7 +48,7 @@ export const parseSelection = (
     excludedJoins.set(joined.schema.name, open < 0 ? ["*"] : nestedListOf(item.slice(open + 1, item.lastIndexOf(")"))))
   }
   const joined = joinsOf(filter)
-  // Documents that refer to this one are only included if the filter joins them, as recorded.
+  // As in the reference engine, documents that refer to this one are only included if the filter joins them.
   const joins = included.value.joins
     .filter(
       (join) =>

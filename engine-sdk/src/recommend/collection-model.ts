@@ -167,7 +167,7 @@ export class CollectionModel {
     }
   }
   readonly #isUsed = (item: number): boolean => this.#sessions.countOf(item) > 0 || this.#baskets.countOf(item) > 0
-  /** Session by visitor: persons as long as their last session is kept, visits and baskets until they end. */
+  /** Whether a visitor's entry is still needed: as long as the log keeps the session that it refers to. */
   readonly #isOfUse = (session: number): boolean => this.#sessions.hasSession(session)
 
   #sessionOf(visitor: string, person: string, at: number): number {

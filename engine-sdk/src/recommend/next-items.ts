@@ -205,7 +205,7 @@ export class NextItems {
       }
     }
   }
-  /** Adds one session that contains both the last item and each of its others. */
+  /** Counts one session that contains `item`, the last one, as support for each of its other items. */
   #supportBy(place: number, item: number): void {
     const { items, starts } = this.#read
     for (let at = starts[place]; at < starts[place + 1]; at++) {

@@ -65,7 +65,7 @@ export class SessionLog {
   #began = new Uint32Array(SMALLEST)
   #ended = new Uint32Array(SMALLEST)
   #previous = new Uint32Array(SMALLEST)
-  /** Number of events, whether its person is linked, and whether it is ignored. */ #marks = new Uint16Array(SMALLEST)
+  /** By session: number of events, is a person linked, is it ignored. */ #marks = new Uint16Array(SMALLEST)
   /** By item: newest event, and number of events that count. */ #heads = new Uint32Array(SMALLEST)
   #counts = new Uint32Array(SMALLEST)
   /** Numbers of the newest event and session. */ #eventHead = 0

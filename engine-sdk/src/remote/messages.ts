@@ -17,7 +17,7 @@ export type PortableWrite =
       readonly action: WriteAction
       readonly dirtyValues: DirtyValues | undefined
       readonly document: string | Uint8Array
-      /** It was already parsed, so the answer need not report that it cannot be. */ readonly isParsed: boolean
+      /** The document has been parsed, so the answer need not report whether it can be. */ readonly isParsed: boolean
       readonly id?: string
       readonly rewrite?: boolean
     }

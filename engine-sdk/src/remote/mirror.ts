@@ -3,7 +3,7 @@ import type { CollectionUsage } from "../engine.ts"
 import type { CollectionInfo } from "../schema.ts"
 import type { Change, RemoteCollection } from "./messages.ts"
 
-/** Added after each period without messages: as many changes as could have happened. */
+/** Added for every gap in the messages: more than the number of changes that may have been missed. */
 const UNHEARD = 2 ** 32
 
 export class Mirror {

@@ -17,7 +17,7 @@ import { Frames, MESSAGE_BYTES_MAX } from "./frames.ts"
 import { type Call, type Change, type FromOwner, type RemoteCollection, PROTOCOL, type ToOwner } from "./messages.ts"
 
 const LEASE_MS = 2_000
-/** Two clocks do not run at the same speed. */
+/** Margin, because two clocks do not run at the same speed. */
 const DRIFT_MS = 100
 /** Longer than the lease; after this time, a process that does not confirm a change is disconnected. */
 const SILENCE_MS = 30_000
@@ -99,7 +99,7 @@ class Peer {
     if (!this.#isGreeted) return this.end()
     switch (message.kind) {
       case "ping":
-        // Everything sent before this is known there when it arrives.
+        // Messages arrive in order, so whoever gets the pong knows everything that was sent before it.
         this.#until = this.#shared.now_ms() + this.#shared.lease_ms + DRIFT_MS
         this.#frames.send({ kind: "pong", id: message.id })
         return

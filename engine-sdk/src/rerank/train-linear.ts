@@ -63,7 +63,7 @@ export const trainLinear = (searches: ReadonlyArray<ClickedSearch>, options: Tra
  * const features = { names: ["rank", "coverage:title"], values: new Float64Array([1, 0, 0.5, 1]), rows: 2 }
  * const training = trainingLinear([{ features, clicked: [1] }], { seed: 7 })
  * let piece = training.next()
- * while (piece.done !== true) piece = training.next() // something else may be done between pieces
+ * while (piece.done !== true) piece = training.next() // other work can run in between
  * ```
  */
 export function* trainingLinear(

@@ -53,7 +53,7 @@ export const applyToPlan = (plan: SearchPlan, matched: MatchedRules, changes: Pl
  * import type { SortKey } from "@dowser/engine-sdk"
  * import { withBoosts } from "@dowser/engine-sdk/rules"
  *
- * // What is dear comes first, and the price orders what is boosted alike.
+ * // The sum of boosts comes first; among equal sums, the lower price.
  * withBoosts([{ kind: "field", field: "price", order: "asc" } as SortKey], 1, { cases: [], overrideSort: true })
  * ```
  */

@@ -92,7 +92,7 @@ export interface RerankSettings {
 }
 
 export interface RuleSet {
-  /** Documents that pass this filter are not found. */ readonly exclusion_filter_by: string
+  /** Documents that pass this filter are excluded from results. */ readonly exclusion_filter_by: string
   readonly zero_hits_fallback: ZeroHitsFallback
   readonly fallback_model_id: string
   readonly boosts: ReadonlyArray<Boost>

@@ -27,7 +27,7 @@ interface ServerRequest {
 interface Failure {
   readonly error: EngineError
   /** Whether another node might answer. */ readonly isOfNode: boolean
-  /** No part of it was executed: no node accepted it, or the node said so. */ readonly isUndone?: boolean
+  /** Nothing was executed: no node accepted the request, or the node reported that. */ readonly isUndone?: boolean
 }
 const UNKNOWN = "whether it did what was asked is not known"
 const unavailable = (message: string): EngineError => ({ kind: "Unavailable", message })

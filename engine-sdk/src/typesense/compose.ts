@@ -37,7 +37,7 @@ const isPlain = ({ filterCuratedHits, injected, pinned, pinnedFilter, window }: 
   return pinned.length === 0 || (injected === undefined && (pinnedFilter === undefined || filterCuratedHits))
 }
 
-/** One search for most plans. O(number of placed documents + window). */
+/** Most plans need a single search. O(number of placed documents + window). */
 export const compose = async (
   plan: SearchPlan,
   schema: CollectionSchema,

@@ -56,7 +56,7 @@ export class Directory {
     return found === undefined ? fail(notFound("Collection not found")) : ok(found)
   }
 
-  /** Reads its state on the server, including everything done before this call; removes it if it is gone there. */
+  /** Reads a collection's state on the server, including all changes before this call; removes it if it is gone. */
   reload(namespace: Namespace, name: string): Promise<Result<unknown>> {
     const serverName = this.#names.of(namespace, name)
     return this.#reloads.run(serverName, () => this.#reload(namespace, name, serverName))

@@ -1,4 +1,4 @@
-/** Prints filters as `filter_by` text that parses to the same filter: words are unstemmed, and joins kept apart. */
+/** Prints filters as `filter_by` text that parses to the same filter: words are unstemmed, and joins stay separate. */
 import { analyzerOf, type Analyzer, type Dictionaries } from "../analysis/mod.ts"
 import type { Filter, StringFilter } from "../filter.ts"
 import { fieldNamed, printFilter } from "../query/mod.ts"

@@ -52,7 +52,7 @@ const MANY = 100_000
 
 /**
  * `q`, and how to parse it. The text as requested is used if it yields these words, because highlighting also reads it;
- * otherwise the words, which are already segmented and not segmented again.
+ * otherwise the words, which are already segmented and must not be segmented again.
  */
 export const printWords = (text: TextQuery, context: WordsContext): AskedWords => {
   const { analyzer, asked, symbolsToIndex } = context

@@ -273,7 +273,7 @@ const unionOf = async (asking: Asking, union: UnionPlan): Promise<Result<UnionAn
       return fail(missing("exact_ties", "rules", "documents that are placed in a list of several searches"))
     const one = await printed(asking, plan)
     if (!one.ok) return one
-    // For the merged list, these are sent in the query string.
+    // Paging applies to the merged list, so it is sent in the query string.
     const { limit: _limit, limit_hits: _hits, offset: _offset, ...parameters } = one.value.parts[0]!.parameters
     searches.push(parameters)
   }

@@ -26,7 +26,7 @@ export const windowOf = (
       return hit === undefined ? [] : [{ id, hit: shown(hit), position }]
     }),
     value: (i, field) => fieldValue(schema, organic[i]!.document, field),
-    // All of it is in memory already.
+    // The entire window is in memory already.
     keep: () => {}
   }
 }

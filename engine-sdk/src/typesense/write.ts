@@ -157,7 +157,7 @@ const verdictOf = ({ names, namespace, options }: Writing, line: string): WriteV
   if (id.id === undefined || (options.returnDocuments === true && document === undefined)) return { result: LOST }
   return { ...id, result: ok({ id: id.id, changed: true, ...(document === undefined ? {} : { document }) }) }
 }
-/** Some servers return it as the text that they received. */
+/** Some servers return a document as the text that they received. */
 const documentOf = (given: unknown): Document | undefined => {
   if (isObject(given)) return given
   const parsed = typeof given === "string" ? parseDocument(given) : undefined

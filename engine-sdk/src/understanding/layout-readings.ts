@@ -47,7 +47,7 @@ interface Pair {
   readonly to: LayoutName
   readonly table: ReadonlyMap<string, string>
 }
-/** 56 tables of some 94 entries, built when the first query is read again. */
+/** 56 tables of some 94 entries, built for the first query that is read by another layout. */
 let pairs: ReadonlyArray<Pair> | undefined
 const allPairs = (): ReadonlyArray<Pair> =>
   (pairs ??= layouts.flatMap((from) =>

@@ -82,7 +82,7 @@ const check = async (answer: ReturnType<Send>): Promise<void> => {
   const { status, text } = await answer
   if (status >= 300 || text.includes('"success":false')) throw new Error(`${status}: ${text.slice(0, 500)}`)
 }
-/** Everything that the searches of an organization name. */
+/** Creates everything that an organization's searches refer to. */
 export const makeCatalogue = async (send: Send, random: Random): Promise<void> => {
   const words = Array.from({ length: 2_000 }, () => wordOf(random))
   await check(

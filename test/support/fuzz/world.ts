@@ -7,7 +7,7 @@ export interface Organization {
   readonly full_key: string
   readonly search_key: string
   readonly installation_key: string
-  /** By names of path parameters: this organization's things that requests may act on. */ readonly ids: Readonly<
+  /** Values of path parameters by name: what requests may act on. */ readonly ids: Readonly<
     Record<string, ReadonlyArray<string>>
   >
 }

@@ -26,7 +26,7 @@ interface Lease {
 interface Transaction {
   readonly process: SimulatedProcess
   isOpen: boolean
-  /** One of its statements failed: the others fail too, and it cannot commit. */
+  /** One of its statements failed, so all later ones fail, too, and it cannot commit. */
   isAborted: boolean
   statements: number
   locked: string | undefined
@@ -49,7 +49,7 @@ export interface DatabaseVariant {
   readonly believesFences?: boolean
   /** The advisory lock is not taken. */
   readonly locksNothing?: boolean
-  /** Sums are written at once, even if the transaction fails. */
+  /** Sums are written immediately, even if the transaction fails. */
   readonly sumsOutside?: boolean
 }
 
@@ -155,8 +155,8 @@ export class SimulatedDatabase {
     )
   }
   /**
-   * The current holder of the partition. A lease never returns under an old fence, so a holder that had lost it by the
-   * time it got the lock must learn of that before it commits, and a commit after that is wrong, whatever the sums are.
+   * Records whether another process held the partition's lease. A lost lease never returns under its old fence, so a
+   * transaction that gets the lock after the loss must detect it; committing is wrong, whatever the sums are.
    */
   #stand(transaction: Transaction, unit: Unit, isLocked: boolean): void {
     const owner = this.#leases.get(unitKey(unit))?.owner
@@ -166,7 +166,7 @@ export class SimulatedDatabase {
       newOwner: owner === undefined || owner === transaction.process.name ? undefined : owner
     }
   }
-  /** Ends it when it stalls, as the server does. */
+  /** Ends a transaction that stalls, as the server does. */
   #watch(transaction: Transaction): void {
     const { statements } = transaction
     this.#world.after(STANDSTILL_MAX_MS, () => {
@@ -254,7 +254,7 @@ export class SimulatedDatabase {
               if (!process.isAlive) return
               this.#open.add(transaction)
               this.#watch(transaction)
-              // The server notices at once when the program ended, and late when the machine did.
+              // The server soon notices that a program has died, but only after a while that its machine has.
               process.onDeath(() =>
                 this.#world.after(this.#world.draws.chance(0.8) ? this.#world.latency() : STANDSTILL_MAX_MS, () =>
                   this.#end(transaction)

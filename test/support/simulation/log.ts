@@ -60,7 +60,7 @@ export class SimulatedLog {
     return found
   }
 
-  /** Stores at once; returns the offsets. */
+  /** Stores immediately; returns the offsets. */
   store(records: ReadonlyArray<AppendRecord>): ReadonlyArray<number> {
     if (this.#world.fails(this.#faults.step)) this.#skew_ms += this.#world.draws.between(-500, 500)
     const appendedAt = serverTime(this.#world) + Math.floor(this.#skew_ms)

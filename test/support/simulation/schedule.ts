@@ -122,7 +122,7 @@ const orders = (
 /** The real processor with its real state; only the statement that writes its rows is replaced. */
 const attribution = (seed: number, draws: Draws, database: SimulatedDatabase, variant: Variant): Subject => {
   const made = generate(seed, draws.whole(10, 60), Date.UTC(2026, 0, 1))
-  // Without an id a copy is another event, and here every record may be stored twice.
+  // Without an id a copy counts as another event, and in this simulation every record may be stored twice.
   const input: OracleInput = {
     ...made,
     events: made.events.map((event, i) => ({ ...event, event_id: event.event_id ?? `only-${i}` }))
@@ -203,7 +203,7 @@ const planted = <Body, State, Emitted>(
   { emitsInReplay }: Variant
 ): Processor<Body, State, Emitted, never> => {
   if (emitsInReplay !== true) return processor
-  // One object for all flushes until it is written: what the runner discards after a replay stays in it.
+  // All flushes share one object until it is written, so what the runner discards after a replay stays in it.
   let emitted: Emitted | undefined
   return {
     ...processor,
@@ -270,7 +270,7 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
   }
   const units = Array.from({ length: partitions }, (_, partition): Unit => ({ group: GROUP, partition }))
 
-  // The front: the host's retention over the reports that reach it, which it has forgotten when it restarts.
+  // The front: runs the host's retention by the reports that it has received, and loses these when it restarts.
   const retentionEvery_ms = hasPause ? draws.between(2_000, 40_000) : undefined
   const endsOf = (partition: number): Positions =>
     Object.fromEntries(subject.inputs.map(({ name }) => [name, log.partition(name, partition).end]))
@@ -407,7 +407,7 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
   const anyProcess = () => (running.size === 0 ? undefined : draws.pick([...running.values()]))
   const faultsFor_ms = lastAt + draws.between(100, 6_000)
   const at = (what: () => void) => world.after(draws.between(0, faultsFor_ms), what)
-  /** Nothing is counted for longer than the log is kept. */
+  /** Counting stops for longer than the log keeps its records. */
   const standsStill = hasPause && draws.chance(0.3)
   for (const member of members_)
     world.after(

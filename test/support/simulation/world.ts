@@ -138,7 +138,7 @@ export class SimulatedProcess {
     this.world = world
     this.name = name
     this.crashes = crashes
-    // Some processes yield in the middle of anything.
+    // Some processes yield after a few operations, in the middle of anything.
     this.#opsMax = world.draws.chance(0.5) ? 2_048 : world.draws.whole(3, 60)
     this.skew_ms = world.draws.chance(0.3) ? world.draws.between(-5_000, 5_000) : 0
     world.processes.add(this)

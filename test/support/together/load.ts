@@ -55,7 +55,7 @@ export class Load {
     await this.#again("collections", () =>
       this.#send(this.#next(), "POST", "/collections", JSON.stringify(productSchema(COLLECTION)))
     )
-    // Other processes learn of it a second later; until then they answer that it does not exist.
+    // Other processes learn of the collection a second later; until then they answer that it does not exist.
     for (const base of this.#shop.bases)
       await this.#again("collections", async () => this.#send(base, "GET", `/collections/${COLLECTION}`))
     const searching = Array.from({ length: SEARCHERS }, (_, i) => this.#search(i))
@@ -80,10 +80,10 @@ export class Load {
     })
     return { status: response.status, text: await response.text() }
   }
-  /** Repeats until it was accepted. `isTaken`: what a 200 must contain. */
   async #whenAllowed(share: number): Promise<void> {
     while (share > this.allowed) await pause(PAUSE_MS / 4)
   }
+  /** Repeats a request until it is accepted. `isTaken`: whether a successful answer has what it must contain. */
   async #again(
     what: string,
     send: () => Promise<{ readonly status: number; readonly text: string }>,

@@ -44,7 +44,7 @@ const PARTITIONS = 4
 const LEASE_MS = 2_000
 /** Maximum share of the work that is done during a kill. */
 const WORK_BESIDE = 0.15
-/** Up to here, nodes finish before optimized compilation would pay. */
+/** With up to this many products, nodes finish before optimized compilation would pay off. */
 const SHORT_PRODUCTS = 10_000
 const DOWN_MS = 2_000
 const COUNTED_WITHIN_MS = 300_000
@@ -196,7 +196,7 @@ export const together = ({ before, events, products }: TogetherSize, tell: (line
       )
         yield* Effect.sleep(250)
       const behind_s = (performance.now() - taken) / 1_000
-      // What would be counted twice may arrive late.
+      // An event that is wrongly counted twice may show in the figures late.
       yield* Effect.sleep(2_000)
       return { ...(yield* figures(organization_id!)), behind_s }
     }).pipe(Effect.provide(Layer.orDie(layerSql)))
