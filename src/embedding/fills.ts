@@ -41,9 +41,9 @@ export interface Training {
 export class EmbeddingFills extends Context.Service<
   EmbeddingFills,
   {
-    /** The job that fills the collection: the one waiting or running, or a new one. */
+    /** Returns the job that fills the collection: the waiting or running one, or a new one. */
     readonly start: (organizationId: string, collection: string, again: boolean) => Effect.Effect<Job>
-    /** The same, after training a model on the collection. */
+    /** Like `start`, but trains a model on the collection first. */
     readonly train: (organizationId: string, collection: string, training: Training) => Effect.Effect<Job>
     /** The collection's newest job, finished or not; undefined if there is none any more. */
     readonly newest: (organizationId: string, collection: string) => Effect.Effect<Job | undefined>

@@ -13,7 +13,7 @@ import { rooms } from "../rooms.ts"
 const ROWS_MAX = 2_000
 const PAUSE_MS = 50
 const EVERY_MS = 3_600_000
-/** A start has more urgent work. */
+/** The first sweep is delayed, because a start has more urgent work. */
 const FIRST_AFTER_MS = 5 * 60_000
 
 interface HousekeepingOptions {
