@@ -25,7 +25,7 @@ const FILL = "embedding"
 /** Documents per write: some tenths of a second of a model's time, for which others wait. */
 const PAGE = 64
 const WAIT_S = 5
-/** Ten minutes without a successful write: the server is unavailable, or the queue stays full. */
+/** Waits before the job fails: ten minutes without a successful write, because the server is down or the queue full. */
 const WAITS_MAX = 120
 
 interface Fill extends Readonly<Record<string, unknown>> {

@@ -36,7 +36,7 @@ interface JobSpending {
 export interface Meter {
   /** Reserves credits until `quantity` in total, in whole units, is covered; fails if the wallet cannot pay. */
   readonly use: (quantity: number) => Effect.Effect<void, CreditsExhausted | WalletUnreachable>
-  /** Call if the work had no result: all credits are then returned when the scope closes. */ readonly forgive: () => void
+  /** Without a result: all credits are returned when the scope closes. */ readonly forgive: () => void
 }
 
 const RENEW_MS = RESERVATION_MS / 3
