@@ -1,7 +1,9 @@
 /**
  * How many units of AI operations a session may use with search keys per clock hour, from the plan. Full keys are
- * exempt, because they are the owner's own. Bound: 100,000 sessions in memory; beyond it the oldest session is
- * evicted and begins its hour again. A session's name is a hash, so that its length is bounded too.
+ * exempt, because they are the owner's own.
+ *
+ * Bound: 100,000 sessions in memory; beyond it the oldest session is evicted and begins its hour again. A session's
+ * name is a hash, so that its length is bounded too.
  */
 import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"

@@ -55,7 +55,7 @@ export class Entitlements extends Context.Service<
     ) => Effect.Effect<void, FeatureNotInPlan>
     /** Every feature of a plan, including those of rooms. */
     readonly featuresOf: (plan: Plan) => Readonly<Record<string, boolean | number>>
-    /** Replaces all of it; the next request in every process sees the change. */
+    /** Replaces the organization's entire entitlement; the next request in every process sees the change. */
     readonly set: (
       organizationId: string,
       change: PlanChange

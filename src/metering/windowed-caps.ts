@@ -13,7 +13,7 @@ import { dayOf, hourOf, type Period } from "./period.ts"
 
 type WindowedFeature = "browser_keys_per_hour" | "event_bytes_per_day"
 interface Window {
-  /** What one unit of the counter represents. */ readonly block: number
+  /** The amount that one unit of the counter represents. */ readonly block: number
   readonly isDurable: boolean
   readonly creditMax: number
   readonly periodOf: (now_ms: number) => Period

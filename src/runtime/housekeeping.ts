@@ -21,7 +21,7 @@ interface HousekeepingOptions {
   readonly firstAfter_ms?: number
 }
 
-/** Counters belong to no room. */
+/** Removals that the rooms declare, and those of counters, which belong to no room. */
 const expiries: ReadonlyArray<Expiry> = [
   ...rooms.all.flatMap(({ expiries = [] }) => expiries),
   (rowsMax) => expireCounters(rowsMax)
