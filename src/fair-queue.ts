@@ -43,7 +43,7 @@ export const makeFairQueue = <A>(weightOf: (organizationId: string) => number) =
       if (size === 0) return members.clear()
       const member = members.get(organizationId)
       if (member !== undefined) member.finish += took_ms / weightOf(organizationId)
-      // Removes organizations whose lead the others have caught up with.
+      // Removes idle organizations that have used no more than the others, because they need no record.
       for (const [id, { finish, waiting }] of members)
         if (waiting.length === 0 && finish <= virtual_ms) members.delete(id)
     }

@@ -15,6 +15,6 @@ export class Installation extends Context.Service<
     /** Number of partitions of the visitor topics. */ readonly visitorPartitions: number
     /** Folder for this process's recommendation state; undefined: nothing is kept over a restart. */
     readonly recommendationsPath?: string | undefined
-    /** No other process uses this database. */ readonly isAlone: boolean
+    /** Whether no other process uses this database. */ readonly isAlone: boolean
   }
 >()("dowser/Installation") {}

@@ -50,7 +50,7 @@ interface Room<Out = never, In = never, Needs = never, Reads = never> {
   /** By operation id: which collections it accesses (`src/identity/reach.ts`). */ readonly reaches?: Readonly<
     Record<string, Reach>
   >
-  /** Tables that would otherwise only grow. */ readonly expiries?: ReadonlyArray<Expiry>
+  /** Removals from tables that would otherwise only grow. */ readonly expiries?: ReadonlyArray<Expiry>
   /** Samples of every error that it declares: `test/http` renders each on each plane. */
   readonly errorSamples?: ReadonlyArray<ErrorSample>
   /**

@@ -14,9 +14,9 @@ import { type AskedFigure, makeFigures } from "./figures.ts"
 const EVERY_MS = 30_000
 /** How soon a due alert is found. */
 const LOOK_MS = 5_000
-/** Number claimed together: if the process dies, the others are evaluated in the next round. */
+/** Limit of alerts claimed together; if the process dies, they are evaluated in the next round. */
 const TAKEN = 100
-/** Number evaluated concurrently: each mostly waits for Postgres, and the pool is shared. */
+/** Alerts evaluated concurrently: each mostly waits for Postgres, whose connection pool is shared. */
 const BESIDE = 4
 
 /** Evaluates all due alerts; returns how many fired. */

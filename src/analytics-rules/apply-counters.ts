@@ -78,7 +78,7 @@ const stepsOf = (
   return { settled, writes, intents }
 }
 
-/** Writes the fields; a document that refuses is logged and skipped. */
+/** Writes the fields; a document that cannot be written is logged and skipped. */
 const writeFields = Effect.fnUntraced(function* (
   parts: Publishing,
   { name, organization_id, params }: StoredRule,

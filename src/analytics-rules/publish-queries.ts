@@ -26,7 +26,7 @@ type QueryDocument = {
 /** What a rule publishes in one round. */
 interface Wanted {
   readonly documents: ReadonlyMap<string, QueryDocument>
-  /** The queries behind them, by `idOf`, each with the document that it belongs to. */
+  /** The queries that the documents show, by `idOf`, each with its document. */
   readonly shown: ReadonlyMap<string, CountedQuery>
 }
 

@@ -28,7 +28,7 @@ export const unlessHeldOff = <E, R>(
     })
   )
 
-/** Blocks rounds until the scope closes; returns once none runs. `wait_ms` is how long one may still take. */
+/** Blocks rounds until the scope closes; returns once none runs. `wait_ms`: limit for a round in progress. */
 export const holdOff = (wait_ms: number) =>
   Effect.gen(function* () {
     const connection = yield* (yield* SqlClient.SqlClient).reserve

@@ -17,7 +17,7 @@ import { parseSnapshot, seesAllOf, type Snapshot } from "./snapshot.ts"
 
 /** Sums by key for one range: how to read them, and how they change. */
 export interface KeptSource {
-  /** Equal for equal sums. */ readonly id: string
+  /** The cache key: sources with equal ids have equal sums. */ readonly id: string
   readonly organizationId: string
   readonly instants: InstantTable
   readonly range: DateRange

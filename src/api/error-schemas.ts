@@ -4,7 +4,7 @@ import type { ErrorClass } from "../http/declared.ts"
 import type { Plane } from "../http/plane.ts"
 import { isShown } from "../http/render.ts"
 
-/** The gateway formats it as a date. */
+/** The only field whose format depends on the plane: the gateway formats it as a date. */
 const WRITTEN_BY_PLANE = "resets_at"
 const required = (field: Schema.Constraint): Schema.Constraint =>
   "schema" in field && Schema.isSchema(field.schema) ? field.schema : field

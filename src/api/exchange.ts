@@ -25,7 +25,7 @@ export class Exchange {
   readonly address: string
   /** The organization of the request; empty until known, or if there is none. */ holder = ""
   known: IdentifiedKey | undefined
-  /** Cached, because a body can be read only once and a handler may need it twice. */ read: Buffer | undefined
+  /** The body. Cached, because it can be read only once and a handler may need it twice. */ read: Buffer | undefined
   /** A body that is read as it arrives. */ streamed: Readable | undefined
   /** Set for an operation that takes a key. */ check: Effect.Effect<Caller, KeyRefusal> | undefined
   readonly held: () => HeldMemory

@@ -42,7 +42,7 @@ interface Authenticators {
   readonly consoles: ConsoleAuthenticator["Service"]
   readonly operator: OperatorAuth["Service"]
 }
-/** The sender of a request: one of the two, or neither. */
+/** The sender of a request: a key's caller or a console caller, or neither. */
 interface Asker {
   readonly caller: Caller | undefined
   readonly consoleCaller: ConsoleCaller | undefined

@@ -16,7 +16,7 @@ interface AuditFilter {
   readonly kind: string | undefined
   readonly subjectId: string | undefined
   readonly actor: string | undefined
-  /** Unix milliseconds: the first, and the first after the range. */ readonly from: number | undefined
+  /** Unix ms; `before` is the first instant after the range. */ readonly from: number | undefined
   readonly before: number | undefined
   readonly cursor: string | undefined
   readonly limit: number

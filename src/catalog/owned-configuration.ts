@@ -8,7 +8,7 @@ import { SearchProfiles } from "../profiles/search-profiles.ts"
 export const makeOwnedConfiguration = Effect.gen(function* () {
   const profiles = yield* SearchProfiles
   const { refuseBreaking } = yield* makeJudge
-  /** Filled by rooms that come after this one. */
+  /** Rooms that come after this one register here. */
   const drops = yield* CollectionDrops
   return {
     /** Removes it together with its collection. */

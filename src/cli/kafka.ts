@@ -96,7 +96,7 @@ interface BrokerOptions {
   readonly version: string
   /** Lines of `server.properties` that override ours. */
   readonly settings?: string
-  /** Lives for minutes, so code is compiled quickly, not well. A start costs 2.6 processor-seconds instead of 4. */
+  /** The JVM compiles code quickly rather than well: a start costs 2.6 processor-seconds instead of 4. */
   readonly isShortLived?: boolean
   readonly report: (text: string) => void
 }

@@ -57,7 +57,7 @@ const settings = (own: Place, all: ReadonlyArray<Place>): string =>
     "action.auto_create_index: false",
     // The disk of a development machine is fuller than that of a server.
     "cluster.routing.allocation.disk.threshold_enabled: false",
-    // Enabled for trials, where half a minute would be too long.
+    // For tests that enable the threshold: the default of half a minute would be too long.
     "cluster.info.update.interval: 10s",
     ...(all.length === 1
       ? ["discovery.type: single-node"]

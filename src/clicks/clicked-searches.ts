@@ -1,7 +1,7 @@
 /**
- * Reads from the log what visitors searched and took, as a replay does: answered searches and events of a range,
- * merged in their order of arrival, without erased ones. Works in small chunks, between which other work gets its
- * turn. What the log no longer keeps is missing.
+ * Reads from the log what visitors searched and what they then chose, as a replay does: answered searches and events
+ * of a range, merged in their order of arrival, without erased ones. Works in small chunks, between which other work
+ * gets its turn. What the log no longer keeps is missing.
  *
  * Decision: the log, and not a table of impressions. Nobody stores which documents a response showed: a response is
  * sent as text, and parsing it would cost every search more than all of its statistics. A client that sends a
@@ -30,7 +30,7 @@ interface Asked {
 
 /** How long after the range clicks are still read, because records arrive after what they report. */
 const BEHIND_MS = 60 * 60_000
-/** Calls back with every search of the range and what was taken from it. `report` receives the share read, 0..1. */
+/** Calls back with every search of the range and the documents chosen from it. `report` gets the share read, 0..1. */
 export const makeClickedSearches = Effect.gen(function* () {
   const log = yield* EventLog
   const sql = yield* SqlClient.SqlClient

@@ -1,8 +1,8 @@
 /**
- * Searches of visitors for which clicks may still arrive: what was taken belongs to the search it names, else to the
- * visitor's last search of the collection within half an hour. Successive keystrokes, and pages of the same query,
- * count as one search. Pure; limited in the number of open searches and in their bytes, because senders of events
- * choose the ids: beyond that, the oldest are closed.
+ * Searches of visitors for which clicks may still arrive: a click or a purchase belongs to the search that it names,
+ * else to the visitor's last one of the collection within half an hour. Successive keystrokes, and pages of the same
+ * query, count as one search. Pure; limited in the number of open searches and in their bytes, because senders of
+ * events choose the ids: beyond that, the oldest are closed.
  */
 import type { BehaviouralEvent, ServedSearch } from "@dowser/log/event-schema"
 import { normalizeQuery } from "@dowser/log/normalize-query"
@@ -16,7 +16,7 @@ export interface ClickedSearch {
   readonly found: number
   /** The documents that the client reports as shown; undefined without a report. */
   readonly shown: ReadonlyArray<string> | undefined
-  /** Gains by document. */ readonly taken: ReadonlyMap<string, number>
+  /** Gains by chosen document. */ readonly taken: ReadonlyMap<string, number>
 }
 interface Open {
   readonly id: string

@@ -38,7 +38,7 @@ interface InstallationsShape {
     expected: number,
     config: CmsConfig
   ) => Effect.Effect<Installation, ConfigRevisionMismatch | InputInvalid | InstallationNotFound | InstallationRevoked>
-  /** Keeps its earlier state; a second call changes nothing. */
+  /** The row keeps its other data; a second call changes nothing. */
   readonly revoke: (
     organizationId: string,
     id: string

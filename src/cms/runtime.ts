@@ -23,7 +23,7 @@ interface Module {
   readonly installationId: string
 }
 interface RuntimeShape {
-  /** `isServed`: the identical response was already sent in full. */
+  /** `isServed`: whether the module already has the identical response. */
   readonly config: (
     module: Module
   ) => Effect.Effect<{ readonly answer: RuntimeConfig; readonly isServed: boolean }, InstallationNotFound>

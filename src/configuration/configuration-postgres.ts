@@ -30,7 +30,7 @@ import { OwnLease } from "./postgres/own-lease.ts"
 import { OwnStatements } from "./postgres/own-statements.ts"
 import { makeRooms } from "./rooms.ts"
 
-/** How long a read-through waits for Postgres; the following ones then no longer wait. */
+/** How long a request waits for a read from Postgres; once failures have lasted this long, requests no longer wait. */
 const AWAY_AFTER_MS = 1_000
 /** Decision: a write that is stored but not confirmed everywhere by then is reported as unavailable, not as done. */
 const CONFIRM_WITHIN_MS = 10_000
@@ -68,7 +68,7 @@ const hold = Effect.fnUntraced(function* (
   const repository = makeLeasesRepository(own)
   const statements = new OwnStatements(now)
   const applied = yield* Effect.orDie(repository.version)
-  // If this fails, the writer waits until the next renewal, which confirms the same version.
+  // If the notification fails, the writer waits until the next renewal, which confirms the same version.
   const onNews = (version: number) =>
     lease.holding === undefined
       ? Effect.void

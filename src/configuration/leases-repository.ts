@@ -54,7 +54,7 @@ export const makeLeasesRepository = (sql: SqlClient.SqlClient) => ({
     ),
   join: (process: string, confirmed: number) =>
     sql`INSERT INTO configuration_leases (process, confirmed, renewals) VALUES (${process}, ${String(confirmed)}::text::int8, 0)`,
-  /** Renews, and returns the newest version and every lease as of before; undefined if the lease was ended. */
+  /** Renews; returns the newest version and all leases as they were before; undefined if the lease was ended. */
   renew: (process: string, confirmed: number) =>
     Effect.map(
       sql<LeasesRow & { readonly is_held: boolean }>`

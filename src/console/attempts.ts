@@ -14,7 +14,7 @@ import { networkOf } from "../net/network-address.ts"
 
 const WINDOW_MS = 15 * 60_000
 const NAMES_MAX = 10_000
-/** `pair`: one account from one network; `network`: any account; `account`: all networks, slowed down above. */
+/** `pair`: one account from one network; `network`: any account; `account`: all networks, slower beyond it. */
 const limits = { pair: 10, network: 50, account: 100 } as const
 type Kind = keyof typeof limits
 /** How long a slowed-down attempt waits before it is checked. */
@@ -22,7 +22,7 @@ const SLOW_MS = 3_000
 
 interface Attempt {
   /** Milliseconds until another attempt is allowed; 0: this one was counted. */ readonly wait_ms: number
-  /** Milliseconds after which this one is checked. */ readonly delay_ms: number
+  /** Milliseconds to wait before this attempt's password is checked. */ readonly delay_ms: number
 }
 export interface SignInAttempts {
   /** Costs round trips if several processes count. */

@@ -38,7 +38,7 @@ const tooMany = (wait_ms: number) =>
     retry_after_s: Math.ceil(wait_ms / 1000)
   })
 
-/** Holds only its request; beyond `SLOWED_MAX` concurrent ones it is refused for as long as it would have waited. */
+/** Delays one attempt; while `SLOWED_MAX` others wait, it is refused, to be retried after the same delay. */
 const makeSlowly = () => {
   let slowed = 0
   return (delay_ms: number): Effect.Effect<void, Throttled> =>

@@ -39,7 +39,7 @@ const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g
 /** Receives parts of an answer as they become certain. */
 export type Deliver = (piece: string) => void
 
-/** An answer while it is written: marks are removed, addresses are checked. */
+/** An answer as it is written: prompt marks are removed, and link addresses are checked. */
 class Written {
   readonly #filter: LinkFilter
   readonly #deliver: Deliver | undefined

@@ -18,7 +18,7 @@ const LANGUAGES = ["en", "de", "es", "fr", "ru", "ar", "zh", "ja", "th"]
 const FALLBACK_LANGUAGE = "en"
 /** Ids created elsewhere, such as by another engine: without characters that a filter would interpret. */
 const ANY_ID = /^[\w.:-]{1,100}$/
-/** As long as the mark of any prompt. */
+/** A placeholder with the length of a prompt's mark. */
 const SOME_MARK = "x".repeat(12)
 const refusal = (message: string) => new EngineRefusal({ status: 400, message })
 

@@ -76,9 +76,7 @@ const quoteOf = ({ sentences, title }: Found): string => {
 /** The title of the document from which such an answer was taken. */
 export const subjectOf = (answer: string): string | undefined => /^(.{2,200}?): /.exec(answer)?.[1]
 
-/**
- * From the document that covers most of the question, and from others that cover as much. O(the three best documents).
- */
+/** Sentences of the documents that cover most of the question. O(the three best documents). */
 export const bySentences = (asked: Question, sources: ReadonlyArray<Source>, language: string): string => {
   const terms = termsOf(language)
   // A question without content words is replaced by its meaning.

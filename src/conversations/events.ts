@@ -10,7 +10,7 @@ import type { Deliver } from "./answering.ts"
 const PING_MS = 15_000
 
 export interface Listener {
-  /** The status has been sent from here on. */ readonly begin: Effect.Effect<void>
+  /** Starts the response: its status can no longer change. */ readonly begin: Effect.Effect<void>
   readonly deliveryOf: (conversationId: string) => Deliver
   /** Completes when the client disconnects. */ readonly left: Effect.Effect<void>
 }

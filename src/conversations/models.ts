@@ -8,7 +8,7 @@ import { historyOf, makeHistory } from "./history.ts"
 import { conversationModelShape, EXTRACTIVE, generatorOf } from "./model.ts"
 
 const TRIAL_MS = 15_000
-/** Enough for models that think before they write. */
+/** Enough for reasoning models, which use tokens before they write the answer. */
 const TRIAL_TOKENS = 200
 
 /** Searches name it although it is not stored; it remembers no conversations. */

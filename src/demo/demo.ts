@@ -63,7 +63,7 @@ export const writeDemoRecord = (file: string, record: DemoRecord): void => {
 export class Demo extends Context.Service<
   Demo,
   {
-    /** Undefined until opened, and always without a demo. */ readonly shop: () => Shop | undefined
+    /** Undefined until the shop is open, and always if there is no demo. */ readonly shop: () => Shop | undefined
     readonly open: (organizationId: string, collection: string) => Effect.Effect<Shop>
     readonly figures: (shop: Shop) => Effect.Effect<Figures>
     /** Starts indexing the shop's pictures, unless that has begun, and returns the progress. */

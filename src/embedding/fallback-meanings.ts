@@ -21,7 +21,7 @@ type Meaning = Awaited<ReturnType<NonNullable<MerchandiseEnvironment["meaning"]>
 /** Several times what this program's own model needs for a query. */
 const WITHIN_MS = 300
 const CHARACTERS_MAX = 500
-/** As much as a page can reach. */
+/** As many documents as paging can reach. */
 const NEAREST = 250
 /** Cosine distance; documents farther away do not match the meaning. */
 const DISTANCE_MAX = 0.7

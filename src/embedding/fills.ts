@@ -25,7 +25,7 @@ const FILL = "embedding"
 /** Documents per write: some tenths of a second of a model's time, for which others wait. */
 const PAGE = 64
 const WAIT_S = 5
-/** Ten minutes without a successful write: the server is unavailable, or the queue stays full. */
+/** Waits before the job fails: ten minutes without a successful write, because the server is down or the queue full. */
 const WAITS_MAX = 120
 
 interface Fill extends Readonly<Record<string, unknown>> {
@@ -41,9 +41,9 @@ export interface Training {
 export class EmbeddingFills extends Context.Service<
   EmbeddingFills,
   {
-    /** The job that fills the collection: the one waiting or running, or a new one. */
+    /** Returns the job that fills the collection: the waiting or running one, or a new one. */
     readonly start: (organizationId: string, collection: string, again: boolean) => Effect.Effect<Job>
-    /** The same, after training a model on the collection. */
+    /** Like `start`, but trains a model on the collection first. */
     readonly train: (organizationId: string, collection: string, training: Training) => Effect.Effect<Job>
     /** The collection's newest job, finished or not; undefined if there is none any more. */
     readonly newest: (organizationId: string, collection: string) => Effect.Effect<Job | undefined>

@@ -5,7 +5,7 @@ import { type EmbeddingField, embeddingFieldsOf, type ModelConfig, OWN_VECTORS }
 import { updateCollection } from "@dowser/engine-sdk/operations"
 import { makeContexts } from "../engine-plane/engine-plane.ts"
 
-/** A model would not read the text of further fields. */
+/** Limit of source fields; a model would not read the text of further ones. */
 const SOURCES_MAX = 20
 
 /** Searched texts first, then facets, because the first text read should be a document's title. */

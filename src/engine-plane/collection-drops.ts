@@ -10,7 +10,7 @@ type Goes = (organizationId: string, collection: string) => Effect.Effect<void, 
 export class CollectionDrops extends Context.Service<
   CollectionDrops,
   {
-    /** `goes` is called with the collection's own name after it was dropped, even if the room stored nothing for it. */
+    /** `goes` is called with a dropped collection's own name, even if the room stored nothing for the collection. */
     readonly register: (goes: Goes) => Effect.Effect<void>
     /** Calls the rooms one after the other, in order of registration. */ readonly dropped: Goes
   }

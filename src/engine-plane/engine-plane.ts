@@ -91,7 +91,7 @@ export const answering = (
       : replyOf(answered)
   })
 
-/** One chunk is being sent while the next one waits. */
+/** Chunks held at a time: one is being sent while the next one waits. */
 const PIECES_HELD = 2
 async function* owed(pieces: AsyncIterable<string>, held: HeldMemory): AsyncGenerator<string> {
   for await (const piece of pieces) {

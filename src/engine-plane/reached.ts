@@ -47,7 +47,7 @@ const references = ({
 const refersBeyond = (caller: Caller, schema: CollectionSchema): boolean =>
   references(schema).some(({ target }) => !reachesCollection(caller, target))
 
-/** Whether a reference is valid would reveal something about the other collection. */
+/** The refusal for a reference: saying whether it is valid would reveal something about the other collection. */
 const beyond = (): CollectionNotAllowed =>
   new CollectionNotAllowed({
     message:

@@ -19,7 +19,7 @@ export { resourceOf }
 interface CatalogResourcesShape extends Resources {
   /** Organizations that have a resource, or had one since the start. */
   readonly organizations: () => ReadonlyArray<string>
-  /** The same, with writes on behalf of an actor: the engine package calls it without a fiber to tell. */
+  /** The same resources, with writes recorded for `origin`: the engine package calls them outside the actor's fiber. */
   readonly on: (origin: Origin) => Resources
 }
 

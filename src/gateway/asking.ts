@@ -19,7 +19,7 @@ export interface InIndex {
 }
 export const refused = ({ message, path }: Fault) => inputInvalid(path, message)
 
-/** The index exists, so whatever the engine does not find is named in the request, and the engine's message says it. */
+/** The index exists, so anything else the engine does not find is a mistake in the request; its message names it. */
 export const asInvalid = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | EngineRefusal> =>
   Effect.mapError(effect, (error) =>
     error instanceof EngineRefusal && error.status === 404

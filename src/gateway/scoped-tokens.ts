@@ -35,8 +35,8 @@ export const makeScopedTokens = Effect.fnUntraced(function* (
     CommonRefusal<"search">
   > =>
     Effect.gen(function* () {
-      // A token is derived only from a search key: created by an already restricted one, it would be wider than its
-      // creator.
+      // A token is derived only from a search key: one derived from an already restricted key would allow more than
+      // that key.
       if (caller.key.scope !== "search" || caller.embedded !== undefined)
         return yield* new ScopeDenied({
           message: "The scope of this key does not reach the operation: only a search key makes scoped tokens."

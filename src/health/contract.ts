@@ -8,7 +8,7 @@ export const Health = Schema.Struct({
   ok: Schema.Boolean,
   status: Schema.Literals(["ok", "degraded"]),
   version: Schema.String,
-  /** The parts that are not well; only the operator sees why. */ degraded: Schema.optionalKey(
+  /** The parts that are degraded; only the operator sees the reasons. */ degraded: Schema.optionalKey(
     Schema.Array(Schema.String)
   )
 }).annotate({ identifier: "Health" })
@@ -86,7 +86,7 @@ export const Status = Schema.Struct({
       restarts: Schema.Int,
       records_lost: Schema.Int,
       is_replaying: Schema.Boolean,
-      /** Over the last seconds. */ entries_per_second: Schema.Finite
+      /** Average over the last seconds. */ entries_per_second: Schema.Finite
     })
   ),
   /** Each counted up to 10,000; null if they could not be counted recently. */

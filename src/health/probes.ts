@@ -45,7 +45,7 @@ export const streamsProbe = (
       : Effect.fail({ message: `the oldest record that is not counted yet waits for ${seconds(lag_ms)}` })
   })
 
-/** A longer start is reported, because until then responses contain only the newest documents. */
+/** Catching up for longer is reported, because until it is done, responses contain only the newest documents. */
 const CATCHING_UP_MS = 5_000
 export const recommendationsProbe = (models: RecommendModels["Service"]): Probe =>
   Effect.flatMap(models.state, ({ behind_ms, isCaughtUp, records_behind }) =>

@@ -6,7 +6,7 @@ import * as contract from "./contract.ts"
 import { Unhealthy } from "./errors.ts"
 import { Health } from "./health.ts"
 
-/** As long as the circuit breaker stays open. */
+/** How long the engine's circuit breaker stays open. */
 const RETRY_AFTER_S = 10
 
 export const routes = Effect.gen(function* () {

@@ -29,7 +29,7 @@ export interface KeyRecord {
   >
   /** Fields that may be named and are shown, in every collection; empty means all. */
   readonly fields: ReadonlyArray<string>
-  /** False: no search with it uses the visitor's earlier interactions. */ readonly personalization?: boolean
+  /** If false, no search with the key uses the visitor's earlier interactions. */ readonly personalization?: boolean
   /** 0 means no limit. */ readonly rate_limit_per_minute: number
   /** Unix seconds. */ readonly expires_at: number
   /** Removed from the list of keys within an hour after it expires. */ readonly autodelete: boolean

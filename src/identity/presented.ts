@@ -13,6 +13,6 @@ export interface Presented {
   readonly sessionId: string | undefined
   readonly isRateFree: boolean
   /** On the search gateway, the only API that accepts scoped tokens. */ readonly isGateway: boolean
-  /** Called as soon as the key is known, and again once counted, for the response's headers, refusal or not. */
+  /** Called once the key is known, and again once the request was counted: even refusals get the key's headers. */
   readonly onKey?: (key: Pick<KeyRecord, "origins">, rate: Caller["rate"]) => void
 }

@@ -12,7 +12,7 @@ import { collectionMatches } from "@dowser/engine-sdk/operations"
 import { CollectionNotAllowed } from "../http/errors.ts"
 import type { KeyRecord } from "./key-record.ts"
 
-/** The parts of a request; `body` is undefined if it is not JSON. */
+/** The parts of a request that may name collections; `body` is undefined if it is not JSON. */
 interface Asked {
   readonly search: Readonly<Record<string, string>>
   readonly body: unknown

@@ -12,7 +12,7 @@ export interface Traits {
   /** `?1`: the browser declares itself mobile. */
   readonly mobileHint: string | undefined
   readonly acceptLanguage: string | undefined
-  /** As given by a proxy in front of this program. */
+  /** Set by a proxy in front of this program. */
   readonly country: string | undefined
 }
 export const NO_TRAITS: Traits = {

@@ -88,7 +88,7 @@ const make = Effect.gen(function* () {
           exclude: [],
           joins: []
         })
-      // The picture is processed after the reservation, so that a caller who cannot pay causes no cost.
+      // The picture is processed after credits are reserved, so that a caller who cannot pay causes no cost.
       const searched = Effect.gen(function* () {
         const vector = yield* looked(caller, picture)
         const vector_query = `${field}:([${storedNumbers(vector).join(",")}])`

@@ -14,7 +14,7 @@ interface Hit {
   readonly vector_distance?: number
   match?: "same_image" | "look_alike"
 }
-/** For a hit whose id the caller may not see. */
+/** Largest distance that counts as the same picture, for a hit whose id the caller may not see. */
 const SAME_DISTANCE_MAX = 0.02
 
 const hitsIn = (answer: { readonly hits?: unknown; readonly grouped_hits?: unknown }): ReadonlyArray<Hit> => [

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import { counted } from "../metrics/background.ts"
 
-/** Runs while the scope is open; a check that gets no answer is retried next time. `what`: its name in metrics. */
+/** Runs while the scope is open; a check that fails is repeated at the next interval. `what`: its name in metrics. */
 export const lookingFor = (what: string, every_ms: number, look: Effect.Effect<unknown, SqlError.SqlError>) =>
   Effect.forkScoped(
     Effect.forever(

@@ -1,4 +1,4 @@
-/** The other side of a job's thread (`job-thread.ts`): it imports nothing of the program, so that it starts quickly. */
+/** What runs inside a job's thread (`job-thread.ts`): no imports of the program, so that it starts quickly. */
 import { parentPort } from "node:worker_threads"
 
 export interface JobReply {
@@ -6,7 +6,7 @@ export interface JobReply {
   readonly error?: string
 }
 
-/** Answers each message. */
+/** Replies to each message of the thread's owner with the result of `answer`, or its error. */
 export const answerJob = <Ask>(answer: (ask: Ask) => unknown): void => {
   parentPort!.on("message", (ask: Ask) => {
     let answered: JobReply

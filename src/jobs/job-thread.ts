@@ -1,6 +1,6 @@
 /**
- * A thread that lives as long as a job and gets one task after another, so that computing blocks nobody. A thread that
- * exceeds its memory ends, and its task fails.
+ * A thread that lives as long as a job and gets one task after another, so that its computation does not block the
+ * main thread. A thread that exceeds its memory ends, and its task fails.
  */
 import { Worker } from "node:worker_threads"
 import { Effect, type Scope } from "effect"

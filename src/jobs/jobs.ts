@@ -64,7 +64,7 @@ export class Jobs extends Context.Service<
     readonly unfinished: Effect.Effect<ReadonlyArray<{ readonly type: string; readonly n: number }>>
     /** Newest first. Two reads of at most `limit` rows. */
     readonly list: (organizationId: string, page: JobsPage) => Effect.Effect<ReadonlyArray<Job>>
-    /** Returns the job afterwards; a finished one stays unchanged. Conflict if it can no longer be cancelled. */
+    /** Returns the job afterwards; a finished one stays unchanged. A Conflict if it is too late to cancel. */
     readonly cancel: (organizationId: string, id: string) => Effect.Effect<Job, NotFound | Conflict>
   }
 >()("dowser/jobs/Jobs") {
@@ -181,7 +181,7 @@ export const makeJobStarter = Effect.gen(function* () {
       )
       return job
     })
-  /** For the transaction that starts another: a Conflict if `WAITING_MAX` of the kind wait or run. */
+  /** Call in the transaction that starts a job: fails with a Conflict if `WAITING_MAX` of its type wait or run. */
   const requirePlace = (organizationId: string, type: string): Effect.Effect<void, Conflict | SqlError.SqlError> =>
     Effect.flatMap(repository.countUnfinished(organizationId, type), (waiting) =>
       waiting > WAITING_MAX

@@ -13,7 +13,7 @@ interface PushedJob {
   readonly type: string
   readonly config: Readonly<Record<string, unknown>>
 }
-/** Finished if its progress is 1. */
+/** A job's new state; the job is finished if `progress` is 1. */
 interface PushedStep {
   readonly id: string
   readonly progress: number

@@ -13,7 +13,7 @@ export interface LanguageModel {
   /** The namespace of the model's name. */ readonly provider: string
   /** The name without its namespace. */ readonly name: string
   readonly fields: ModelFields
-  /** By the property's name; an object as its JSON text. */ readonly secrets: ReadonlyMap<string, string>
+  /** Secrets by property name; an object as its JSON text. */ readonly secrets: ReadonlyMap<string, string>
 }
 export interface ModelShape {
   /** By namespace. */ readonly providers: ReadonlyMap<string, ReadonlyArray<Property>>

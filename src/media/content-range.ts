@@ -6,9 +6,7 @@ const listed = (text: string): ReadonlyArray<string> => text.split(",").map((par
 export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
   ifNoneMatch !== undefined && (ifNoneMatch.trim() === "*" || listed(ifNoneMatch).includes(etag))
 
-/**
- * Undefined means all of it, also if the range is unreadable, has several parts, or is for other content (`If-Range`).
- */
+/** Undefined: the entire content, also if the range is malformed, multipart, or for other content (`If-Range`). */
 export const rangeOf = (
   range: string | undefined,
   ifRange: string | undefined,

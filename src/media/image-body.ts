@@ -36,7 +36,7 @@ interface ImageBody {
   readonly filename: string | undefined
   /** Which part of the request contains the bytes. */ readonly path: string
 }
-/** If the first bytes are not those of an image, nothing is spent on it. */
+/** Refuses a body that does not begin like an image, before any work is spent on it. */
 const takenImage = (image: ImageBody): ImageBody | InputInvalid =>
   formatOf(image.bytes) === undefined ? inputInvalid(image.path, NO_IMAGE) : image
 

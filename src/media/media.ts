@@ -32,7 +32,7 @@ interface MediaShape {
   ) => Effect.Effect<ReadonlyArray<StoredAsset>>
   readonly get: (organizationId: string, id: string) => Effect.Effect<StoredAsset, NotFound>
   readonly create: (organizationId: string, asset: NewAsset) => Effect.Effect<StoredAsset, FeatureNotInPlan>
-  /** Only once for each asset. */
+  /** Succeeds only once for each asset. */
   readonly put: <E>(asset: StoredAsset, content: NewContent<E>) => Effect.Effect<StoredAsset, E | StoreFailure>
   /** An asset together with its content, or neither. Not a change of configuration, so not in the audit log. */
   readonly add: (asset: StoredAsset, content: NewContent<never>) => Effect.Effect<StoredAsset, StoreFailure>

@@ -1,5 +1,5 @@
 /**
- * How much a session may use of AI operations with search keys: units per clock hour, from the plan. Full keys are
+ * How many units of AI operations a session may use with search keys per clock hour, from the plan. Full keys are
  * exempt, because they are the owner's own.
  *
  * Bound: 100,000 sessions in memory; beyond it the oldest session is evicted and begins its hour again. A session's

@@ -9,10 +9,10 @@ import { MICRO } from "./plans.ts"
 const entries = [
   /** Searches in words, interpreted by an organization's own model. */ ["nl_query", { micro: 500_000, unit: 1 }],
   /** Answers of assistants by an organization's own model. */ ["assistant_answer", { micro: 1_000_000, unit: 1 }],
-  /** Answers of this program's own model, and those that found nothing. */
+  /** Answers of this program's own model, and answers for which no document was found. */
   ["assistant_extract", { micro: 100_000, unit: 1 }],
   /** Searches with an answer written by an organization's own model. */ ["conversation", { micro: 500_000, unit: 1 }],
-  /** Answers that consist of sentences of its documents. */ ["extractive_conversation", { micro: 100_000, unit: 1 }],
+  /** Searches answered by the documents' sentences. */ ["extractive_conversation", { micro: 100_000, unit: 1 }],
   ["semantic_search", { micro: 100_000, unit: 1 }],
   ["image_search", { micro: 100_000, unit: 1 }],
   /** Characters. */ ["embeddings", { micro: 50_000, unit: 1_000 }],

@@ -34,9 +34,9 @@ interface JobSpending {
 
 /** For operations whose length the caller decides. */
 export interface Meter {
-  /** Ensures that this much in total is paid for, or fails: reserves the units that are started. */
+  /** Reserves credits until `quantity` in total, in whole units, is covered; fails if the wallet cannot pay. */
   readonly use: (quantity: number) => Effect.Effect<void, CreditsExhausted | WalletUnreachable>
-  /** The work had no result: everything is returned at its end. */ readonly forgive: () => void
+  /** Without a result: all credits are returned when the scope closes. */ readonly forgive: () => void
 }
 
 const RENEW_MS = RESERVATION_MS / 3
@@ -61,7 +61,7 @@ export class AiSpending extends Context.Service<
       operation: AiOperation,
       quantity: number
     ) => Effect.Effect<JobReservation, SpendingError>
-    /** Runs the work of a job, which settles as part of its end. Released if it fails or is cancelled. */
+    /** Runs a job's work, which settles in the transaction that ends it; releases if it fails or is cancelled. */
     readonly runJob: <A, E, R>(
       organizationId: string,
       operation: AiOperation,

@@ -18,7 +18,7 @@ interface Entitlement {
 }
 /** From the table of plans, or a room's; a feature in neither is in no plan. */
 type AnyFeature = Feature | (string & {})
-/** How many a plan allows, and the error for one more. */
+/** How many the plan allows, and the error for one more than that. */
 export interface Cap {
   readonly max: number
   readonly refusal: FeatureNotInPlan
@@ -41,11 +41,11 @@ const least = ofPlan.get(plans.free)!
 export class Entitlements extends Context.Service<
   Entitlements,
   {
-    /** O(1). An organization that does not exist gets the least. */
+    /** O(1). An unknown organization gets the least entitlement. */
     readonly of: (organizationId: string) => Entitlement
     /** 403 with `feature` and `plan` if the plan does not include it. */
     readonly require: (organizationId: string, feature: AnyFeature) => Effect.Effect<void, FeatureNotInPlan>
-    /** O(1). The writer counts in the transaction of the write: only there can the last slot be given only once. */
+    /** O(1). The writer must count in the transaction of the write, or two writes could take the last slot. */
     readonly cap: (organizationId: string, feature: AnyFeature) => Cap
     /** 403 if `wanted` exceeds the plan's cap: for amounts in the request itself. */
     readonly requireRoom: (
@@ -55,7 +55,7 @@ export class Entitlements extends Context.Service<
     ) => Effect.Effect<void, FeatureNotInPlan>
     /** Every feature of a plan, including those of rooms. */
     readonly featuresOf: (plan: Plan) => Readonly<Record<string, boolean | number>>
-    /** Replaces all of it; the next request in every process sees the change. */
+    /** Replaces the organization's entire entitlement; the next request in every process sees the change. */
     readonly set: (
       organizationId: string,
       change: PlanChange

@@ -27,7 +27,7 @@ export class AllowanceExhausted extends Schema.TaggedError<AllowanceExhausted>()
   { message: Schema.String, retry_after: Schema.Int, retry_after_s: Schema.Int },
   { httpApiStatus: 429 }
 ) {}
-/** Units can neither be obtained nor used on credit any longer. */
+/** Postgres is unavailable, and the units that this process may grant without it are used up. */
 export class LimitsUnavailable extends Schema.TaggedError<LimitsUnavailable>()(
   "LimitsUnavailable",
   { message: Schema.String, retry_after_s: Schema.Int },

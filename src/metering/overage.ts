@@ -28,7 +28,7 @@ type Payment = { readonly giveBack: () => void } | CreditsExhausted | WalletUnre
 class Blocks {
   readonly #wallet: Wallet["Service"]
   readonly #open = new Map<string, Block>()
-  /** Used up or old; settled only at the check after the next, because requests in progress may still return units. */
+  /** Used up or old; settled at the check after next, because requests in progress may still return units. */
   readonly #ending = new Set<Block>()
   #settling: ReadonlyArray<Block> = []
 
@@ -62,7 +62,7 @@ class Blocks {
     this.#ending.add(block)
   }
 
-  /** Settles what ended before the last check, and ends old blocks. */
+  /** Settles blocks that ended before the previous check, and ends old blocks. */
   look(now: number): Effect.Effect<void> {
     for (const [organizationId, { openedAt }] of this.#open) if (now - openedAt >= BLOCK_MS) this.end(organizationId)
     const due = this.#settling

@@ -13,7 +13,7 @@ import { dayOf, hourOf, type Period } from "./period.ts"
 
 type WindowedFeature = "browser_keys_per_hour" | "event_bytes_per_day"
 interface Window {
-  /** What one unit of the counter represents. */ readonly block: number
+  /** The amount that one unit of the counter represents. */ readonly block: number
   readonly isDurable: boolean
   readonly creditMax: number
   readonly periodOf: (now_ms: number) => Period
@@ -26,7 +26,7 @@ const ENTRIES_MAX = 100_000
 const KEPT_MS = 2 * 86_400_000
 
 export interface Spending {
-  /** A failure takes nothing. O(1) except for the round trip that a new block may need. */
+  /** If it fails, nothing is taken. O(1) except for the round trip that a new block may need. */
   readonly take: (organizationId: string, amount: number) => Effect.Effect<void, FeatureNotInPlan | LimitsUnavailable>
   /** Returns what was taken but not used. */
   readonly giveBack: (organizationId: string, amount: number) => void
@@ -71,7 +71,7 @@ export class WindowedCaps extends Context.Service<WindowedCaps, { readonly [F in
             const spare = (own.get(organizationId) ?? 0) - amount
             if (spare >= 0) return void own.set(organizationId, spare)
             const units = Math.ceil(-spare / block)
-            // Other callers take meanwhile, so the remainder is ours only once it is recorded.
+            // Claims the rest of the block before waiting, because other callers take units meanwhile.
             own.set(organizationId, 0)
             const refund = () => own.set(organizationId, (own.get(organizationId) ?? 0) + spare + amount)
             const taken =

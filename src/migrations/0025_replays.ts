@@ -1,7 +1,7 @@
 /**
- * Background jobs, replays of one organization's figures from the log, and tombstones of erased persons. A shadow table
- * has the columns and key of the table it stands for; its `organization_id` is the name of one partition's shadow: job,
- * partition and the life that builds it.
+ * Background jobs, replays of one organization's figures from the log, and tombstones of erased persons. A shadow
+ * table has the columns and key of the table it stands for; its `organization_id` is the name of one partition's
+ * shadow: job, partition and the run of the worker that builds it.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

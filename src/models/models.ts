@@ -13,7 +13,7 @@ import { type Pinned, readPinned, readPinnedSpeech, readPinnedTranscriber } from
 
 /** How long until a missing installation is checked again: a command or another process may have installed it. */
 const LOOK_AGAIN_MS = 5_000
-/** `Retry-After` for callers meanwhile. */
+/** `Retry-After` for callers while models are being installed. */
 const RETRY_AFTER_S = 15
 const wayOut =
   "`npm run dowser -- models install` installs it, with `--from FOLDER` from tarballs on a machine without a registry"
@@ -21,7 +21,7 @@ const wayOut =
 export class Models extends Context.Service<
   Models,
   {
-    /** From memory, or by some file sizes every five seconds. */ readonly installed: () => InstalledModel
+    /** From memory; checked against file sizes every five seconds. */ readonly installed: () => InstalledModel
     /** The best one that was requested (`dowser models install --voice`); none is installed automatically. */
     readonly transcriber: () => InstalledTranscriber
     /** One line for the operator. */ readonly detail: () => string

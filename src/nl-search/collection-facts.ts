@@ -13,7 +13,7 @@ import { RuleFacts } from "./rules/facts.ts"
 
 /** For each facet field, the values with the most documents first. */
 const VALUES_MAX = 1_000
-/** For a caller whose values are read per request. */
+/** Values per field for a caller whose values are read per request. */
 const OWN_VALUES_MAX = 50
 const BYTES_MAX = 8_000_000,
   COLLECTION_BYTES_MAX = 1_500_000
@@ -38,7 +38,7 @@ interface CachedFacts extends PromptFacts {
 interface Parts {
   /** Context of the program itself, without a request's budget or turn. */
   readonly contextOf: (organizationId: string) => OperationContext
-  /** Changes with each change of the organization's documents. */
+  /** A value that differs after each change of the organization's documents. */
   readonly changesOf: (organizationId: string) => number
   readonly now_ms: () => number
   readonly inSlices: <A>(steps: Generator<void, A>) => Promise<A>

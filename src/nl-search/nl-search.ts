@@ -31,14 +31,14 @@ import { parseRules } from "./rules/parse-rules.ts"
 
 interface WordsAsked {
   readonly caller: Caller
-  /** Its session's unit was taken already; a price still applies. */ readonly isPaid: boolean
+  /** The session's unit was already taken; credits are still charged. */ readonly isPaid: boolean
   readonly context: OperationContext
   readonly reach: Reach
   readonly collection: CollectionInfo
   /** Merged: request, scoped key, preset. */ readonly parameters: Parameters
   /** Filters on everything that is shown, in addition to the caller's own. */
   readonly bounds: SearchRequest["bounds"]
-  /** Fields that the applied profile lets clients filter by; it has its own sorts. */
+  /** Fields that the applied profile lets clients filter by; the profile also has its own sorts. */
   readonly filterable: ReadonlyArray<string> | undefined
   readonly signal: AbortSignal
 }
@@ -178,7 +178,7 @@ const make = Effect.gen(function* () {
 export class NlSearch extends Context.Service<
   NlSearch,
   {
-    /** Rejects if nobody waits any longer. */
+    /** Rejects if the request was abandoned. */
     readonly meant: (asked: WordsAsked) => Promise<Result<Meant, SpendingError>>
     /** Memory of the facts about collections. */ readonly bytes: () => number
   }

@@ -53,7 +53,7 @@ export const generatedOf = (answer: unknown): Result<Parameters> => {
   return ok(generated)
 }
 
-/** Returns a new object, because plans carry it along. */
+/** Joins a model's parameters to those of the request; `asked` itself is not changed. */
 export const augmented = (asked: Parameters, generated: Parameters): Result<Parameters> => {
   const { filter_by: own, q, ...others } = generated
   const filter_by = own === undefined ? ok(asked.filter_by) : joined(asked.filter_by, own)

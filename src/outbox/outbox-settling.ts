@@ -18,7 +18,7 @@ export const makeOutboxSettling = Effect.gen(function* () {
     /** At most `rowsMax`, oldest first, locked; events that another process fans out are skipped. */
     waiting: (rowsMax: number) =>
       sql<WaitingEvent>`SELECT id::float8 AS id, organization_id, delivery_id, event, data, created_at::float8 AS created_at FROM outbox WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${rowsMax}::int4 FOR UPDATE SKIP LOCKED`,
-    /** `settled`: those without any delivery. */
+    /** `settled`: the events for which there is no delivery. */
     markFannedOut: (ids: ReadonlyArray<number>, settled: ReadonlyArray<number>, now: number) =>
       sql`UPDATE outbox SET fanned_out_at = ${String(now)}::text::int8, settled_at = CASE WHEN id = ANY(${settled.map(String)}::text[]::int8[]) THEN ${String(now)}::text::int8 ELSE settled_at END
         WHERE id = ANY(${ids.map(String)}::text[]::int8[])`,

@@ -13,7 +13,7 @@ export interface StoredPolicy {
 export interface PolicyRow extends Omit<StoredPolicy, "params"> {
   readonly params: unknown
 }
-/** Data beyond a policy's maximum is not read. */
+/** Values larger than a policy's maximum are not read. */
 const COLUMNS =
   "organization_id, name, CASE WHEN bytes > 1000000 THEN NULL ELSE params END AS params, created_at::float8 AS created_at, updated_at::float8 AS updated_at"
 

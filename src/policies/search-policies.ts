@@ -25,7 +25,7 @@ interface SearchPoliciesShape {
   readonly get: (organizationId: string, name: string) => KnownPolicy | undefined
   /** Sorted by name. */
   readonly list: (organizationId: string) => ReadonlyArray<KnownPolicy>
-  /** Changes with every write of the organization's policies. */
+  /** A number that changes with every write of the organization's policies. */
   readonly version: (organizationId: string) => number
   readonly upsert: (
     organizationId: string,

@@ -26,7 +26,7 @@ const foldOf = (q: string): number => createHash("sha1").update(q).digest()[0]! 
 const mean = (numbers: ReadonlyArray<number>): number =>
   numbers.length === 0 ? 0 : numbers.reduce((sum, number) => sum + number, 0) / numbers.length
 const round = (figure: number): number => Math.round(figure * 10_000) / 10_000
-/** Index of the best; of equals, the smaller. */
+/** Index of the highest figure; of equal ones, the lowest index. */
 const best = (figures: ReadonlyArray<number>): number =>
   figures.reduce((top, figure, place) => (figure > figures[top]! + 1e-9 ? place : top), 0)
 

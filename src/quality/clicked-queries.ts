@@ -10,8 +10,8 @@ import type { StoredJudgment } from "./suite-input.ts"
 export interface ClickedQuery {
   readonly q: string
   searches: number
-  /** Searches that do not record what they showed. */ unlisted: number
-  /** Gains of those, by document. */ readonly gains: Map<string, number>
+  /** Number of searches that do not record what they showed. */ unlisted: number
+  /** Gains of those searches, by document. */ readonly gains: Map<string, number>
   gainBytes: number
   readonly grades: ClickedGrades
 }

@@ -19,7 +19,7 @@ export interface Evaluated {
   readonly mrr: number
   readonly recall_at_100: number
   readonly judged_at_10: number
-  /** In the order of the judgments; without queries that have no relevant document. */
+  /** In the order of the judgments; queries without a relevant document are left out. */
   readonly queries: ReadonlyArray<QueryFigure>
 }
 interface Asked {

@@ -101,7 +101,7 @@ export const makeFromClicks = Effect.gen(function* () {
     const queries = counts.often(IMPRESSIONS_MIN)
     yield* listed(search, suite, queries, report)
     const clicked = gradesOf(queries)
-    // A judgment made by hand in the meantime wins: the result is merged again when it is stored.
+    // For the figures. Storing merges again, so that a judgment made by hand in the meantime stays.
     const now = merged(yield* Effect.orDie(repository.judgments(organizationId, id)), clicked)
     const stored = Effect.gen(function* () {
       if ((yield* repository.lock(organizationId, id)) === undefined) return

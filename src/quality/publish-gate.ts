@@ -22,7 +22,7 @@ export const verdictOf = (before: Evaluated | undefined, after: Evaluated, maxDr
   const known = new Map(before?.queries.map(({ ndcg_at_10, q }) => [q, ndcg_at_10]))
   const worst = after.queries
     .map(({ ndcg_at_10, q }) => ({ q, before: known.get(q) ?? null, after: ndcg_at_10 }))
-    // Queries that did not fall are not among the reasons.
+    // Only queries that fell are reasons.
     .filter(({ after: now, before: then }) => then === null || now < then)
     .sort((a, b) => a.after - (a.before ?? 0) - (b.after - (b.before ?? 0)) || a.after - b.after)
     .slice(0, WORST)
@@ -57,7 +57,7 @@ export const layerPublishGate = Layer.effect(
           return yield* missing(`is about \`${suite.collection.slice(0, 80)}\``)
         const judgments = yield* Effect.orDie(repository.judgments(organizationId, suiteId))
         if (!hasRelevant(judgments)) return yield* missing("has no judgment with a grade above 0")
-        // A storefront would send only the words. The manifest decides everything else.
+        // As from a storefront, only the words are sent; the manifest decides everything else.
         const of = (manifest: ProfileManifest) =>
           evaluate(search, {
             organizationId,

@@ -28,7 +28,7 @@ const ROUNDING = 1e-9
 export const textsOf = (params: Params): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]))
 
-/** Those that fell most first, then the worst. */
+/** Queries that fell most first, then those with the lowest figures. */
 const listed = ({ queries }: Evaluated, before: ReadonlyMap<string, number>) =>
   queries
     .map(({ ndcg_at_10, q }) => {
@@ -55,7 +55,7 @@ export const makeRunSuite = Effect.gen(function* () {
   const repository = yield* makeSuitesRepository
   const runs = yield* makeRunsRepository
 
-  /** Writes the run's row, and the alarm if it fell, in one transaction. */
+  /** Writes the run's row, and the alarm if the quality fell, in one transaction. */
   const kept = Effect.fnUntraced(function* (suite: StoredSuite, run: NewRun) {
     const current = yield* repository.lock(suite.organization_id, suite.id)
     // The suite was deleted while it ran: the job still shows the result.

@@ -25,7 +25,7 @@ export interface MeaningConfig extends Readonly<Record<string, unknown>> {
   readonly profile: string
 }
 const QUERIES_MAX = 1_000
-/** Least number of queries judged by people, and by clicks, which are less informative each. */
+/** Least number of queries judged by people, or by clicks, each of which is less informative. */
 const JUDGED_MIN = 20,
   CLICKED_MIN = 500
 

@@ -16,7 +16,7 @@ export interface Wanted {
   readonly limit: number
   /** Field that holds the category. */ readonly category: string | undefined
   readonly schema: CollectionSchema | undefined
-  /** Whether the caller does not want to see it. */ readonly hidesId: boolean
+  /** Whether the caller did not request the field `id`. */ readonly hidesId: boolean
 }
 /** Fields with the seed's values. */
 type Likenesses = ReadonlyArray<readonly [field: string, values: ReadonlyArray<unknown>]>

@@ -5,7 +5,7 @@ import type { Recommended } from "./schema.ts"
 
 export type Document = Readonly<Record<string, unknown>>
 type RecommendedHit = Recommended["hits"][number]
-/** A candidate from the engine has only a kind. */
+/** A candidate of the model or of a fallback search, with the kind that its hit gets. */
 export type AnyCandidate = Omit<Candidate, "kind"> & { readonly kind: HitKind }
 
 /** A document's values in a field, none or several. */

@@ -1,4 +1,4 @@
-/** The quality of a model's answers: at which position each contained what came next. */
+/** The quality of a model's answers: the position of the item that actually came next in each answer. */
 export class Judged {
   cases = 0
   #hits = 0

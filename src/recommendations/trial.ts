@@ -126,7 +126,7 @@ class Trial {
       await this.#turn()
     }
   }
-  /** Queries each candidate before each event is learned. */
+  /** Queries the model with each candidate's parameters before each event is learned. */
   validate(events: ReadonlyArray<ModelEvent>): Promise<void> {
     return this.#judged(events, VALIDATION_CASES_MAX, async (one) => {
       for (const [i, params] of this.#candidates.entries()) {

@@ -38,7 +38,7 @@ const fieldsOf = (
   return wrong.length > 0 ? Effect.fail(invalidFields(wrong)) : Effect.succeed([...new Set(asked)])
 }
 
-/** What names a model, in words. O(presets and policies). */
+/** The search rules, presets and policies that refer to a model, as texts. O(presets and policies). */
 const namersOf = (
   context: OperationContext,
   { policies, rules }: { readonly policies: SearchPolicies["Service"]; readonly rules: SearchRules["Service"] },

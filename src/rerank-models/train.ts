@@ -37,7 +37,7 @@ type ReportProgress = (progress: number) => Effect.Effect<void>
 /** Hits of a query that are used. */
 const DEPTH = 30
 const SEED = 1
-/** With fewer, figures reflect chance more than the collection. */
+/** Minimum number of clicked searches; with fewer, figures reflect chance more than the collection. */
 const CLICKED_MIN = 50
 const HELD_OUT_MIN = 5
 

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import type { Subject } from "../configuration/change.ts"
 import type { StoredModel } from "./schema.ts"
 
-/** Per name: older versions are deleted when a new one is stored. */
+/** Versions kept per name: older ones are deleted when a new one is stored. */
 const VERSIONS_KEPT = 10
 /** The id in `Configuration`: names have no slash. */
 export const idOf = (collection: string, name: string): string => `${name}/${collection}`

@@ -77,7 +77,7 @@ interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
   /** Folder of the dedupe window's runs, exclusive to this process. */ readonly dedupePath: string
   /** The data folder, which may contain models. */ readonly dataPath: string
   /** Folder of the data of recommendations, exclusive to this process. */ readonly recommendationsPath: string
-  /** No other process uses this database. */ readonly isAlone: boolean
+  /** Whether no other process uses this database. */ readonly isAlone: boolean
   readonly visitorPartitions: number
   readonly operatorKey: Uint8Array
   readonly operatorToken: string

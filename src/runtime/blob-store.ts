@@ -8,7 +8,7 @@ import { StartRefused } from "./data-folder.ts"
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Undefined if no bucket is named, a sentence if the variables are invalid. */
+/** Undefined if no bucket is named; a sentence about the mistake if the variables are invalid. */
 export const s3OptionsOf = (environment: Environment): S3Options | string | undefined => {
   const given = (name: string): string | undefined => environment[`DOWSER_S3_${name}`] || undefined
   const endpoint = given("ENDPOINT"),

@@ -127,7 +127,7 @@ export const openDataFolder = (given: string, dataVersion: number, secrets?: Giv
       JSON.stringify({ pid: process.pid, url, operator_token: operatorToken } satisfies RunningProgram)
     )
   announce("")
-  // A restore that has taken the folder since then continues; one that tries from here on finds it taken.
+  // A restore that claimed the folder in the meantime wins; a later restore finds the folder claimed.
   if (existsSync(join(path, restoringMark))) {
     rmSync(runningFile(path), { force: true })
     throw new StartRefused(`A restore into ${path} is at work; start it when that is done.`)

@@ -44,15 +44,15 @@ import { layerTypesense } from "./typesense.ts"
 
 /** Two of them listen: for webhooks, and for units that are recalled. */
 const API_CONNECTIONS_MAX = 8
-/** Of each process that keeps configuration: one listens, one renews, one reads. */
+/** Connections of each process that caches configuration: one to listen, one to renew its lease, one to read. */
 const CONFIGURATION_CONNECTIONS = 3
 /**
- * Beside one of each partition, all of which may wait while a day of a replay is exchanged: leases, replays and what
- * looks.
+ * In addition to one per partition, all of which may be blocked while a replay exchanges a day: for leases, replays
+ * and pollers.
  */
 const STREAM_CONNECTIONS_SPARE = 4
 
-/** A server that cannot be used is one sentence for a person, not a defect. */
+/** An unusable server is reported to the operator as one sentence, not as a defect. */
 const refusing =
   (sentence: (error: { readonly message: string }) => string) =>
   <A, E extends { readonly message: string }, R>(layer: Layer.Layer<A, E, R>): Layer.Layer<A, StartRefused, R> =>
@@ -221,9 +221,9 @@ interface StreamsProcess extends Pick<OwnershipOptions, "member" | "lease_ms"> {
   readonly names: ReadonlyArray<string>
   /** Folder for the snapshots of keyed state, this process's own. */
   readonly statePath: string
-  /** Called once servers have answered and partitions will be taken. */
+  /** Runs once all servers have answered, just before this process takes partitions. */
   readonly ready: Effect.Effect<void>
-  /** Of `/metrics`; nothing listens without. */ readonly admin?: AdminPort | undefined
+  /** Where `/metrics` listens; not served if absent. */ readonly admin?: AdminPort | undefined
 }
 
 /**

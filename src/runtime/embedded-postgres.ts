@@ -110,7 +110,7 @@ const initializeBeside = (runner: Runner, folder: string, password: string): voi
   renameSync(fresh, folder)
 }
 
-/** Stored next to the server's folder, and created with it. */
+/** Stored next to the server's folder; created on first use. */
 export const ownPassword = (folder: string): string => {
   const file = `${folder}.password`
   if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString("hex"), { mode: 0o600 })

@@ -13,7 +13,7 @@ import { rooms } from "../rooms.ts"
 const ROWS_MAX = 2_000
 const PAUSE_MS = 50
 const EVERY_MS = 3_600_000
-/** A start has more urgent work. */
+/** The first sweep is delayed, because a start has more urgent work. */
 const FIRST_AFTER_MS = 5 * 60_000
 
 interface HousekeepingOptions {
@@ -21,7 +21,7 @@ interface HousekeepingOptions {
   readonly firstAfter_ms?: number
 }
 
-/** Counters belong to no room. */
+/** Removals that the rooms declare, and those of counters, which belong to no room. */
 const expiries: ReadonlyArray<Expiry> = [
   ...rooms.all.flatMap(({ expiries = [] }) => expiries),
   (rowsMax) => expireCounters(rowsMax)

@@ -21,14 +21,14 @@ interface Channelled {
 }
 const launcher = process as unknown as Channelled
 
-/** Undefined if the launcher has ended, and Postgres with it. */
+/** Undefined if the launcher, and therefore Postgres, has ended. */
 const ask = (message: unknown): Promise<FromLauncher | undefined> =>
   new Promise((settle) => {
     if (launcher.connected !== true) return settle(undefined)
     const done = (answer?: FromLauncher): void => {
       launcher.off("message", done)
       launcher.off("disconnect", gone)
-      // While nothing is awaited, the channel must not keep the program alive.
+      // While no answer is pending, the channel must not keep the program alive.
       launcher.channel?.unref?.()
       settle(answer)
     }
@@ -60,6 +60,6 @@ const startKeptPostgres = async (folder: string): Promise<PostgresServer> => {
   }
 }
 
-/** Started by the launcher if it offers to, else by this process. */
+/** Lets the launcher start Postgres if it supports that; otherwise this process does. */
 export const startPostgres: (folder: string) => Promise<PostgresServer> =
   process.env.DOWSER_POSTGRES === "kept" && launcher.send !== undefined ? startKeptPostgres : startEmbeddedPostgres

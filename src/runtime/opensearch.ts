@@ -11,7 +11,7 @@ type Credentials = NonNullable<OpensearchOptions["credentials"]>
 /** Allowed in the names of the cluster's indices, with room for suffixes. */
 const PREFIX = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
-/** Returns a sentence if the variables are invalid. */
+/** Returns a sentence about the mistake if the variables are invalid. */
 export const opensearchOptionsOf = (environment: Environment): OpensearchOptions | string => {
   const given = (name: string): string | undefined => environment[name] || undefined
   const nodes = (given("OPENSEARCH_NODES") ?? "")

@@ -48,7 +48,7 @@ export const layerShared = ({ host, port }: EngineAddress, operatorKey: Uint8Arr
     })
   )
 
-/** Ready once everything that the other process has is known here; waits for that process to start. */
+/** Ready once the state of the other process's engine is known here; waits for that process to start. */
 export const layerRemote = ({ host, port }: EngineAddress, operatorKey: Uint8Array) =>
   Layer.unwrap(
     Effect.gen(function* () {

@@ -34,8 +34,8 @@ export const superviseEngine = async ({
     for (let pause_ms = 100; !isClosed; pause_ms = Math.min(BACKOFF_MAX_MS, 2 * pause_ms)) {
       const old = current
       try {
-        // A writer that was given up may still be alive, and what it acknowledged after the new one had read the folder
-        // would be lost. The old reader answers until the new engine is ready, which gets everything before it is used.
+        // A writer considered lost may still be running; what it acknowledges after the new one has read the folder
+        // would be lost, so it is stopped first. The old reader answers until the new engine has its dictionaries.
         await old.stopWriting?.()
         const next = await open()
         try {

@@ -5,7 +5,7 @@
 import type { PractisingEngine } from "@dowser/engine-sdk/operations"
 import { memoryResources, warmUp } from "@dowser/engine-sdk/operations"
 
-/** The program's own start has priority, and the search threads start within two seconds. */
+/** The first check is delayed: the program's own start has priority, and search threads take two seconds to start. */
 const LOOK_MS = 3_000,
   LOOK_MAX_MS = 600_000
 const DOCUMENTS_MIN = 1_000
@@ -23,7 +23,7 @@ interface Named {
   readonly name: string
   readonly documents: number
 }
-/** Largest first. Pure. */
+/** The collections to open at start, largest first. Pure. */
 export const worthOpening = (collections: ReadonlyArray<Named>): ReadonlyArray<Named> =>
   collections
     .filter(({ documents }) => documents >= DOCUMENTS_MIN)

@@ -6,7 +6,7 @@ import { type EmbeddingModel, readsLanguage, type TextEmbedder } from "../ports/
 
 type State = ReturnType<TextEmbedder["Service"]["state"]>
 interface Installed {
-  /** Undefined: this program knows none. */ readonly model: EmbeddingModel | undefined
+  /** Undefined if the embedder has no model of the configured name. */ readonly model: EmbeddingModel | undefined
   readonly state: State
 }
 

@@ -62,7 +62,7 @@ const FRAME_TOKENS = 2
 
 const isTrained = ({ model_name }: ModelConfig): boolean => model_name === LSA_NAME
 
-/** How a collection's model reads a query. */
+/** How a collection's model tokenizes a query. */
 const makeReading = Effect.map(CurrentEmbedder, (embedder) => {
   /**
    * Whether the model reads every word of the query as one token: then none of them is a typo, whatever the catalogue's

@@ -33,15 +33,15 @@ export interface Counted {
   readonly count: number
   readonly prints: Uint32Array
 }
-/** Two lists share one of these first numbers, or they are not similar. */
+/** The first numbers of a list. Two lists can only be similar if these prefixes share a number. */
 const prefixOf = ({ prints }: Counted): Uint32Array =>
   prints.subarray(0, prints.length - Math.ceil(ALIKE * prints.length) + 1)
-/** A check by counts: a small subset is not similar. */
+/** A cheap check by counts first: a small subset of a large list is not similar to it. */
 const mayBeAlike = (a: Counted, b: Counted): boolean => Math.min(a.count, b.count) >= ALIKE * Math.max(a.count, b.count)
 
 /**
- * By index: the index of an earlier, similar page that is itself no duplicate. `pages` are sorted largest first, so
- * that the larger one stays. Only pages that share a number of their prefixes are compared.
+ * For each page, the index of an earlier, similar page that is itself no duplicate. `pages` are sorted largest first,
+ * so that the larger one stays. Only pages that share a number of their prefixes are compared.
  */
 export function* duplicatesOf(pages: ReadonlyArray<Counted>): Generator<void, ReadonlyMap<number, number>> {
   const found = new Map<number, number>()
@@ -67,7 +67,7 @@ export function* duplicatesOf(pages: ReadonlyArray<Counted>): Generator<void, Re
   return found
 }
 
-/** By index: other pages that share documents with it, those that share most first. */
+/** For each page, the indexes of other pages that share documents with it, those that share most first. */
 export function* metTogether(
   pages: ReadonlyArray<Counted>,
   most: number

@@ -27,7 +27,7 @@ export interface CountedValue {
   readonly count: number
 }
 
-/** Pages per step, after which others may use the thread. */
+/** Pages between two yields of the thread. */
 const YIELD_EVERY = 50
 
 /** Largest first, equal counts by their text, so that the same values always give the same pages in the same order. */
@@ -91,7 +91,7 @@ const NEIGHBOURS = 6
 const isThin = (page: Pick<JudgedValue, "inStock" | "dataSentences">, minProducts: number): boolean =>
   page.inStock < minProducts || page.dataSentences < DATA_SENTENCES_MIN
 
-/** By index, for sorted pages. */
+/** The status of each page, in the order of `pages`, which must be sorted. */
 function* statusesOf(
   pages: ReadonlyArray<JudgedValue>,
   minProducts: number

@@ -167,7 +167,7 @@ export const makeGenerate = Effect.gen(function* () {
       )
     )
     yield* writing(rule, states, (some) => pages.putStates(organizationId, rule_id, some))
-    // Values beyond the plan's limit have not disappeared.
+    // Values beyond the plan's limit still have documents, so their pages do not count as left.
     const waiting = found.values.length === values.length ? slugs : yield* inSlices(slugsFor(found.values, known))
     const used = new Set(waiting.values())
     const before = new Set(known.map(({ slug }) => slug))

@@ -138,7 +138,7 @@ export const textsOf = (templates: Templates, facts: Facts, { facet, siteName, v
     ["MIN_PRICE", number(facts.minPrice)],
     ["MAX_PRICE", number(facts.maxPrice)],
     ["CURRENCY", facts.currency ?? ""],
-    // That a brand's documents are mostly of that brand is not informative.
+    // For a page about a brand, naming that brand as the top one is not informative.
     ["TOP_BRANDS", facts.brands.length === 1 && facts.brands[0] === shown ? "" : facts.brands.join(", ")],
     [
       "TOP_PRODUCTS",

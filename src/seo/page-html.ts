@@ -123,7 +123,7 @@ export const pageHtml = (page: ShownPage): string => {
     `<title>${escaped(title)}</title>`,
     description === "" ? "" : `<meta name="description" content="${escaped(description)}">`,
     isIndexed ? "" : '<meta name="robots" content="noindex, follow">',
-    // A thin page is its own canonical page, hidden: it duplicates no other.
+    // A thin page names itself as canonical, because it is hidden but duplicates no other page.
     `<link rel="canonical" href="${escaped(canonical_url)}">`,
     prev === undefined ? "" : `<link rel="prev" href="${escaped(prev.url)}">`,
     next === undefined ? "" : `<link rel="next" href="${escaped(next.url)}">`,

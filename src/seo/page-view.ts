@@ -12,7 +12,7 @@ import type { StoredRule } from "./rules-repository.ts"
 import type { SeoPage } from "./schema.ts"
 import { escaped } from "./sitemap.ts"
 
-/** Always the same for the same address. */
+/** A page's id, derived from its rule and slug, so that it never changes. */
 const idOf = (ruleId: string, slug: string): string =>
   `spg_${createHash("sha256").update(`${ruleId}\n${slug}`).digest("hex").slice(0, 26)}`
 

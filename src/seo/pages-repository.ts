@@ -84,7 +84,7 @@ export const makePagesRepository = Effect.gen(function* () {
     page: (organizationId: string, ruleId: string, { after, limit, status }: ListedPages) =>
       sql<StoredPage>`SELECT ${columns} FROM seo_pages WHERE organization_id = ${organizationId} AND rule_id = ${ruleId} AND (${after ?? null}::text IS NULL OR slug > ${after ?? null})
         AND (${status ?? null}::text IS NULL OR status = ${status ?? null}) ORDER BY slug LIMIT ${limit}::int4`,
-    /** Of pages that search engines may index, in no order. */
+    /** Values of those of the pages that search engines may index, unordered. */
     labels: (organizationId: string, ruleId: string, slugs: ReadonlyArray<string>) =>
       sql<{
         slug: string
@@ -98,7 +98,7 @@ export const makePagesRepository = Effect.gen(function* () {
       }>`SELECT slug, changed_at::float8 AS changed_at FROM seo_pages WHERE organization_id = ${organizationId} AND rule_id = ${ruleId} AND status = 'index' ORDER BY slug`,
     audited: (organizationId: string, ruleId: string) =>
       sql<AuditedPage>`SELECT slug, value, status, canonical, moved_to, title, description, h1, left(text, 1000) AS text, count FROM seo_pages WHERE organization_id = ${organizationId} AND rule_id = ${ruleId} ORDER BY slug`,
-    /** Titles of other rules whose addresses start with `origin`. */
+    /** Titles of indexed pages of other rules whose addresses start with `origin`. */
     titles: (organizationId: string, ruleId: string, origin: string) =>
       sql<{
         title: string

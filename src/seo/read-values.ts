@@ -26,8 +26,8 @@ type Asked = Pick<StoredRule, "collection" | "facet_field" | "organization_id">
 type Browsed = Omit<Parameters<Search["Service"]["browse"]>[0], "signal" | "collection" | "organizationId">
 
 /**
- * Undefined for a search that is impossible: a value that no filter finds does not affect the others. An unavailable
- * engine is retried; then the job fails.
+ * Undefined if the search is refused, so that a value that no filter can express does not affect the others. An
+ * unavailable engine is retried; then the job fails.
  */
 const browsed = Effect.fnUntraced(function* (
   search: Search["Service"],

@@ -80,7 +80,7 @@ export const SeoPage = Schema.Struct({
   slug: Schema.String,
   url: Schema.String,
   status: Schema.Literals(STATUSES),
-  /** Of the page that replaces it, or to which it moved. */ canonical_url: Schema.optionalKey(Schema.String),
+  /** URL of the page that replaces it, or to which it moved. */ canonical_url: Schema.optionalKey(Schema.String),
   title: Schema.String,
   description: Schema.String,
   h1: Schema.String,

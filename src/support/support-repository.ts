@@ -129,7 +129,7 @@ const makeThreads = Effect.gen(function* () {
         assignee_id = ${assignee_id}, updated_at = ${time(updated_at)} WHERE organization_id = ${organization_id} AND id = ${id}`
   }
 })
-/** What relates threads to other data: members, persons, media. */
+/** Statements that relate threads to other data: members, persons, media. */
 const makeBeside = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return {

@@ -215,7 +215,7 @@ const make = Effect.gen(function* () {
       Effect.flatMap(Effect.orDie(repository.get(organizationId, id, side)), (thread) =>
         thread === undefined ? Effect.fail(missing(id)) : Effect.succeed(thread)
       ),
-    /** One more than `limit`, if there are more. What is returned counts as read by the requester's side. */
+    /** Returns `limit` + 1 messages if there are more. Returned ones count as read by the requester's side. */
     messages: Effect.fnUntraced(function* (
       { id, organization_id }: StoredThread,
       side: Side,

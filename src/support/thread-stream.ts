@@ -27,7 +27,7 @@ interface StreamAsked {
 const frame = (event: string, data: unknown, id?: number): string =>
   `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 
-/** Resolves when it is rung, or the time is over; a ring in between is not lost. */
+/** `wait` resolves when `ring` is called or the time is over; a ring before `wait` is not lost. */
 class Bell {
   #isRung = false
   #wake: (() => void) | undefined

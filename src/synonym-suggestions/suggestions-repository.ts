@@ -7,7 +7,7 @@ export interface StoredSuggestion extends SynonymSuggestion {
   readonly score: number
   readonly synonym_set: string | null
 }
-/** Limit of the returned ones, and of the stored ones with a decision. */
+/** Limit of returned suggestions, and of stored suggestions with a decision. */
 const ROWS_MAX = 1_000
 
 export const makeSuggestionsRepository = Effect.gen(function* () {

@@ -95,7 +95,7 @@ const makeDecisions = Effect.gen(function* () {
     const { resources } = contextOf(organizationId, origin)
     const isThere = () =>
       resources.get(organizationId, "synonym_set", set)?.items.some(({ id }) => id === suggestion.id) === true
-    // If a process died in between, the decision is stored but its set is not.
+    // If the process died between the two transactions, the decision is stored but its set is not.
     const isHalf = suggestion.status === "accepted" && suggestion.synonym_set === set && !isThere()
     const row = isHalf ? suggestion : yield* decide(organizationId, collection, suggestion, "accepted", set)
     const write = answering(async () => {

@@ -55,7 +55,7 @@ interface CachedIndex {
 interface Parts {
   /** Context of the program itself, without a request's budget or turn. */
   readonly contextOf: (organizationId: string) => OperationContext
-  /** Changes with each change of the organization's documents. */
+  /** A value that differs after each change of the organization's documents. */
   readonly changesOf: (organizationId: string) => number
   readonly now_ms: () => number
   readonly inSlices: <A>(steps: Generator<void, A>) => Promise<A>

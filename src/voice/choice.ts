@@ -13,7 +13,7 @@ const FOUND = 0.4,
   PUT = 2
 /** Subtracted, in letters, if the order of the words differs from the document's. */
 const OTHER_ORDER = 1
-/** The share of a reading's letters that a document must contain. */
+/** Minimum share of a reading's letters that a document must contain. */
 const FOUND_SHARE_MIN = 0.7
 /** A piece that the model takes for silence needs stronger evidence. */
 const SILENT_SHARE_MIN = 0.9,

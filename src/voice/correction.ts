@@ -8,9 +8,9 @@ import type { SpokenWord } from "../ports/transcriber/transcriber.ts"
 /** An unknown word with this score or more is kept: it is probably a name that the collection lacks. */
 const SURE = 0.93
 const ALIKE_MIN = 0.72
-/** For several words joined into one, which more often sound alike by accident. */
+/** Minimum similarity for several words joined into one, which more often sound alike by accident. */
 const JOINED_ALIKE_MIN = 0.78
-/** For a run that includes a known word: part of a split word may happen to be indexed ("sam some"). */
+/** Minimum similarity for a run with a known word: part of a split word may happen to be indexed ("sam some"). */
 const KNOWN_ALIKE_MIN = 0.82
 const JOINED_MAX = 3
 /** Added for each further word that a replacement covers. */

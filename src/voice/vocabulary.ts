@@ -14,7 +14,7 @@ export const keptWords = (words: ReadonlyArray<string>, openings: ReadonlyArray<
   sounds: words.map(soundOfWord).join("\n"),
   likely: likelyOf(openings.join("\n"))
 })
-/** Its name is a hash of its content, so that a thread that has it already is not sent it again. */
+/** The name is a hash of the content, so that a thread that already has this text does not receive it again. */
 const likelyOf = (text: string): Likely | undefined =>
   text === ""
     ? undefined
@@ -33,7 +33,7 @@ export class Vocabulary {
   readonly #sounds: ReadonlyArray<string>
   readonly #known: ReadonlySet<string>
 
-  /** For transcribers that accept hints. */ readonly likely: Likely | undefined
+  /** What visitors are likely to say, for transcribers that accept hints. */ readonly likely: Likely | undefined
 
   constructor({ likely, sounds, words }: KeptWords) {
     this.likely = likely

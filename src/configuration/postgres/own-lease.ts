@@ -1,5 +1,5 @@
 /**
- * The lease of this process: while it is valid, every write waits for this process, so memory may be used. Renewed
+ * The lease of this process: while it is valid, every write waits for this process, so memory is current. Renewed
  * three times per duration; a lost lease is taken again under another name.
  */
 import { Cause, Effect } from "effect"

@@ -23,7 +23,7 @@ export class OwnStatements {
     return this.#answeredAt >= at
   }
 
-  /** Whether failures lasted for so long; a single one from before this process froze does not count. */
+  /** Whether failures have lasted for `ms`; a single one from before this process froze does not count. */
   hasFailedFor(ms: number): boolean {
     return this.#awaySince !== undefined && this.#failedAt - this.#awaySince >= ms
   }

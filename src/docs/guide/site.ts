@@ -47,7 +47,7 @@ export class GuideSite {
     this.#ground ??= findPlaces().then(
       (places) => ({ places, made: new Map(apiPages(this.#documents()).map((page) => [page.id, page])) }),
       (error: unknown) => {
-        // The next request tries again.
+        // Cleared after a failure, so that the next request tries again.
         this.#ground = undefined
         throw error
       }

@@ -18,7 +18,7 @@ process.stdin.on("end", () => process.exit(1)).resume()
 try {
   setPriority(BACKGROUND)
 } catch {
-  /* Not permitted here. */
+  /* Not permitted on this system; continue with the normal priority. */
 }
 readableByAll()
 try {

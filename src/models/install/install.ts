@@ -47,7 +47,7 @@ const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 interface LockOptions {
   readonly place: string
   readonly every_ms: number
-  /** Whether another process has done it. */ readonly isDone: () => boolean
+  /** Whether another process has finished the same work. */ readonly isDone: () => boolean
   readonly onWait: () => void
 }
 /** Holds the place's lock while it works. If another process holds it, waits until that is done or dead. */

@@ -26,7 +26,7 @@ const isThere = (folder: string, { bytes, path }: PinnedFile): boolean => {
   try {
     return statSync(join(folder, path)).size === bytes
   } catch {
-    // Missing, or in a folder that this user may not enter, which is the same to us.
+    // The file is missing, or in a folder that this user may not enter: both count as not installed.
     return false
   }
 }

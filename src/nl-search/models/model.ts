@@ -1,6 +1,6 @@
 /**
- * The API's form of NL search models (`docs/contract/models.md#nl-search-models`): what each provider needs and may
- * have. Pure.
+ * NL search models as the API shows them (`docs/contract/models.md#nl-search-models`): what each provider needs and
+ * may have. Pure.
  */
 import { isObject } from "../../http/json-fields.ts"
 import { type LanguageModel, type ModelShape, textField } from "../../language-models/model.ts"

@@ -34,7 +34,7 @@ const geminiBody = ({ fields }: LanguageModel, texts: Texts) => ({
   }
 })
 
-/** Undefined: through the port `Generator`, or not at all. `token` is for a model that gets a new one each hour. */
+/** Undefined for a provider of the port `Generator`, or an unknown one. `token`: for models with hourly tokens. */
 export const askedOf = (model: LanguageModel, texts: Texts, token: string): AskedModel | undefined => {
   const { fields, name, provider } = model
   const apiKey = apiKeyOf(model)

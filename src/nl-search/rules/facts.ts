@@ -42,7 +42,7 @@ const VALUE_CHARACTERS_MAX = 100
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.-]*$/u
 const NUMBERS = new Set(["int32", "int64", "float", "int32[]", "int64[]", "float[]"])
 const ENTRY_BYTES = 120
-/** Values that are read between two pauses. */
+/** Values processed between two yields. */
 const SLICE_VALUES = 32
 
 /** The words of a value or a request in comparable form: numbers by their value, most signs omitted. */
@@ -128,7 +128,7 @@ export class RuleFacts {
   }
   #name(key: string, named: NamedValue): void {
     const known = this.#values.get(key)
-    // Of values of one field with the same spelling, the first, which more documents have.
+    // Of a field's values with the same spelling, the first is kept, because more documents have it.
     if (known?.some(({ field }) => field === named.field) === true) return
     if (known === undefined) this.#values.set(key, [named])
     else known.push(named)
@@ -162,7 +162,7 @@ export class RuleFacts {
   }
 }
 
-/** As spelled, and without the endings of each language. */
+/** The look-up keys of a text: as spelled, and stemmed for each language. */
 export const keysOf = (texts: ReadonlyArray<string>, languages: ReadonlyArray<Language>): ReadonlySet<string> => {
   const keys = new Set([texts.join(" ")])
   keys.add(texts.map(colorOf).join(" "))

@@ -7,7 +7,7 @@ import { functionWords, orWords, andWords } from "./words.ts"
 const isIdle = ({ isKept, kind, text }: Token): boolean =>
   isKept !== true && (kind === "sign" || functionWords.has(text) || orWords.has(text) || andWords.has(text))
 
-/** `asked`: openings and polite phrases. */
+/** `asked`: tokens of openings and polite phrases, which are dropped. */
 export const leftOver = (
   q: string,
   tokens: ReadonlyArray<Token>,

@@ -102,7 +102,7 @@ const numberAt = (
   const magnitude = number >= 1_000 ? undefined : magnitudes.get(next?.text ?? "")
   return magnitude === undefined ? { end: at + 1, value: number } : { end: at + 2, value: number * magnitude }
 }
-/** What follows a number: its unit, and its field. */
+/** The unit and the field that follow a number. */
 export const behindAt = (
   tokens: ReadonlyArray<Token>,
   end: number,

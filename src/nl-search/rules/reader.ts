@@ -216,7 +216,7 @@ export class Reader {
     }
     return undefined
   }
-  /** Whether a bare number is not a price: it follows words for people, or a noun that it counts follows. */
+  /** Whether a bare number is not a price, because it follows words for people or precedes a noun that it counts. */
   #isOtherwise(start: number, end: number, value: number): boolean {
     for (let i = start - 1; i >= 0 && i >= start - PEOPLE_BEFORE && value <= AGE_MAX; i--)
       if (peopleWords.has(this.#tokens[i]!.text)) return true

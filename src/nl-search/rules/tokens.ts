@@ -6,7 +6,7 @@ export interface Token {
   readonly start: number
   readonly end: number
   readonly value?: number
-  /** Between quotation marks, or excluded with a minus: not interpreted. */ readonly isKept?: boolean
+  /** In quotation marks, or excluded with a minus: stays in the query, uninterpreted. */ readonly isKept?: boolean
 }
 
 const MARKS = /\p{M}+/gu

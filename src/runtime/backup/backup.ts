@@ -45,9 +45,9 @@ export interface Report {
   readonly step: (label: string, done: number, total?: number) => void
 }
 
-/** How long a current round of analytics rules may take. */
+/** How long to wait for the end of a round of analytics rules in progress. */
 const ROUND_WAIT_MS = 60_000
-/** Copied by other means, rebuilt, or specific to the running process. */
+/** Entries of the data folder that are copied by other means, rebuilt, or specific to the running process. */
 const NOT_FILES: ReadonlySet<string> = new Set([
   "postgres",
   "postgres.password",
@@ -132,7 +132,7 @@ const attempt = <A>(what: string, work: () => Promise<A>): Effect.Effect<A, Star
 /** Source and destination of a backup. */
 interface Place {
   /** The data folder of the running program. */ readonly data: string
-  /** The folder that is written. */ readonly to: string
+  /** The folder of the backup. */ readonly to: string
   readonly report: Report
 }
 
@@ -145,7 +145,7 @@ class WrittenParts {
     this.#place = place
   }
 
-  /** Returns its number of lines. */
+  /** Makes a written file durable and adds it with its digest; returns its number of lines. */
   add(path: string, label: string): Effect.Effect<number, StartRefused> {
     const { report, to } = this.#place
     return attempt(`${path} could not be written`, async () => {
@@ -202,7 +202,7 @@ const copyRows = Effect.fnUntraced(function* (
   return tables
 }, Effect.scoped)
 
-/** Everything else in the data folder. */
+/** Copies the files of the data folder that nothing else copies. */
 const copyFiles = Effect.fnUntraced(function* ({ data, to }: Place, written: WrittenParts) {
   for (const name of readdirSync(data).filter((each) => !NOT_FILES.has(each) && !each.endsWith(".new"))) {
     const from = join(data, name)

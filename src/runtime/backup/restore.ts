@@ -1,7 +1,7 @@
 /**
- * Restores a backup into an empty data folder, with nothing running. Everything is verified before anything is written.
- * While the folder is being filled it contains a marker that no start accepts, which is removed last; a failure removes
- * what was written.
+ * Restores a backup into an empty data folder, with nothing running. Everything is verified before anything is
+ * written. While the folder is being filled, it contains a marker with which the program refuses to start; the marker
+ * is removed last, and a failure removes what was written.
  */
 import {
   chmodSync,

@@ -26,7 +26,7 @@ interface ColumnRow {
   readonly type: string
 }
 
-/** What the transaction sees: call it first in a REPEATABLE READ transaction. */
+/** Describes the tables that the transaction sees: call it first in a REPEATABLE READ transaction. */
 export const describeRows = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const columns =
@@ -61,7 +61,7 @@ export const describeRows = Effect.gen(function* () {
   }
 })
 
-/** The server writes `file`. */
+/** The Postgres server itself writes `file`. */
 export const copyOut = (
   { name, selected }: { readonly name: string; readonly selected: ReadonlyArray<string> },
   file: string

@@ -52,7 +52,7 @@ export class Reformulations {
       if (visitors.size < VISITORS_OF_PAIR_MAX) visitors.add(visitor)
     } else if (this.#pairs.size < PAIRS_MAX) this.#pairs.set(pair, new Set([visitor]))
   }
-  /** Forgets the older half. */
+  /** Drops the last searches of half of the visitors, the oldest first. */
   #forget(): void {
     let left = this.#last.size / 2
     for (const visitor of this.#last.keys()) {

@@ -22,11 +22,11 @@ const TERM_WORDS_MAX = 3
 const SYNONYMS_MAX = 3
 const SUGGESTIONS_MAX = 500
 const ZERO_HIT_RATE_MIN = 0.5
-/** Two visitors may agree by chance. */
+/** Minimum number of visitors; two may agree by chance. */
 const VISITORS_MIN = 3
 /** The least share of a term's replacements that chose this one, with 90 % confidence. */
 const SHARE_MIN = 0.33
-/** How much more often than instead of other words, because popular queries follow everything. */
+/** How much more often a query must replace this term than other terms, because popular queries follow every query. */
 const LIFT_MIN = 3
 /** Weight relative to reformulations. Different contexts make it likely that the next query was for something else. */
 const SIMILARITY_WEIGHT = 0.3

@@ -44,7 +44,7 @@ export class LiveTranscript {
   get pieces(): Pieces {
     return [{ words: this.words, readings: this.#isSent ? undefined : this.#heard?.readings }]
   }
-  /** With other readings, the same words may lead to another query. */
+  /** Whether there are alternative readings, with which the same words may lead to another query. */
   get hasReadings(): boolean {
     return !this.#isSent && this.#heard?.readings !== undefined
   }
