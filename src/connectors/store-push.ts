@@ -1,7 +1,8 @@
 /**
- * Stores a push durably. First its job and its signature, in one transaction, so that a push in the log always has
- * both. Then the log, then a mark that it is there. A process interrupted in between has not responded: the repeated
- * push finds the row without its mark, waits until no process can still be working on it, and is stored as a new one.
+ * Stores a push durably: first its job and its signature, in one transaction, so that a push in the log always has
+ * both; then the push itself in the log; then a mark in the row. If the process fails in between, it has not responded:
+ * the repeated push finds the row without its mark, waits until no process can still be working on it, and is stored as
+ * a new one.
  */
 import { stringifyJson } from "@dowser/engine-sdk/documents"
 import { EventLog } from "@dowser/log/event-log/event-log"

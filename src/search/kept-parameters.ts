@@ -9,7 +9,7 @@ const isStorable = (text: string): boolean => !text.includes("\u0000") && text.i
 
 interface ParameterPlace {
   /** Path in the body. */ readonly path: string
-  /** Description in words. */ readonly of: string
+  /** What the parameters are of, for messages: "a suite". */ readonly of: string
   /** Parameters that the owner sets itself, or that would cost credits. */ readonly refused: ReadonlySet<string>
 }
 /** Issues of parameters, with their path in the body. */

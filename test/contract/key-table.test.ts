@@ -262,7 +262,7 @@ describe("of two causes the earlier answers", () => {
   const near = { origin: "https://a.example" }
   const search = { method: "GET", path: "/v1/collections/nowhere/documents/search?q=*" }
   const write = { method: "PATCH", path: "/v1/collections/nowhere/documents/1" }
-  /** In the order of refusals: how a key or a request earns each, and the answer it gets. */
+  /** In the order of refusals: the cause of each in a key or a request, and the response. */
   const causes = [
     { name: "expired", outcome: "401", body: { expires_at: 1 } },
     { name: "revoked", outcome: "401", body: {} },
