@@ -103,7 +103,10 @@ describe("warming up", () => {
     if (!planned.ok) throw new Error(planned.error.message)
     expect(await engine.practise("a", [planned.value.plan])).toEqual([undefined])
     expect((await search(context, "shop", asked)).ok).toBe(true)
-    expect(await engine.practise("a", [planned.value.plan])).toMatchObject([{ ok: true, value: { found: DOCS } }])
+    // On a busy machine a practice search may use up its quantum, and is then left for the next round.
+    await expect
+      .poll(() => engine.practise("a", [planned.value.plan]), { timeout: 20_000 })
+      .toMatchObject([{ ok: true, value: { found: DOCS } }])
     await engine.close()
   })
 
