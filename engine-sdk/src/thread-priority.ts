@@ -1,9 +1,10 @@
 /** Priorities of threads, where the system has them: on Linux each thread has its own. */
 import { readlinkSync } from "node:fs"
-import { setPriority } from "node:os"
+import { getPriority, setPriority } from "node:os"
 
-/** A third of an equal share when a thread of priority 0 wants the same processor, and all that is left otherwise. */
-const NICENESS = 5
+/** Added to the own niceness: a third of an equal share if another thread wants the processor, otherwise all of it. */
+const NICENESS = 5,
+  NICENESS_MAX = 19
 
 /**
  * Lowers the priority of the calling worker thread, for work that quick searches must not wait for: segments, merges,
@@ -13,7 +14,7 @@ const NICENESS = 5
 export const yieldToQuickSearches = (): void => {
   try {
     const thread = Number(readlinkSync("/proc/thread-self").split("/").at(-1))
-    if (thread !== process.pid) setPriority(thread, NICENESS)
+    if (thread !== process.pid) setPriority(thread, Math.min(NICENESS_MAX, getPriority() + NICENESS))
   } catch {
     /* Another system, or not permitted: all threads stay equal. */
   }
