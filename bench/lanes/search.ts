@@ -1,12 +1,13 @@
 /**
  * Question: what does a search cost over HTTP, and how much of that is not the engine? Workload: the queries of
  * `--queries` (one JSON object of search parameters per line) as multi-search requests of one search, over keep-alive
- * sockets from a separate load process: closed loops on 1, 2, 4 and 16 connections and on `--connections` (peak),
- * then fixed arrival rates of 30, 60 and 90 % of the peak; all of it with and without a search worker. Processor time
- * of server and load is reported separately, because they share the machine. Excluded: TLS and the network. `--mixed`
- * repeats the fixed rate while events and documents stream in. `--rules` repeats the queries on one connection with a
- * thousand rules, a linear rerank and diversity, and reports what they cost beyond the engine call: the median over
- * HTTP minus the median of the engine call, which `explain` reports for the same searches.
+ * sockets from a separate load process: 300 per second from the end of the import, while segments are merged; closed
+ * loops on 1, 2, 4 and 16 connections and on `--connections` (peak); then fixed arrival rates of 30, 60 and 90 % of the
+ * peak; all of it with and without a search worker. Processor time of server and load is reported separately, because
+ * they share the machine. Excluded: TLS and the network. `--mixed` repeats the fixed rate while events and documents
+ * stream in. `--rules` repeats the queries on one connection with a thousand rules, a linear rerank and diversity, and
+ * reports what they cost beyond the engine call: the median over HTTP minus the median of the engine call, which
+ * `explain` reports for the same searches.
  */
 import { availableParallelism } from "node:os"
 import { searchWorkersDefault } from "../../src/config.ts"
@@ -74,8 +75,23 @@ const loaded = async (server: RunningProgram, job: LoadJob) => {
 const CONNECTIONS = [1, 2, 4, 16]
 const RATE_SHARES = [0.3, 0.6, 0.9]
 
+const AFTER_IMPORT_PER_S = 300,
+  AFTER_IMPORT_S = 5
+/** How many of the searches due in each of the first seconds after the import are answered, and their medians. */
+const afterImport = async (common: Common) => {
+  const answered: Array<number> = [],
+    p50_ms: Array<number> = []
+  for (let second = 0; second < AFTER_IMPORT_S; second++) {
+    const result = await runLoad({ ...common, connections: 16, seconds: 1, rate: AFTER_IMPORT_PER_S })
+    answered.push(result.answered)
+    p50_ms.push(percentiles(result.latencies_ms as Array<number>).p50_ms)
+  }
+  return { due_per_s: AFTER_IMPORT_PER_S, answered, p50_ms }
+}
+
 const measured = async (options: SearchOptions, server: RunningProgram, common: Common) => {
   const { connections, seconds } = options
+  const after_import = await afterImport(common)
   await runLoad({ ...common, connections: 4, seconds: 3, rate: 0 })
   const byConnections: Record<string, unknown> = {},
     byRate: Record<string, unknown> = {}
@@ -94,6 +110,7 @@ const measured = async (options: SearchOptions, server: RunningProgram, common: 
     rate,
     figures: {
       rss_mb: rssMb(server.pid),
+      after_import,
       one_connection: byConnections["connections_1"],
       ...byConnections,
       peak_qps: peak.figures.queries_per_s,
