@@ -1,5 +1,6 @@
 /** The text of a page equals the text of its hits, and hits that were read are written in their current state. */
 import { describe, expect, it } from "vitest"
+import { packed, TextReader, Texts, unpacked } from "../src/lane/portable.ts"
 import { createEngine } from "../src/memory/mod.ts"
 import {
   createCollection,
@@ -101,6 +102,7 @@ const world = async (seed: number) => {
     ...maybe("include_fields", ["title", "id,tags"]),
     ...maybe("pinned_hits", ["d3:1"]),
     ...maybe("group_by", ["brand"]),
+    ...maybe("facet_by", ["brand", "tags,brand"]),
     ...maybe("per_page", ["0", "3"]),
     ...maybe("ranking", ["relevance"])
   })
@@ -114,6 +116,15 @@ const world = async (seed: number) => {
     return found.value
   }
   return { engine, find, parameters }
+}
+
+/** The answer as another thread receives it, with its texts in one. */
+const elsewhere = (answer: SearchAnswer): SearchAnswer => {
+  const texts = new Texts(),
+    sent = packed({ ok: true, value: answer }, {}, texts)
+  const there = unpacked<SearchAnswer>(structuredClone(sent), new TextReader(texts.text))
+  if (!there.ok) throw new Error(there.error.message)
+  return there.value
 }
 
 describe("the text of a page", () => {
@@ -131,6 +142,11 @@ describe("the text of a page", () => {
           if ((hit.highlights ?? []).some((one) => "indices" in one)) listed++
         }
         expect(answerToJson(read), JSON.stringify(asked)).toBe(text)
+        const there = elsewhere(await find(asked))
+        expect(answerToJson(there), JSON.stringify(asked)).toBe(text)
+        for (const hit of there.hits ?? there.grouped_hits?.flatMap(({ hits }) => hits) ?? []) void hit.highlight
+        for (const { counts } of there.facet_counts) void counts.length
+        expect(JSON.parse(answerToJson(there)), JSON.stringify(asked)).toEqual(JSON.parse(text))
         expect(Object.keys(JSON.parse(text) as object), "one order of members").toEqual(Object.keys(read))
         // Reading a document makes the writer serialize it again, but changes nothing.
         for (const hit of read.hits ?? []) void hit.document

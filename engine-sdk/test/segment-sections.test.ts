@@ -410,10 +410,16 @@ describe("sections of the writing thread", () => {
     await writer.create("a", schema, 1)
     await write(documentsOf(8, 2_000))
     const reader = new CollectionReader(schema, { text: () => undefined }),
-      known = { collections: new Map(), gone: [], dictionaries: new Map() }
+      known = {
+        collections: new Map(),
+        gone: [],
+        bases: { numbers: new Set<number>(), from: 1 },
+        dictionaries: new Map()
+      }
     const shared = new SharedViews(
       "a",
       { kind: "prepare", collection: "c" },
+      new Set(["c"]),
       () => ({ record: { key: 1 }, reader }),
       () => [],
       undefined

@@ -1291,6 +1291,22 @@ export const faults = [
     tests: ["engine-sdk/test/thread-priority.test.ts"]
   },
   {
+    name: "outline-absent",
+    why: "a search gets the filter of another caller's key, because its plan was restored from that caller's",
+    file: "engine-sdk/src/lane/plan-outline.ts",
+    from: "for (const key of sent.absent ?? []) delete",
+    to: "for (const key of [] as Array<keyof SearchPlan>) delete",
+    tests: ["engine-sdk/test/plan-outline.test.ts"]
+  },
+  {
+    name: "written-page",
+    why: "hits of a page from another thread are read at wrong places",
+    file: "engine-sdk/src/search/answer/page-text.ts",
+    from: "at += scored + 1",
+    to: "at += scored",
+    tests: ["engine-sdk/test/page-text.test.ts"]
+  },
+  {
     name: "lane-priority",
     why: "long searches compete with quick ones for the processors",
     file: "engine-sdk/src/lane/search-worker.ts",

@@ -3,6 +3,7 @@ import { type AnswerBudget, AnswerRefused } from "../budget/answer-budget.ts"
 import type { Namespace } from "../engine.ts"
 import { type EngineError, fail, ok, type Result } from "../errors.ts"
 import type { Done, Shared, Task, ToLane, Work } from "./messages.ts"
+import { basesToSend, type WorkOutline } from "./plan-outline.ts"
 import { TextReader } from "./portable.ts"
 import type { ThreadReport } from "./thread-report.ts"
 import { sealed } from "./sealed.ts"
@@ -13,6 +14,7 @@ import type { ThreadContents } from "./search-thread.ts"
 export interface LaneJob {
   readonly namespace: Namespace
   readonly work: Work
+  /** The work as it is sent. */ readonly outline: WorkOutline
   readonly left_ms: () => number
   /** The request's memory budget; the search's own memory is added when it is done. */
   readonly answer: AnswerBudget | undefined
@@ -42,7 +44,7 @@ export const plansOf = (work: Work): ReadonlyArray<SearchPlan> =>
 
 /** The message that starts a job; a failure if its collections have changed. */
 export const messageOf = (
-  { answer, namespace, shared, work }: LaneJob,
+  { answer, namespace, outline, shared }: LaneJob,
   known: ThreadContents,
   known_max: number,
   own: { readonly id: number; readonly left_ms: number; readonly quantum_ms?: number },
@@ -50,11 +52,14 @@ export const messageOf = (
 ): Result<ToLane> => {
   const now = shared(known, known_max)
   if (!now.ok) return now
+  const bases = basesToSend(outline, known.bases)
   const task: Task = {
     ...own,
     namespace,
     names: now.value.names,
-    work,
+    work: outline.work,
+    ...(bases.length === 0 ? {} : { bases }),
+    basesFrom: outline.basesFrom,
     ...(answer === undefined ? {} : { answer: { bytes_max: answer.bytes_max, held: answer.held } })
   }
   const text = sealed(task),

@@ -5,7 +5,7 @@ import type { DerivedSection } from "../index/derived-sections.ts"
 import type { EarlyTexts } from "../index/reader.ts"
 import type { Region, SegmentMeta } from "../index/sections.ts"
 import type { GraphRecord } from "../index/vector-graph.ts"
-import type { SearchAnswer, SearchPlan, UnionAnswer, UnionPlan } from "../plan.ts"
+import type { SearchAnswer, SearchPlan, TextQuery, UnionAnswer, UnionPlan } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import type { PortableResult } from "./portable.ts"
 import type { Sealed } from "./sealed.ts"
@@ -53,13 +53,33 @@ export type Work =
   | { readonly kind: "scan"; readonly request: ScanRequest }
   /** Prepares for a few milliseconds what searches of the collection would otherwise derive on first use. */
   | { readonly kind: "prepare"; readonly collection: string }
+/** A plan from which later ones differ in a few members. */
+export interface BasePlan {
+  readonly number: number
+  readonly plan: SearchPlan
+}
+export interface OutlinedPlan {
+  /** Number of its base. */ readonly base: number
+  /** Members that differ, except those of `text`. */ readonly changed: Partial<SearchPlan>
+  readonly text?: Partial<TextQuery>
+  /** Members that the base has and the plan does not. */ readonly absent?: ReadonlyArray<keyof SearchPlan>
+}
+export type SentPlan = SearchPlan | OutlinedPlan
+/** Work as it is sent: its plans may be described by what differs from one that the thread has. */
+export type SentWork =
+  | { readonly kind: "search"; readonly plans: ReadonlyArray<SentPlan> }
+  | { readonly kind: "union"; readonly plan: Omit<UnionPlan, "plans"> & { readonly plans: ReadonlyArray<SentPlan> } }
+  | Extract<Work, { readonly kind: "scan" | "prepare" }>
 export interface Task {
   readonly id: number
   readonly namespace: string
   /** Collections to be searched, all of which the thread has received. */ readonly names: ReadonlyArray<
     readonly [name: string, key: number]
   >
-  readonly work: Work
+  readonly work: SentWork
+  /** Plans that the thread does not have yet; it drops those with numbers below `basesFrom`. */
+  readonly bases?: ReadonlyArray<BasePlan>
+  readonly basesFrom: number
   /** Time left on the thread for the entire job. */ readonly left_ms: number
   /** Time after which the work is interrupted and answered with `gave_way`. */ readonly quantum_ms?: number
   /** The bound of the answer, and what the request already holds. */ readonly answer?: {

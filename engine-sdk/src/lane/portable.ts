@@ -15,18 +15,8 @@ import type {
   UnionAnswer,
   UnionPlan
 } from "../plan.ts"
-import {
-  foundPageOf,
-  idOfHit,
-  partialHit,
-  plain,
-  putPage,
-  storedHit,
-  wholeTextOf,
-  WrittenMarks,
-  type FoundHit,
-  type FoundPage
-} from "../search/answer/answer-json.ts"
+import { foundPageOf, idOfHit, partialHit, putPage, storedHit, wholeTextOf } from "../search/answer/answer-json.ts"
+import { type FoundPage, type PageIndex, pageText, plain, WrittenPage } from "../search/answer/page-text.ts"
 import { FACET_HEAD, putWritten } from "../search/answer/written.ts"
 
 type WrittenMember = "highlight" | "highlights"
@@ -37,24 +27,24 @@ interface PortableHit {
   readonly written: ReadonlyArray<readonly [WrittenMember, string]>
   readonly rest: Omit<Hit, "document" | WrittenMember>
 }
-/** `counts`: the values of a facet that has many, as text; the first of them are also included parsed. */
+/** `counts`: the values of a facet, as text; if there are many, the first of them are also included parsed. */
 interface PortableFacet {
   readonly facet: FacetCount
-  readonly counts?: { readonly text: string; readonly length: number }
+  readonly counts?: { readonly text: string | LengthInTexts; readonly length: number }
 }
+/** Length of a text that is next among the texts of the message. */
+type LengthInTexts = number
 interface PortableWindow {
   readonly organic: ReadonlyArray<PortableHit>
   readonly ids: ReadonlyArray<string>
   readonly injected: ReadonlyArray<{ readonly id: string; readonly hit: PortableHit; readonly position: number }>
   readonly values: ReadonlyMap<string, ReadonlyArray<FieldValue | undefined>>
 }
-/** A page of unread hits: for each hit, the lengths of its texts, its score and the index of its match details. */
+/** A page of unread hits: the lengths of its text and of its index among the texts of the message. */
 interface PortablePage {
   readonly v1: boolean
-  readonly hits: ReadonlyArray<
-    readonly [document: number, highlight: number, highlights: number, score: string, info: number]
-  >
-  readonly infos: ReadonlyArray<FoundHit["info"] & object>
+  readonly text: LengthInTexts
+  readonly index: LengthInTexts
 }
 type Answer = SearchAnswer | UnionAnswer
 type Portable<A extends Answer> = Omit<A, "hits" | "grouped_hits" | "facet_counts" | "window"> & {
@@ -66,7 +56,7 @@ type Portable<A extends Answer> = Omit<A, "hits" | "grouped_hits" | "facet_count
     readonly hits: ReadonlyArray<PortableHit>
   }>
   readonly window?: PortableWindow
-  /** Replaces the hits, at the same position among the members. */ readonly page_hits?: PortablePage
+  /** Replaces the hits, which are then empty. */ readonly page_hits?: PortablePage
 }
 export type PortableResult<A extends Answer> =
   | { readonly ok: true; readonly value: Portable<A> }
@@ -99,15 +89,20 @@ const unpackedHit = ({ id, isWhole, rest, text, written }: PortableHit): Hit => 
   for (const [key, json] of written) putWritten(hit, key, json)
   return Object.assign(hit, rest)
 }
-const packedFacet = (facet: FacetCount): PortableFacet =>
-  facet.counts.length <= FACET_HEAD
-    ? { facet }
-    : {
-        facet: { ...facet, counts: facet.counts.slice(0, FACET_HEAD) },
-        counts: { text: plain(facet.counts), length: facet.counts.length }
-      }
-const unpackedFacet = ({ counts, facet }: PortableFacet): FacetCount => {
-  if (counts !== undefined) putWritten(facet, "counts", counts.text, { head: facet.counts, length: counts.length })
+const packedFacet = (facet: FacetCount, texts: Texts | undefined): PortableFacet => {
+  const { length } = facet.counts,
+    head = length <= FACET_HEAD ? [] : facet.counts.slice(0, FACET_HEAD)
+  if (texts === undefined)
+    return length <= FACET_HEAD
+      ? { facet }
+      : { facet: { ...facet, counts: head }, counts: { text: plain(facet.counts), length } }
+  return { facet: { ...facet, counts: head }, counts: { text: texts.put(plain(facet.counts)), length } }
+}
+const unpackedFacet = ({ counts, facet }: PortableFacet, texts: TextReader): FacetCount => {
+  if (counts === undefined) return facet
+  const text = typeof counts.text === "number" ? texts.next(counts.text) : counts.text,
+    { length } = counts
+  putWritten(facet, "counts", text, length <= FACET_HEAD ? { length } : { head: facet.counts, length })
   return facet
 }
 const packedWindow = (window: HitWindow, fields: ReadonlyArray<string>): PortableWindow => ({
@@ -129,29 +124,13 @@ const unpackedWindow = ({ ids, injected, organic, values }: PortableWindow): Hit
   }
 })
 
-/** The page texts of all answers of one message, in order. */
-export interface Texts {
-  text: string
-}
-const NO_INFO = -1
-const packedPage = ({ found, v1 }: FoundPage, into: Texts): PortablePage => {
-  const infos: Array<FoundHit["info"] & object> = []
-  const hits = found.map(({ info, marks, score, stored }): PortablePage["hits"][number] => {
-    const document = stored.text ?? plain(stored.value),
-      highlight = marks.highlightJson,
-      highlights = v1 ? marks.highlightsJson : ""
-    into.text += document + highlight + highlights
-    // Neighbouring hits with the same score share their match details.
-    if (info !== undefined && infos.at(-1) !== info) infos.push(info)
-    return [
-      document.length,
-      highlight.length,
-      highlights.length,
-      score === undefined ? "" : String(score),
-      info === undefined ? NO_INFO : infos.length - 1
-    ]
-  })
-  return { v1, hits, infos }
+/** The long texts of all answers of one message, in order. */
+export class Texts {
+  text = ""
+  put(text: string): LengthInTexts {
+    this.text += text
+    return text.length
+  }
 }
 /** Reads the texts of a message in sequence. */
 export class TextReader {
@@ -164,15 +143,13 @@ export class TextReader {
     return this.text.slice(this.at, (this.at += length))
   }
 }
-const unpackedPage = ({ hits, infos, v1 }: PortablePage, texts: TextReader): FoundPage => ({
-  v1,
-  found: hits.map(([document, highlight, highlights, score, info]) => ({
-    stored: new StoredDocument(texts.next(document)),
-    marks: new WrittenMarks(texts.next(highlight), texts.next(highlights)),
-    score: score === "" ? undefined : BigInt(score),
-    info: info === NO_INFO ? undefined : infos[info]
-  }))
-})
+const packedPage = (page: FoundPage, texts: Texts): PortablePage => {
+  const index: PageIndex = { hits: [], infos: [] },
+    text = texts.put(pageText(page, undefined, index))
+  return { v1: page.v1, text, index: texts.put(JSON.stringify(index)) }
+}
+const unpackedPage = ({ index, text, v1 }: PortablePage, texts: TextReader): FoundPage =>
+  new WrittenPage(texts.next(text), v1, texts.next(index))
 
 /** `texts`: the message's buffer, to which hits of a page may be written; without it they stay in their answer. */
 export const packed = <A extends Answer>(
@@ -186,7 +163,7 @@ export const packed = <A extends Answer>(
   const member = (key: keyof SearchAnswer): unknown => {
     switch (key) {
       case "facet_counts":
-        return value.facet_counts.map(packedFacet)
+        return value.facet_counts.map((facet) => packedFacet(facet, texts))
       case "hits":
         return page === undefined ? value.hits?.map(packedHit) : []
       case "grouped_hits":
@@ -198,9 +175,9 @@ export const packed = <A extends Answer>(
     }
   }
   const portable = new Map<string, unknown>()
+  if (page !== undefined && texts !== undefined) portable.set("page_hits", packedPage(page, texts))
   // Members keep their order, so that an answer is the same wherever it was made.
   for (const key of Object.keys(value) as Array<keyof SearchAnswer>) portable.set(key, member(key))
-  if (page !== undefined && texts !== undefined) portable.set("page_hits", packedPage(page, texts))
   return { ok: true, value: Object.fromEntries(portable) as unknown as Portable<A> }
 }
 /** `texts`: those of the message, which its answers read in sequence. */
@@ -210,8 +187,9 @@ export const unpacked = <A extends Answer>(answer: PortableResult<A>, texts = ne
   const page = page_hits === undefined ? undefined : unpackedPage(page_hits, texts)
   const whole = {} as SearchAnswer & Record<string, unknown>
   for (const key of Object.keys(value) as Array<keyof typeof value>) {
-    if (key === "hits" && page !== undefined) putPage(whole, page.found, page.v1)
-    else if (key === "facet_counts") whole.facet_counts = (value.facet_counts ?? []).map(unpackedFacet)
+    if (key === "hits" && page !== undefined) putPage(whole, page)
+    else if (key === "facet_counts")
+      whole.facet_counts = (value.facet_counts ?? []).map((facet) => unpackedFacet(facet, texts))
     else if (key === "hits") whole.hits = (value.hits ?? []).map(unpackedHit)
     else if (key === "grouped_hits")
       whole.grouped_hits = (value.grouped_hits ?? []).map((group) => ({

@@ -7,6 +7,7 @@ import type { DerivedSection } from "../index/derived-sections.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { reportOf, type ThreadReport } from "./thread-report.ts"
 import type { FromLane, ToLane } from "./messages.ts"
+import type { KnownBases } from "./plan-outline.ts"
 
 /** Time for a thread to come up before it is terminated. */
 const STOP_MS = 10_000
@@ -15,6 +16,7 @@ const STOP_MS = 10_000
 export interface ThreadContents {
   readonly collections: Map<number, KnownCollection>
   /** Keys of collections that the next message tells it to drop. */ readonly gone: number[]
+  readonly bases: KnownBases
   readonly dictionaries: Map<
     string,
     { readonly namespace: string; readonly name: string; readonly words: ReadonlyMap<string, string> }
@@ -47,7 +49,12 @@ interface Side {
 }
 
 export class SearchThread {
-  readonly known: ThreadContents = { collections: new Map(), gone: [], dictionaries: new Map() }
+  readonly known: ThreadContents = {
+    collections: new Map(),
+    gone: [],
+    bases: { numbers: new Set(), from: 1 },
+    dictionaries: new Map()
+  }
   isReady = false
   isGone = false
   private readonly worker: Worker

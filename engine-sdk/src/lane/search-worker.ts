@@ -22,8 +22,20 @@ import { scanPage } from "../search/scan.ts"
 import type { SearchScope } from "../search/scope.ts"
 import { LmdbReads } from "../store/lmdb-reads.ts"
 import { yieldToQuickSearches } from "../thread-priority.ts"
-import type { Done, Finished, FromLane, Shared, SharedCollection, Task, TaskMessage, ToLane } from "./messages.ts"
-import { packed, type PortableResult, type Texts } from "./portable.ts"
+import type {
+  Done,
+  Finished,
+  FromLane,
+  SentPlan,
+  Shared,
+  SharedCollection,
+  Task,
+  TaskMessage,
+  ToLane,
+  Work
+} from "./messages.ts"
+import { ReceivedBases } from "./plan-outline.ts"
+import { packed, type PortableResult, Texts } from "./portable.ts"
 import { joined, sealed, unsealed } from "./sealed.ts"
 
 const port = parentPort
@@ -104,10 +116,13 @@ const packedWithin = <A extends SearchAnswer | UnionAnswer>(
   plan: Parameters<typeof packed>[1],
   texts: Texts
 ): PortableResult<A> => {
+  const before = texts.text
   try {
     return packed(answer, plan, texts)
   } catch (error) {
     if (!(error instanceof AnswerRefused)) throw error
+    // What was written of a refused answer would be read as the next one's.
+    texts.text = before
     budget?.refuse(error)
     return { ok: false, error: error.error }
   }
@@ -119,16 +134,14 @@ interface Running {
   readonly texts: Texts
 }
 /** Searches that were done when the quantum ran out are answered; for other work than searches there are none. */
-const doneOf = ({ left_ms, names, work }: Task, { allowance, budget, scope, texts }: Running): Done => {
+const doneOf = ({ left_ms, names }: Task, work: Work, { allowance, budget, scope, texts }: Running): Done => {
   const budgeted = <P extends object>(plan: P): P => (budget === undefined ? plan : { ...plan, budget })
   const answers: Array<PortableResult<SearchAnswer>> = []
   try {
     switch (work.kind) {
       case "search":
-        for (const given of work.plans) {
-          const plan = withKnownParts(given)
+        for (const plan of work.plans)
           answers.push(packedWithin(budget, executeSearch(scope, budgeted(plan), allowance, left_ms), plan, texts))
-        }
         return { kind: "search", answers }
       case "union": {
         const union = { ...work.plan, plans: work.plan.plans.map(budgeted) }
@@ -176,6 +189,28 @@ const withKnownParts = (plan: SearchPlan): SearchPlan => ({
   ...(plan.text === undefined ? {} : { text: { ...plan.text, fields: sameEachTime(plan.text.fields) } })
 })
 
+const bases = new ReceivedBases()
+const receive = ({ bases: sent = [], basesFrom }: Task): void =>
+  bases.receive(
+    basesFrom,
+    sent.map(({ number, plan }) => ({ number, plan: withKnownParts(plan) }))
+  )
+const restored = (sent: SentPlan): SearchPlan => {
+  const plan = bases.restored(sent)
+  return "base" in sent ? plan : withKnownParts(plan)
+}
+const workOf = ({ work }: Task): Work => {
+  switch (work.kind) {
+    case "search":
+      return { ...work, plans: work.plans.map(restored) }
+    case "union":
+      return { ...work, plan: { ...work.plan, plans: work.plan.plans.map(restored) } }
+    case "scan":
+    case "prepare":
+      return work
+  }
+}
+
 /** Collections with something to prepare before a quick search may use it, and the work in progress. */
 const wanting = new Set<number>()
 const preparing = new Map<number, Generator<void, void>>()
@@ -207,7 +242,11 @@ const prepare = (key: number, reader: CollectionReader): boolean => {
   return false
 }
 /** Whether a facet's values must be numbered first, which for a large facet takes too long for a quick search. */
-const isUnready = ({ names, quantum_ms, work }: Task, readers: ReadonlyMap<string, CollectionReader>): boolean => {
+const isUnready = (
+  { names, quantum_ms }: Task,
+  work: Work,
+  readers: ReadonlyMap<string, CollectionReader>
+): boolean => {
   if (quantum_ms === undefined || work.kind === "scan" || work.kind === "prepare") return false
   let isMissing = false
   for (const { collection, facets } of work.kind === "search" ? work.plans : work.plan.plans) {
@@ -238,6 +277,7 @@ const run = async (task: Task, { givenUp, shared }: Omit<TaskMessage, "task">): 
   try {
     reads.refresh()
     if (shared !== undefined) learn(shared)
+    receive(task)
   } catch (error) {
     // The main thread's record of this thread is wrong, so every later search would be too. This ends the thread.
     queueMicrotask(() => {
@@ -252,7 +292,8 @@ const run = async (task: Task, { givenUp, shared }: Omit<TaskMessage, "task">): 
     names: () => readers.keys(),
     dictionaries: (name) => own?.get(name)
   }
-  if (isUnready(task, readers)) {
+  const work = workOf(task)
+  if (isUnready(task, work, readers)) {
     answer({ id: task.id, done: { kind: "gave_way", answers: [] }, used_ms: 0, held: task.answer?.held ?? 0 }, "")
     return
   }
@@ -263,8 +304,8 @@ const run = async (task: Task, { givenUp, shared }: Omit<TaskMessage, "task">): 
   )
   const budget = task.answer === undefined ? undefined : new AnswerBudget(task.answer.bytes_max)
   budget?.holdAgain(task.answer!.held)
-  const texts: Texts = { text: "" }
-  const done = doneOf(task, { scope, allowance, budget, texts })
+  const texts = new Texts()
+  const done = doneOf(task, work, { scope, allowance, budget, texts })
   answer(
     {
       id: task.id,

@@ -30,29 +30,18 @@ const NOT_NOW: EngineError = {
   message: "The collection changed while the search waited; send it again."
 }
 
-/** Collects the names of collections anywhere in a plan: joins occur in filters, sort keys, includes and facets. */
-const collectionsIn = (value: unknown, into: Set<string>): void => {
-  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return
-  if (Array.isArray(value)) {
-    if (typeof value[0] === "object") for (const item of value) collectionsIn(item, into)
-    return
-  }
-  for (const [name, inner] of Object.entries(value)) {
-    if (name === "collection" && typeof inner === "string") into.add(inner)
-    else if (name !== "metadata") collectionsIn(inner, into)
-  }
-}
-
 export class SharedViews {
-  readonly names: ReadonlyArray<string>
+  readonly names: ReadonlySet<string>
   private readonly work: Work
   private readonly entryOf: (name: string) => Entry | undefined
   private readonly earlyOf: (key: number) => EarlyTexts["texts"]
   private readonly dictionaries: ReadonlyMap<string, ReadonlyMap<string, string>> | undefined
   private readonly namespace: string
+  /** `names`: of all collections that the work may read. */
   constructor(
     namespace: string,
     work: Work,
+    names: ReadonlySet<string>,
     entryOf: (name: string) => Entry | undefined,
     earlyOf: (key: number) => EarlyTexts["texts"],
     dictionaries: ReadonlyMap<string, ReadonlyMap<string, string>> | undefined
@@ -62,9 +51,7 @@ export class SharedViews {
     this.entryOf = entryOf
     this.earlyOf = earlyOf
     this.dictionaries = dictionaries
-    const names = new Set<string>()
-    collectionsIn(work, names)
-    this.names = [...names]
+    this.names = names
   }
 
   /**

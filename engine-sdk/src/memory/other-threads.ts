@@ -17,6 +17,7 @@ import {
   type SearchWorkers,
   type WorkersNow
 } from "../lane/placing.ts"
+import { PlanBases } from "../lane/plan-outline.ts"
 import { SearchLane } from "../lane/search-lane.ts"
 import { type Elsewhere, type QuickJob, SearchPool } from "../lane/search-pool.ts"
 import { SharedViews } from "../lane/shared-views.ts"
@@ -51,13 +52,13 @@ interface Index {
   readonly earlyOf: (key: number) => EarlyTexts["texts"]
   readonly dictionariesOf: (namespace: Namespace) => ReadonlyMap<string, ReadonlyMap<string, string>> | undefined
 }
-const unbudgeted = ({ budget: _budget, ...plan }: SearchPlan): SearchPlan => plan
+const planWithoutBudget = ({ budget: _budget, ...plan }: SearchPlan): SearchPlan => plan
 /** The request's memory budget object stays on its thread. */
 const withoutBudget = (work: Work): Work =>
   work.kind === "search"
-    ? { ...work, plans: work.plans.map(unbudgeted) }
+    ? { ...work, plans: work.plans.map(planWithoutBudget) }
     : work.kind === "union"
-      ? { ...work, plan: { ...work.plan, plans: work.plan.plans.map(unbudgeted) } }
+      ? { ...work, plan: { ...work.plan, plans: work.plan.plans.map(planWithoutBudget) } }
       : work
 /** Hits that are built lazily must be built on the thread that has their data. */
 const canTravel = ({ isLong, window }: SearchPlan): boolean => isLong !== true && window === undefined
@@ -67,6 +68,7 @@ export class OtherThreads {
   private readonly pool: SearchPool | undefined
   private readonly workers: Required<SearchWorkers>
   private readonly costs = new Costs()
+  private readonly bases = new PlanBases()
   private readonly here: TimeHere
   private index: Index | undefined
   /** Namespaces with a search that recently used up its quantum, and when. */ private readonly slow = new Map<
@@ -181,9 +183,10 @@ export class OtherThreads {
   prepare(key: number, documents: number): void {
     if (documents >= this.workers.documents_min) this.pool?.prepareEverywhere(key)
   }
-  private sharedFor(namespace: Namespace, work: Work): SharedViews {
+  private sharedFor(namespace: Namespace, work: Work, names: ReadonlySet<string>): SharedViews {
     const { dictionariesOf, earlyOf, entryOf } = this.index!
-    return new SharedViews(namespace, work, (name) => entryOf(namespace, name), earlyOf, dictionariesOf(namespace))
+    const dictionaries = dictionariesOf(namespace)
+    return new SharedViews(namespace, work, names, (name) => entryOf(namespace, name), earlyOf, dictionaries)
   }
   /** The job with which a worker prepares a collection. */
   private preparing(key: number): QuickJob | undefined {
@@ -191,10 +194,12 @@ export class OtherThreads {
     // A closed collection is prepared when it is open again; other preparations must not wait for it.
     if (place === undefined || this.index?.entryOf(place.namespace, place.name)?.reader === undefined) return undefined
     const work: Work = { kind: "prepare", collection: place.name }
-    const shared = this.sharedFor(place.namespace, work)
+    const outline = this.bases.outline(work),
+      shared = this.sharedFor(place.namespace, work, outline.names)
     return {
       namespace: place.namespace,
       work,
+      outline,
       quantum_ms: Infinity,
       expected_ms: PREPARING_MS,
       weight: 1,
@@ -210,13 +215,16 @@ export class OtherThreads {
     budget: SearchBudget,
     run: (job: LaneJob) => Promise<A>
   ): Promise<A> {
-    const shared = this.sharedFor(namespace, work)
-    const entries = shared.names.flatMap((name) => this.index!.entryOf(namespace, name) ?? [])
+    const unbudgeted = withoutBudget(work),
+      outline = this.bases.outline(unbudgeted),
+      shared = this.sharedFor(namespace, work, outline.names)
+    const entries = [...outline.names].flatMap((name) => this.index!.entryOf(namespace, name) ?? [])
     for (const entry of entries) entry.pins++
     try {
       return await run({
         namespace,
-        work: withoutBudget(work),
+        work: unbudgeted,
+        outline,
         answer: plansOf(work)[0]?.budget,
         left_ms: () => budget.limit_ms - budget.used_ms,
         isGivenUp: () => budget.isGivenUp?.() === true,

@@ -1,8 +1,9 @@
 /** Answers as JSON text. `text_match` exceeds 2^53 and is a bigint here, so it is written as plain digits. */
-import { parseJson, stringifyJson, type StoredDocument } from "../../documents/mod.ts"
+import type { StoredDocument } from "../../documents/mod.ts"
 import type { AnswerBudget } from "../../budget/answer-budget.ts"
 import type { Hit, SearchAnswer, TextMatchInfo, UnionAnswer } from "../../plan.ts"
 import type { HitMarks } from "../highlight/marks.ts"
+import { type FoundPage, pageText, plain, WrittenMarks } from "./page-text.ts"
 import { Given, putWritten, writtenText } from "./written.ts"
 
 /**
@@ -94,30 +95,6 @@ export const lazyHit = (
   return hit
 }
 
-/** Highlights from another thread: they are passed on as text and parsed only when they are read. */
-export class WrittenMarks implements HitMarks {
-  readonly highlightJson: string
-  readonly highlightsJson: string
-  /** JSON text of the two forms; `highlightsJson` is empty if the older one was not requested. */
-  constructor(highlightJson: string, highlightsJson: string) {
-    this.highlightJson = highlightJson
-    this.highlightsJson = highlightsJson
-  }
-  get highlight(): HitMarks["highlight"] {
-    return parseJson(this.highlightJson) as HitMarks["highlight"]
-  }
-  get highlights(): HitMarks["highlights"] {
-    return parseJson(this.highlightsJson) as HitMarks["highlights"]
-  }
-}
-
-/** A hit of a page as it was found. Both a `Hit` and its JSON text can be made from it without the index. */
-export interface FoundHit {
-  readonly stored: StoredDocument
-  readonly marks: HitMarks
-  readonly score: bigint | undefined
-  readonly info: TextMatchInfo | undefined
-}
 const markedHit = (stored: StoredDocument, marks: HitMarks, v1: boolean): Hit => {
   const isWritten = marks instanceof WrittenMarks
   const hit = storedHit(stored, isWritten ? {} : marks.highlight)
@@ -127,31 +104,23 @@ const markedHit = (stored: StoredDocument, marks: HitMarks, v1: boolean): Hit =>
   } else if (v1) hit.highlights = marks.highlights
   return hit
 }
-/** The hits of an answer that have not been read yet. */
-export interface FoundPage {
-  readonly found: ReadonlyArray<FoundHit>
-  readonly v1: boolean
-}
 /**
  * Hits of an answer that become objects when they are first read. Hits that only go to the wire are written without
  * creating objects.
  */
 class Page extends Given {
-  readonly #found: ReadonlyArray<FoundHit>
-  readonly #v1: boolean
+  readonly #page: FoundPage
   #isRead = false
-  private constructor(answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1: boolean) {
+  private constructor(answer: SearchAnswer, page: FoundPage) {
     super(answer)
-    this.#found = found
-    this.#v1 = v1
+    this.#page = page
   }
-  static put(answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1: boolean): void {
-    new Page(answer, found, v1)
+  static put(answer: SearchAnswer, page: FoundPage): void {
+    new Page(answer, page)
   }
   static hitsOf(answer: object): Array<Hit> {
-    const page = answer as Page
-    const v1 = page.#v1
-    return page.#found.map(({ info, marks, score, stored }) => {
+    const { found, v1 } = (answer as Page).#page
+    return found.map(({ info, marks, score, stored }) => {
       const hit = markedHit(stored, marks, v1)
       if (score !== undefined) {
         hit.text_match = score
@@ -166,32 +135,7 @@ class Page extends Given {
   }
   /** The page, as long as its hits have not been read. */
   static of(answer: object): FoundPage | undefined {
-    return #found in answer && !answer.#isRead ? { found: answer.#found, v1: answer.#v1 } : undefined
-  }
-  /** The JSON text of the page, as long as its hits have not been read. */
-  static textOf(answer: object, budget: AnswerBudget | undefined): string | undefined {
-    if (!(#found in answer) || answer.#isRead) return undefined
-    const found = answer.#found,
-      v1 = answer.#v1
-    let out = "",
-      scored: bigint | undefined,
-      about: TextMatchInfo | undefined,
-      scoreText = ""
-    for (let i = 0; i < found.length; i++) {
-      const { info, marks, score, stored } = found[i]
-      // Neighbouring hits often have the same score.
-      if (score !== scored || info !== about) {
-        scoreText =
-          score === undefined
-            ? ""
-            : `,"text_match":${score}${info === undefined ? "" : `,"text_match_info":${plain(info)}`}`
-        scored = score
-        about = info
-      }
-      out += `${i === 0 ? "[" : ","}{"document":${stored.text ?? plain(stored.value)},"highlight":${marks.highlightJson}${v1 ? `,"highlights":${marks.highlightsJson}` : ""}${scoreText}}`
-      budget?.room(out.length, "documents")
-    }
-    return out === "" ? "[]" : `${out}]`
+    return #page in answer && !answer.#isRead ? answer.#page : undefined
   }
 }
 const lazyHits: PropertyDescriptor & ThisType<SearchAnswer> = {
@@ -207,10 +151,10 @@ const lazyHits: PropertyDescriptor & ThisType<SearchAnswer> = {
   }
 }
 /** Attaches the hits of a page to an answer that has no hits yet. */
-export const putPage = (answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1: boolean): void => {
+export const putPage = (answer: SearchAnswer, page: FoundPage): void => {
   // Redefining an existing member would change the object's shape.
   Object.defineProperty(answer, "hits", lazyHits)
-  Page.put(answer, found, v1)
+  Page.put(answer, page)
 }
 
 /** undefined if the hits are objects already or were not found as a page. */
@@ -232,7 +176,8 @@ export const foundPageOf = (answer: object): FoundPage | undefined => Page.of(an
  */
 export const answerToJson = (answer: SearchAnswer | UnionAnswer, budget?: AnswerBudget): string => {
   let out = ""
-  const page = Page.textOf(answer, budget)
+  const found = Page.of(answer),
+    page = found === undefined ? undefined : pageText(found, budget)
   for (const key of Object.keys(answer) as Array<keyof typeof answer>) {
     if (page !== undefined && key === "hits") {
       out += `${out === "" ? "{" : ","}"hits":${page}`
@@ -289,13 +234,4 @@ const hitsToJson = (hits: ReadonlyArray<Hit>, before: number, budget: AnswerBudg
     budget?.room(before + out.length, "documents")
   }
   return `${out}]`
-}
-/** A document may hold 64-bit integers; only then is the exact writer needed. */
-export const plain = (value: unknown): string => {
-  try {
-    return JSON.stringify(value)
-  } catch (error) {
-    if (error instanceof TypeError) return stringifyJson(value)
-    throw error
-  }
 }

@@ -11,10 +11,11 @@ import { fixedPlace, organicPlace, type Placed } from "../execution/placed.ts"
 import { interleave } from "../rank/placement.ts"
 import type { SearchScope } from "../scope.ts"
 import { releaseMatches } from "../text/segment-matches.ts"
-import { putPage, type FoundHit } from "./answer-json.ts"
+import { putPage } from "./answer-json.ts"
 import { correctionsOf } from "./corrections.ts"
 import { facetsOf } from "./facet-answer.ts"
 import { HitRenderer } from "./hit-renderer.ts"
+import type { FoundHit } from "./page-text.ts"
 import { RenderedWindow } from "./rendered-window.ts"
 
 /**
@@ -175,7 +176,7 @@ const envelope = (
   const answer = { facet_counts: parts.facet_counts, found } as SearchAnswer
   if (parts.found_docs !== undefined) answer.found_docs = parts.found_docs
   if (parts.grouped_hits !== undefined) answer.grouped_hits = parts.grouped_hits
-  else if (parts.page !== undefined) putPage(answer, parts.page, plan.highlight.v1)
+  else if (parts.page !== undefined) putPage(answer, { found: parts.page, v1: plan.highlight.v1 })
   else answer.hits = parts.hits ?? []
   if (plan.metadata !== undefined) answer.metadata = plan.metadata
   if (echo.offset !== undefined) answer.offset = echo.offset

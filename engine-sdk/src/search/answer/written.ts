@@ -12,7 +12,7 @@ interface Written {
 }
 /** The part of a list that can be read without parsing its text. */
 interface ListStart {
-  readonly head: ReadonlyArray<unknown>
+  /** Absent if the list is short enough to be parsed whole. */ readonly head?: ReadonlyArray<unknown>
   readonly length: number
 }
 /** A subclass adds private fields to the object that it is given. */
