@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, it, vi } from "vitest"
 import { openEngine } from "../src/mod.ts"
+import { plansOf } from "../src/lane/job.ts"
 import { SearchThread } from "../src/lane/search-thread.ts"
 import {
   memoryResources,
@@ -57,20 +58,49 @@ const contextOf = <E>(engine: E, namespace: string) => ({ engine, resources: mem
 
 describe("practice searches", () => {
   it("use words of the documents, with facets, a range, an order, a typo and relevance", () => {
-    expect(practiceSearches(schema, [documentOf(1), documentOf(2)])).toEqual([
+    expect(practiceSearches(schema, [documentOf(1), documentOf(2)], ["title"], 0)).toEqual([
       { q: "*", facet_by: "brand" },
       { q: "*", sort_by: "price:desc" },
       { q: "*", filter_by: "price:>0", facet_by: "brand" },
+      { q: "*", filter_by: "price:[0.5..1]" },
       { q: "walnut", query_by: "title,brand", facet_by: "brand" },
       { q: "walnut bra", query_by: "title,brand" },
       { q: "wlanut", query_by: "title,brand" },
-      { q: "walnut brand", query_by: "title,brand", ranking: "relevance" },
-      { q: "kitchen brand walnut", query_by: "title,brand", ranking: "relevance" }
+      { q: "walnut kitchen kitchen", query_by: "title", ranking: "relevance" },
+      { q: "walnut kitchen", query_by: "title", ranking: "relevance" }
+    ])
+  })
+  it("have other words and another range in the next round", () => {
+    const documents = ["walnut kitchen table", "oaken garden bench", "marble bathroom shelf"].map((title, i) => ({
+      ...documentOf(i),
+      title
+    }))
+    const rounds = [0, 1].map((round) => practiceSearches(schema, documents, ["title"], round).slice(3))
+    expect(rounds[1]).toEqual([
+      { q: "*", filter_by: "price:[0.5..1]" },
+      { q: "oaken", query_by: "title,brand", facet_by: "brand" },
+      { q: "oaken mar", query_by: "title,brand" },
+      { q: "okaen", query_by: "title,brand" },
+      { q: "garden marble bathroom", query_by: "title", ranking: "relevance" },
+      { q: "garden bathroom", query_by: "title", ranking: "relevance" }
+    ])
+    for (const [i, asked] of rounds[0].entries()) expect(rounds[1][i]).not.toEqual(asked)
+  })
+  it("rank by relevance only over what is indexed, if need be with words of other fields", () => {
+    const relevance = (ranked: ReadonlyArray<string>) =>
+      practiceSearches(schema, [documentOf(1)], ranked, 0).flatMap(({ q, query_by, ranking }) =>
+        ranking === "relevance" ? [[q, query_by]] : []
+      )
+    expect(relevance([])).toEqual([])
+    expect(relevance(["text.*"])).toEqual([
+      ["walnut kitchen brand", "text.*"],
+      ["walnut brand", "text.*"]
     ])
   })
   it("count the third to tenth facet one by one", () => {
     const facets = Array.from({ length: 12 }, (_, i) => suiteField(`facet_${i}`, "int32", { facet: true }))
-    const searches = practiceSearches({ ...schema, fields: [...schema.fields.slice(0, 1), ...facets] }, [documentOf(1)])
+    const counted = { ...schema, fields: [...schema.fields.slice(0, 1), ...facets] }
+    const searches = practiceSearches(counted, [documentOf(1)], [], 0)
     expect(searches[0]).toEqual({ q: "*", facet_by: "facet_0,facet_1" })
     expect(searches.filter(({ q }) => q === "walnut").map(({ facet_by }) => facet_by)).toEqual([
       "facet_0,facet_1",
@@ -78,7 +108,7 @@ describe("practice searches", () => {
     ])
   })
   it("match everything if there are no texts, numbers or documents", () => {
-    expect(practiceSearches({ ...schema, fields: [] }, [])).toEqual([{ q: "*" }])
+    expect(practiceSearches({ ...schema, fields: [] }, [], [], 0)).toEqual([{ q: "*" }])
   })
 })
 
@@ -108,6 +138,29 @@ describe("warming up", () => {
       .poll(() => engine.practise("a", [planned.value.plan]), { timeout: 20_000 })
       .toMatchObject([{ ok: true, value: { found: DOCS } }])
     await engine.close()
+  })
+
+  it("ranks by relevance, on every thread, what searchers ranked before the start", async () => {
+    const path = await folderWith()
+    const before = await openEngine({ path })
+    expect(before.rankedNames("a", "shop")).toEqual([])
+    const asked = { q: "brand 3", query_by: "brand", ranking: "relevance" }
+    expect((await search(contextOf(before, "a"), "shop", asked)).ok).toBe(true)
+    expect(before.rankedNames("a", "shop")).toEqual(["brand"])
+    await before.close()
+
+    const elsewhere = vi.spyOn(OtherThreads.prototype, "practise")
+    const engine = await openEngine({ path, worker: true })
+    await warmUp(contextOf(engine, "a"), "shop", 2)
+    await warmUp(contextOf(engine, "b"), "shop", 2)
+    const ranked = elsewhere.mock.calls.flatMap(([namespace, work]) =>
+      plansOf(work).flatMap(({ text }) =>
+        text?.relevance === undefined ? [] : [[namespace, ...text.relevance.units.map(({ name }) => name)]]
+      )
+    )
+    elsewhere.mockRestore()
+    await engine.close()
+    expect(ranked).toEqual(Array.from({ length: 4 }, () => ["a", "brand"]))
   })
 
   it("runs a search in the other threads although it yielded here", async () => {

@@ -13,9 +13,9 @@ const COLLECTIONS_MAX = 16
 /**
  * Rounds of the first collection, which also compile the code, and of every other one. With 3 instead of 12 the first
  * facet over values that are all different took 32-36 ms instead of 14-17 (`npm run bench -- first-searches --products
- * 200000`); the rounds take the accepting thread 0.7 seconds, a few milliseconds at a time.
+ * 200000`); the rounds take the accepting thread about a second, a few milliseconds at a time.
  */
-export const ROUNDS_FIRST = 12
+export const ROUNDS_FIRST = 10
 const ROUNDS = 1
 
 interface Named {

@@ -1324,6 +1324,22 @@ export const faults = [
     only: "stalls"
   },
   {
+    name: "practice-ranking",
+    why: "no thread has run a relevance search before the first searcher does",
+    file: "engine-sdk/src/operations/warm-up.ts",
+    from: "relevanceSearches(ranked,",
+    to: "relevanceSearches(names,",
+    tests: ["engine-sdk/test/warm-up.test.ts"]
+  },
+  {
+    name: "frequencies-at-once",
+    why: "the first relevance search after a start or a merge counts a million roots",
+    file: "engine-sdk/src/search/relevance/frequency-table.ts",
+    from: "<= AT_ONCE_ROOTS",
+    to: "<= AT_ONCE_ROOTS * 1_000",
+    tests: ["engine-sdk/test/frequency-table.test.ts"]
+  },
+  {
     name: "gallop-stride",
     why: "a galloping search skips the boundary",
     file: "engine-sdk/src/sorted.ts",

@@ -21,6 +21,10 @@ export class StringTable {
   text(index: number): string {
     return decodeUtf8(this.bytes, this.offsets[index], this.offsets[index + 1])
   }
+  /** The bytes of an entry, as a key of other tables; not a copy. */
+  key(index: number): Uint8Array {
+    return this.bytes.subarray(this.offsets[index], this.offsets[index + 1])
+  }
   /** First entry not below `key`. O(log size). */
   lowerBound(key: Uint8Array): number {
     const { bytes, offsets, size } = this

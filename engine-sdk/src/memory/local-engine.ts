@@ -27,6 +27,7 @@ import { hasVectorLibrary, vectorLibrary } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
 import { askedOf } from "../search/relevance/prepare.ts"
 import { missingDocs } from "../search/relevance/unit-columns.ts"
+import { indexedNames } from "../search/relevance/unit-sections.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { answersOf } from "../lane/answers.ts"
 import { NO_WORKERS, type WorkersNow } from "../lane/placing.ts"
@@ -535,11 +536,13 @@ export class LocalEngine implements SearchEngine {
     }
     return answers
   }
+  rankedNames(namespace: Namespace, name: string): ReadonlyArray<string> {
+    return indexedNames((this.entryOf(namespace, name)?.reader?.views ?? []).map(({ segment }) => segment))
+  }
   private practised(namespace: Namespace, plan: SearchPlan): Awaitable<Practised> {
     const reader = this.entryOf(namespace, plan.collection)?.reader,
-      units = plan.text?.relevance?.units
-    if (this.isClosed || reader === undefined) return NOT_RUN
-    if (units !== undefined && missingDocs(reader.views, units) > 0) return NOT_RUN
+      units = plan.text?.relevance?.units ?? []
+    if (this.isClosed || reader === undefined || missingDocs(reader.views, units) > 0) return NOT_RUN
     return this.whenMapped(namespace, [plan], [plan.collection], () =>
       practising(() => executeSearch(this.scopeOf(namespace), plan, new Allowance(PRACTICE_MS), PRACTICE_MS))
     )

@@ -52,7 +52,7 @@ export class CloseLook {
     let words = 0
     for (const { doc, s } of window)
       for (const { streamStarts } of segments[s]) words += streamStarts[doc + 1] - streamStarts[doc]
-    // Diffusion runs without interruption and does not check the time.
+    // Once the documents' vectors are read, diffusion runs without interruption and does not check the time.
     if (spend(words * DIFFUSION_WORD_STEPS)) return
     const scores = diffuse(this.lexicon, this.norms, window, share, this.wanted)
     const next = best.length > DIFFUSION_DOCS ? best[DIFFUSION_DOCS].score : 0

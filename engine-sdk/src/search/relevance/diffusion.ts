@@ -3,6 +3,7 @@
  * document of the window is a vector of its words' BM25F weights; a document's score is mixed with the mean score of
  * its nearest neighbours in the window (a manifold step in the sense of Zhou et al. 2004). Nothing is trained.
  */
+import { spend } from "../../budget/cutoff.ts"
 import { BestScores, SAME_SCORE, UNKNOWN } from "./best-documents.ts"
 import type { Lexicon } from "./lexicon.ts"
 import { rootNumbersOf } from "./root-numbers.ts"
@@ -12,6 +13,8 @@ import { saturated, type LengthNorms } from "./weighting.ts"
 const NEIGHBOURS = 10
 /** Number of a document's heaviest words that are used; the remaining words do not change its neighbours. */
 const WORDS_MAX = 64
+/** Cost of a document's vector, in steps: its roots may have to be looked up in every segment. */
+const VECTOR_STEPS = 1_024
 
 interface WindowDocument {
   readonly s: number
@@ -159,14 +162,29 @@ const readVectors = (
   norms: LengthNorms,
   window: ReadonlyArray<WindowDocument>
 ): { columns: number; entries: number } => {
+  const touched: number[] = []
+  try {
+    return readingVectors(lexicon, norms, window, touched)
+  } finally {
+    for (const root of touched) columnCells[root] = 0
+  }
+}
+/** Adds the roots that got a column to `touched`. */
+const readingVectors = (
+  lexicon: Lexicon,
+  norms: LengthNorms,
+  window: ReadonlyArray<WindowDocument>,
+  touched: number[]
+): { columns: number; entries: number } => {
   const { segments } = lexicon
   const roots = rootNumbersOf(lexicon)
-  const touched: number[] = [],
-    rarities: number[] = [],
+  const rarities: number[] = [],
     own: number[] = []
   let entries = 0
   for (let i = 0; i < window.length; i++) {
     const { s, doc } = window[i]
+    // May throw: not within a document, whose weights are zero again after it.
+    spend(VECTOR_STEPS)
     own.length = 0
     for (let u = 0; u < segments[s].length; u++) {
       const unit = segments[s][u],
@@ -181,7 +199,7 @@ const readVectors = (
         let column = columnCells[root] - 1
         if (column < 0) {
           column = rarities.length
-          rarities.push(roots.rarity(root, lexicon, unit.hashes[term]))
+          rarities.push(roots.rarity(root, lexicon, unit, term))
           columnCells[root] = column + 1
           touched.push(root)
           if (column >= weights.length) widen()
@@ -192,7 +210,6 @@ const readVectors = (
     }
     entries = addEntries(i, own, rarities, entries)
   }
-  for (const root of touched) columnCells[root] = 0
   return { columns: rarities.length, entries }
 }
 const widenCells = (root: number): void => {

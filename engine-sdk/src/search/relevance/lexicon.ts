@@ -51,7 +51,11 @@ export class Lexicon {
   /** undefined when no document has the root. */
   places(stem: string): Places | undefined {
     if (this.known.has(stem)) return this.known.get(stem)
-    const bytes = encodeUtf8(stem)
+    const found = this.placesOf(encodeUtf8(stem))
+    this.known.set(stem, found)
+    return found
+  }
+  private placesOf(bytes: Uint8Array): Places | undefined {
     const width = this.units.length
     const places = new Int32Array(this.segments.length * width)
     let isKnown = false
@@ -61,9 +65,7 @@ export class Lexicon {
         places[s * width + u] = term
         if (term >= 0) isKnown = true
       }
-    const found = isKnown ? places : undefined
-    this.known.set(stem, found)
-    return found
+    return isKnown ? places : undefined
   }
   /** Number of documents with a root in the unit where it is most frequent: a lower bound for all units together. */
   frequency(places: Places): number {
@@ -79,8 +81,11 @@ export class Lexicon {
     }
     return most
   }
-  /** Number of documents that have a root, by its hash, in the unit where it is most frequent. */
-  frequencies(): (hash: number) => number {
+  /**
+   * Number of documents that have the root of a unit's term, in the unit where it is most frequent. While the tables
+   * are not up to date, the root is looked up in every segment, which takes microseconds; a search has some thousand.
+   */
+  frequencies(): (unit: UnitIndex, term: number) => number {
     const tables = this.units.map(({ name }, u) =>
       frequenciesOf(
         this.reader,
@@ -88,7 +93,10 @@ export class Lexicon {
         this.segments.map((own) => own[u])
       )
     )
-    return (hash) => {
+    if (!tables.every((table) => table !== undefined))
+      return ({ terms }, term) => this.frequency(this.placesOf(terms.key(term))!)
+    return ({ hashes }, term) => {
+      const hash = hashes[term]
       let most = 0
       for (const table of tables) most = Math.max(most, table.frequency(hash))
       return most

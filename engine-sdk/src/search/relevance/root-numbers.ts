@@ -18,7 +18,7 @@ class RootNumbers {
   private rarities = new Float64Array(1024)
   /** By term, plus one; 0 for a term without a number. */ private numbers = new Map<UnitIndex, Uint32Array>()
   private docs = -1
-  private frequencyOf: ((hash: number) => number) | undefined
+  private frequencyOf: ((unit: UnitIndex, term: number) => number) | undefined
 
   get bytes(): number {
     let total = this.rarities.byteLength + this.byHash.size * ROOT_BYTES
@@ -68,11 +68,12 @@ class RootNumbers {
     this.of(unit)[term] = number + 1
     return number
   }
-  rarity(number: number, lexicon: Lexicon, hash: number): number {
+  /** Of the root with this number, which a unit has as this term. */
+  rarity(number: number, lexicon: Lexicon, unit: UnitIndex, term: number): number {
     const known = this.rarities[number]
     if (known !== 0) return known
     this.frequencyOf ??= lexicon.frequencies()
-    return (this.rarities[number] = idfOf(this.frequencyOf(hash), lexicon.docs))
+    return (this.rarities[number] = idfOf(this.frequencyOf(unit, term), lexicon.docs))
   }
 }
 

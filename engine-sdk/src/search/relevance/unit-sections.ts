@@ -24,6 +24,15 @@ export const sectionNameOf = (unit: RelevanceUnit): string => {
   }
   return known
 }
+/** The names of the units, as in `query_by`, whose indexes every one of these segments has. */
+export const indexedNames = (segments: ReadonlyArray<Segment>): ReadonlyArray<string> => {
+  const [first, ...others] = segments.map(sectionsOf)
+  return [...(first?.keys() ?? [])].flatMap((section) => {
+    if (!isUnitSection(section) || !others.every((sections) => sections.has(section))) return []
+    const [name, , locale, isStemmed] = JSON.parse(section.slice(PREFIX.length)) as [string, unknown, string, boolean]
+    return isStemmed === hasRoots(locale) ? [name] : []
+  })
+}
 export const isUnitSection = (name: string): boolean => name.startsWith(PREFIX)
 
 /** Yields between steps; a caller that starts it must run it to the end. */
