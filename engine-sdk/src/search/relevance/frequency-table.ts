@@ -7,6 +7,7 @@
 import type { CollectionReader } from "../../index/reader.ts"
 import { slotOf } from "../../slots.ts"
 import { inSlices, pause } from "../../turns.ts"
+import { warn } from "../../warning.ts"
 import { keepTable } from "./kept-tables.ts"
 import type { UnitIndex } from "./unit-index.ts"
 
@@ -53,9 +54,13 @@ class FrequencyTable {
       return true
     }
     this.isChanging = true
-    void inSlices(work, SLICE_MS, pause).then(() => {
-      this.isChanging = false
-    })
+    inSlices(work, SLICE_MS, pause).then(
+      () => {
+        this.isChanging = false
+      },
+      // Half-made counts are never used: searches go on looking roots up.
+      (error: unknown) => warn("the frequencies of roots were not counted", error)
+    )
     return false
   }
   frequency(hash: number): number {
