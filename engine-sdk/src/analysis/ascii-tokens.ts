@@ -15,7 +15,7 @@ export const tokenHash = (bytes: Uint8Array, start: number, end: number): number
 
 const encoder = new TextEncoder()
 /** Shorter texts are read character by character, because calling the encoder leaves the JavaScript engine. */
-const ENCODED_MIN_CHARACTERS = 32
+const ENCODED_MIN_CHARACTERS = 48
 
 /** Reused for one text after another. Token `i` is `bytes[ends[i - 1] ?? 0 .. ends[i]]`, lower case. */
 export class AsciiTokens {
