@@ -5,8 +5,6 @@
  */
 const BITS_PER_ID = 12
 const IDS_MIN = 4_096
-const FROM_FACTOR = 0x85ebca6b,
-  STEP_FACTOR = 0x9e3779b1
 
 /** A filter that grows: when it is full, one of twice the size takes further ids, and no ids are read again. */
 export class IdFilters {
@@ -27,9 +25,7 @@ export class IdFilters {
     last.add(hash)
   }
   mayHold(hash: number): boolean {
-    const from = mixed(hash, FROM_FACTOR),
-      step = mixed(hash, STEP_FACTOR) | 1
-    for (const filter of this.filters) if (filter.mayHoldMixed(from, step)) return true
+    for (const filter of this.filters) if (filter.mayHold(hash)) return true
     return false
   }
 }
@@ -52,21 +48,19 @@ export class IdFilter {
   add(hash: number): void {
     this.size++
     const mask = this.bits.length - 1
-    const from = mixed(hash, FROM_FACTOR),
-      step = mixed(hash, STEP_FACTOR) | 1
+    const a = mixed(hash, 0x85ebca6b),
+      b = mixed(hash, 0x9e3779b1) | 1
     for (let i = 0; i < 3; i++) {
-      const bit = from + Math.imul(i, step)
+      const bit = a + Math.imul(i, b)
       this.bits[(bit >>> 5) & mask] |= 1 << (bit & 31)
     }
   }
   mayHold(hash: number): boolean {
-    return this.mayHoldMixed(mixed(hash, FROM_FACTOR), mixed(hash, STEP_FACTOR) | 1)
-  }
-  /** The same for a hash that was mixed already: `from` gives the first bit, `step` the distance to the next. */
-  mayHoldMixed(from: number, step: number): boolean {
     const mask = this.bits.length - 1
+    const a = mixed(hash, 0x85ebca6b),
+      b = mixed(hash, 0x9e3779b1) | 1
     for (let i = 0; i < 3; i++) {
-      const bit = from + Math.imul(i, step)
+      const bit = a + Math.imul(i, b)
       if ((this.bits[(bit >>> 5) & mask] & (1 << (bit & 31))) === 0) return false
     }
     return true
