@@ -25,8 +25,8 @@ export class AsciiTokens {
   hashes = new Uint32Array(512)
   count = 0
   /**
-   * Fills `bytes`, up to `TEXT_END`, and ensures space for the text's tokens; false if it is not ASCII. Reading bytes afterwards takes a
-   * third of the time of `charCodeAt`, which looks at the kind of string again for every character.
+   * Fills `bytes`, up to `TEXT_END`, and ensures space for the text's tokens; false if it is not ASCII. Loops over
+   * bytes are faster than with `charCodeAt`, which looks at the kind of string again for every character.
    */
   read(text: string): boolean {
     const { length } = text

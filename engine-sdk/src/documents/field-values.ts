@@ -12,8 +12,8 @@ const SCANNED_MAX = 32
 
 /**
  * The values in the order in which they were set, each name once. Readers request them in nearly the same order, that
- * of the schema, so most requests are answered by the value after the last one. A `Map` per document would grow
- * four times, and takes five times the memory.
+ * of the schema, so most requests are answered by the value after the last one. A `Map` would grow four times while it
+ * is filled, for every document of an import (docs/performance-log.md).
  */
 export class FieldValues implements IndexValues {
   readonly #names: string[] = []
