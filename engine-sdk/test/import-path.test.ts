@@ -5,11 +5,13 @@
 import { describe, expect, it } from "vitest"
 import { asciiSortKey, sortKeyOfString } from "../src/analysis/sort-key.ts"
 import { AsciiTokens } from "../src/analysis/ascii-tokens.ts"
-import { parseDocument, parseJson, stringifyJson } from "../src/documents/mod.ts"
+import { FieldValues } from "../src/documents/field-values.ts"
+import { parseDocument, parseJson, prepareWrite, stringifyJson } from "../src/documents/mod.ts"
 import { floatText } from "../src/index/value-builder.ts"
 import { byteOrder } from "../src/index/byte-order.ts"
 import { compareBytes, encodeUtf8, hashBytes, hashText } from "../src/index/bytes.ts"
 import { mergeTables, StringTable } from "../src/index/string-table.ts"
+import { suiteField, suiteSchema } from "../src/testing/engine-suite.ts"
 import { randomOf } from "./random.ts"
 
 const tableOf = (texts: ReadonlyArray<Uint8Array>): { bytes: Uint8Array; starts: Uint32Array } => {
@@ -110,6 +112,38 @@ describe("merged tables", () => {
   })
 })
 
+describe("the values of a document", () => {
+  it("are found by name in any order, however many there are", () => {
+    for (const count of [0, 1, 17, 32, 33, 200]) {
+      const values = new FieldValues(),
+        names = Array.from({ length: count }, (_, i) => `field${i}`)
+      names.forEach((name, i) => values.set(name, i))
+      const random = randomOf(count + 1)
+      const asked = [...names, ...names.toReversed(), ...names.map(() => `field${Math.floor(random.next() * 400)}`)]
+      for (const name of [...asked, "other"]) {
+        const at = names.indexOf(name)
+        expect(values.has(name)).toBe(at >= 0)
+        expect(values.get(name)).toBe(at < 0 ? undefined : at)
+      }
+    }
+  })
+  it("do not include what a document inherits", () => {
+    const fields = ["toString", "constructor", "__proto__", "hasOwnProperty"].map((name) =>
+      suiteField(name, "string", { optional: true })
+    )
+    const prepare = (document: string) =>
+      prepareWrite(
+        suiteSchema("c", fields),
+        { kind: "put", action: "create", dirtyValues: undefined, document },
+        () => undefined,
+        () => "1"
+      )
+    const without = prepare(`{"id":"1"}`),
+      own = prepare(`{"id":"1","toString":"a","constructor":"b","__proto__":"c","hasOwnProperty":"d"}`)
+    for (const { name } of fields) expect(without.ok && without.value.values.has(name)).toBe(false)
+    expect(fields.map(({ name }) => own.ok && own.value.values.get(name))).toEqual(["a", "b", "c", "d"])
+  })
+})
 describe("what an import computes", () => {
   it("includes the sort keys of ASCII texts that the reader computes", () => {
     const into = new AsciiTokens()

@@ -5,7 +5,7 @@
  */
 import { BoundedMap } from "../bounded-map.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
-import { type AsciiTokens, HASH_PRIME, HASH_SEED } from "./ascii-tokens.ts"
+import { type AsciiTokens, HASH_PRIME, HASH_SEED, tokenHash } from "./ascii-tokens.ts"
 import { foldCharacter, isCombiningMark } from "./transliterate.ts"
 import { stemmerOf } from "./stemmer.ts"
 import { LocaleAnalyzer } from "./locale-analyzer.ts"
@@ -20,11 +20,22 @@ import {
   TRUNCATE_LENGTH,
   type WantedTokens
 } from "./tokens.ts"
-import { characterClasses, combine, DROP, isPair, KEEP, SPLIT, UPPER } from "./character-classes.ts"
+import {
+  characterClasses,
+  combine,
+  DROP,
+  foldedCharacters,
+  isPair,
+  KEEP,
+  SPLIT,
+  SPLITS,
+  UPPER
+} from "./character-classes.ts"
 
 /** The default tokenizer. ASCII runs are sliced, never rebuilt, because it processes every text of an import. */
 class DefaultAnalyzer implements Analyzer {
   readonly #classes: Uint8Array
+  readonly #folded: Int16Array
   readonly #truncate: number
   readonly #stem: (token: string) => string
   readonly stems: boolean
@@ -32,6 +43,7 @@ class DefaultAnalyzer implements Analyzer {
   readonly unstemmed: Analyzer
   constructor(options: AnalyzerOptions) {
     this.#classes = characterClasses(options.symbolsToIndex, options.tokenSeparators)
+    this.#folded = foldedCharacters(this.#classes)
     this.#truncate = options.truncateLength
     this.#stem = options.stem
     this.stems = options.stems
@@ -86,34 +98,30 @@ class DefaultAnalyzer implements Analyzer {
   }
   asciiTokens(text: string, into: AsciiTokens): boolean {
     if (this.stems) return false
-    const { length } = text
-    into.reset(length)
-    const { bytes, ends, hashes } = into
-    const classes = this.#classes
+    if (!into.read(text)) return false
+    const { bytes, ends, hashes } = into,
+      { length } = text,
+      folded = this.#folded,
+      truncate = this.#truncate
     let at = 0,
       start = 0,
       hash = HASH_SEED,
       count = 0
-    for (let i = 0; i < length; i++) {
-      let code = text.charCodeAt(i)
-      if (code >= 128) return false
-      const kind = classes[code]
-      if (kind === DROP) continue
-      if (kind === SPLIT) {
-        if (at === start) continue
+    // The character after the last one, `TEXT_END`, ends the last token.
+    for (let i = 0; i <= length; i++) {
+      const code = folded[bytes[i]]
+      if (code >= 0) {
+        bytes[at++] = code
+        hash = Math.imul(hash ^ code, HASH_PRIME)
+      } else if (code === SPLITS && at > start) {
+        if (at - start > truncate) {
+          at = start + truncate
+          hash = tokenHash(bytes, start, at)
+        }
         ends[count] = start = at
         hashes[count++] = hash >>> 0
         hash = HASH_SEED
-        continue
       }
-      if (at - start === this.#truncate) continue
-      if (kind === UPPER) code += 32
-      bytes[at++] = code
-      hash = Math.imul(hash ^ code, HASH_PRIME)
-    }
-    if (at > start) {
-      ends[count] = at
-      hashes[count++] = hash >>> 0
     }
     into.count = count
     return true

@@ -2,21 +2,51 @@
  * Tokens of ASCII text as bytes. An import processes every word of every document, most of them many times, and
  * creating a string for each would dominate its time. Filled by an analyzer, read by code that numbers words.
  */
+import { TEXT_END } from "./character-classes.ts"
 
 /** FNV-1a; the analyzer that fills the tokens continues the hash byte by byte. */
 export const HASH_SEED = 0x811c9dc5
 export const HASH_PRIME = 0x01000193
+export const tokenHash = (bytes: Uint8Array, start: number, end: number): number => {
+  let hash = HASH_SEED
+  for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i], HASH_PRIME)
+  return hash >>> 0
+}
+
+const encoder = new TextEncoder()
+/** Shorter texts are read character by character, because calling the encoder leaves the JavaScript engine. */
+const ENCODED_MIN_CHARACTERS = 48
 
 /** Reused for one text after another. Token `i` is `bytes[ends[i - 1] ?? 0 .. ends[i]]`, lower case. */
 export class AsciiTokens {
+  /** First the characters of a text (`read`), which its tokens then overwrite: they are never longer. */
   bytes = new Uint8Array(4_096)
   ends = new Uint32Array(512)
   hashes = new Uint32Array(512)
   count = 0
-  /** Ensures space for the tokens of a text with this many characters. */
-  reset(characters: number): void {
+  /**
+   * Fills `bytes`, up to `TEXT_END`, and ensures space for the text's tokens; false if it is not ASCII. Loops over
+   * bytes are faster than with `charCodeAt`, which looks at the kind of string again for every character.
+   */
+  read(text: string): boolean {
+    const { length } = text
+    this.#reset(length)
+    const { bytes } = this
+    if (length >= ENCODED_MIN_CHARACTERS) {
+      if (encoder.encodeInto(text, bytes).written !== length) return false
+    } else
+      for (let i = 0; i < length; i++) {
+        const code = text.charCodeAt(i)
+        if (code >= 128) return false
+        bytes[i] = code
+      }
+    bytes[length] = TEXT_END
+    return true
+  }
+  #reset(characters: number): void {
     this.count = 0
-    if (this.bytes.length < characters) this.bytes = new Uint8Array(characters * 2)
+    // The encoder needs three bytes per character to find out that a text is not ASCII.
+    if (this.bytes.length <= characters * 3) this.bytes = new Uint8Array(characters * 3 + 1)
     // A token needs at least one character, and one that separates it from the next.
     const most = (characters >>> 1) + 1
     if (this.ends.length < most) {

@@ -22,6 +22,17 @@ export const characterClasses = (symbols: ReadonlyArray<string>, separators: Rea
   return classes
 }
 
+/** Stands behind the last character of a text, where `foldedCharacters` splits. */
+export const TEXT_END = 128
+const DROPPED = -1
+export const SPLITS = -2
+/** What becomes of each character: its lower case, `SPLITS`, or another negative number if it is dropped. */
+export const foldedCharacters = (classes: Uint8Array): Int16Array =>
+  Int16Array.from({ length: TEXT_END + 1 }, (_, code) => {
+    const kind = code === TEXT_END ? SPLIT : classes[code]
+    return kind === DROP ? DROPPED : kind === SPLIT ? SPLITS : kind === UPPER ? code + 32 : code
+  })
+
 /** Whether both halves of a surrogate pair are present; a lone half is removed on its own. */
 export const isPair = (text: string, i: number, code: number): boolean =>
   code >= 0xd800 && code < 0xdc00 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00

@@ -1,10 +1,12 @@
 /** Keys that order texts as the reference engine orders them. */
 import { type AsciiTokens, HASH_PRIME, HASH_SEED } from "./ascii-tokens.ts"
 import { foldCharacter, isCombiningMark } from "./transliterate.ts"
-import { characterClasses, combine, DROP, isPair, KEEP, SPLIT, UPPER } from "./character-classes.ts"
+import { characterClasses, combine, DROP, foldedCharacters, isPair, SPLIT } from "./character-classes.ts"
 
 const SORT_KEY_LENGTH_MAX = 2_000
 const sortClasses = characterClasses([], [])
+const sortFolded = foldedCharacters(sortClasses)
+sortFolded[32] = 32
 /** Prefix of letters that have no ASCII form, so that they sort before Latin ones, as in the reference engine. */
 const BEFORE_LATIN = "\u0001"
 const sortable = (folded: string): string => {
@@ -30,17 +32,14 @@ export const sortKeyOfString = (text: string): string => {
 }
 /** The same as bytes of one token (none: count 0) if the text is ASCII; false if `sortKeyOfString` must be used. */
 export const asciiSortKey = (text: string, into: AsciiTokens): boolean => {
-  const { length } = text
-  into.reset(length)
-  const { bytes } = into
+  if (!into.read(text)) return false
+  const { bytes } = into,
+    { length } = text
   let at = 0,
     hash = HASH_SEED
   for (let i = 0; i < length && at < SORT_KEY_LENGTH_MAX; i++) {
-    let code = text.charCodeAt(i)
-    if (code >= 128) return false
-    const kind = sortClasses[code]
-    if (kind === UPPER) code += 32
-    else if (code !== 32 && kind !== KEEP) continue
+    const code = sortFolded[bytes[i]]
+    if (code < 0) continue
     bytes[at++] = code
     hash = Math.imul(hash ^ code, HASH_PRIME)
   }

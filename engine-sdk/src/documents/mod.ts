@@ -9,6 +9,7 @@ export {
   type IndexScalar,
   type IndexValue
 } from "./coerce.ts"
+export { type IndexValues } from "./field-values.ts"
 export { documentPlanOf, isDynamic, dynamicFieldFor, typeOfValue } from "./document-plan.ts"
 export { CONTAINERS_MAX, parseBounded, parseDocument, parseJson, stringifyJson, isObject } from "./json.ts"
 export { valueAt, leavesOf } from "./nested.ts"

@@ -16,6 +16,7 @@ import {
   type NestedField
 } from "./document-plan.ts"
 import { listedOrder, parentOrder } from "./hash-table-order.ts"
+import { FieldValues, type IndexValues } from "./field-values.ts"
 import { isObject, parseDocument } from "./json.ts"
 import { applyOperations, mergeDocument, sameJson } from "./merge.ts"
 import { leavesOf, valueAt, withValueAt } from "./nested.ts"
@@ -26,7 +27,7 @@ export interface Prepared {
   readonly id: string
   /** The document to store: coerced, without removed values and `store: false` fields. */ readonly stored: Document
   /** Everything indexable by field name, including `store: false` fields. Fields without a value are absent. */
-  readonly values: ReadonlyMap<string, IndexValue>
+  readonly values: IndexValues
   /** New fields for the schema, in order; already reflected in `values`. */ readonly detected: ReadonlyArray<Field>
   /** False for a merge that changed nothing. */ readonly changed: boolean
 }
@@ -93,9 +94,9 @@ export const prepareWrite = (
 }
 
 /** The indexable values of a document that is already stored. Values that do not fit the schema are left out. */
-export const flatten = (schema: CollectionSchema, document: Document): ReadonlyMap<string, IndexValue> => {
+export const flatten = (schema: CollectionSchema, document: Document): IndexValues => {
   const checked = checkDocument(documentPlanOf(schema), { ...document }, "coerce_or_drop", true, true)
-  return checked.ok ? checked.value.values : new Map()
+  return checked.ok ? checked.value.values : new FieldValues()
 }
 /**
  * Checks a stored document against a new schema for an alter: coerces or rejects values, requires required fields, and
@@ -177,7 +178,7 @@ const keepEmbeddings = (plan: DocumentPlan, document: { [key: string]: unknown }
 }
 
 interface Checked {
-  readonly values: Map<string, IndexValue>
+  readonly values: FieldValues
   readonly detected: ReadonlyArray<Field>
   readonly stored: Document
 }
@@ -198,7 +199,7 @@ const checkDocument = (
       invalid(`Field \`${sortField}\` has been declared as a default sorting field, but is not found in the document.`)
     )
   }
-  const values = new Map<string, IndexValue>()
+  const values = new FieldValues()
   const detected: Field[] = []
   const found = detect(plan, document, mode, detected)
   if (found !== undefined && !lenient) return fail(found)
@@ -214,7 +215,7 @@ const checkFields = (
   mode: DirtyValues,
   partial: boolean,
   detected: ReadonlyArray<Field>,
-  values: Map<string, IndexValue>,
+  values: FieldValues,
   lenient: boolean
 ): EngineError | undefined => {
   for (const field of plan.plain) {
@@ -249,11 +250,11 @@ const checkPlain = (
   document: { [key: string]: unknown },
   mode: DirtyValues,
   partial: boolean,
-  values: Map<string, IndexValue>
+  values: FieldValues
 ): EngineError | undefined => {
   const { name } = field
   if (name === "id") return undefined
-  const value = ownValue(document, name)
+  const value = memberOf(document, name)
   if (value === undefined) return partial || field.optional || field.embed !== undefined ? undefined : missing(field)
   if (value === null) {
     if (!field.optional) return invalid(nullRefusal(field))
@@ -274,6 +275,14 @@ const checkPlain = (
   if (coerced.value !== value) putOwn(document, name, coerced.value)
   index(field, coerced.value, values)
   return undefined
+}
+/**
+ * `ownValue` of a plain object, whose inherited members are functions and `__proto__`. Asking for own members alone
+ * costs several times as much as reading one.
+ */
+const memberOf = (document: { readonly [key: string]: unknown }, name: string): unknown => {
+  const value = document[name]
+  return typeof value === "function" || name === "__proto__" ? ownValue(document, name) : value
 }
 /** The fast path for nearly all values; the others go through coercion, which would give the same result for these. */
 const fitsAsItStands = (type: Field["type"], value: unknown): boolean => {
@@ -297,7 +306,7 @@ const missing = (field: Field): EngineError =>
       : `Missing the required reference field \`${field.name}\` in the document.`
   )
 
-const index = (field: Field, value: unknown, values: Map<string, IndexValue>): void => {
+const index = (field: Field, value: unknown, values: FieldValues): void => {
   const { type } = field
   if (type === "image") return
   const element = elementTypeOf(type)
@@ -339,7 +348,7 @@ const checkNested = (
   document: { [key: string]: unknown },
   mode: DirtyValues,
   partial: boolean,
-  values: Map<string, IndexValue>
+  values: FieldValues
 ): EngineError | undefined => {
   const read = valueAt(document, field.name, path)
   if (!read.found) return partial || field.optional ? undefined : notFound(`Field \`${field.name}\` not found.`)

@@ -6,7 +6,7 @@ import { analyzerOf } from "../analysis/analyzer.ts"
 import { type Dictionaries } from "../analysis/tokens.ts"
 import { asciiSortKey, sortKeyOfString } from "../analysis/sort-key.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
-import type { IndexValue } from "../documents/mod.ts"
+import type { IndexValue, IndexValues } from "../documents/mod.ts"
 import { bitsOf, setBit } from "./bits.ts"
 import { ByteLog, NumberLog, WordLog } from "./bytes.ts"
 import { SectionWriter, type Allocate, type Outside, type Region, type SegmentMeta } from "./sections.ts"
@@ -217,7 +217,7 @@ export class SegmentBuilder {
     }
   }
   /** Returns the document's number in the segment. Cost: tokenizing its texts. */
-  add(seq: number, id: string, values: ReadonlyMap<string, IndexValue>): number {
+  add(seq: number, id: string, values: IndexValues): number {
     const doc = this.docs++
     this.seqs.push(seq)
     this.ids.text(id)

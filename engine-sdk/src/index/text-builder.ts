@@ -59,9 +59,10 @@ export function* putPostings(
 export const ascii = new AsciiTokens()
 export class TextBuilder implements ColumnBuilder {
   private readonly ids = new TokenTable()
+  /** The word numbers of every text, one text after another; `texts` says which belong to which. */
   private readonly log = new WordLog(96)
-  /** Token counts: (document, tokens) for plain fields; per element for arrays, with a start per document. */
-  private readonly lengths = new WordLog()
+  /** (document, tokens) for every text: one per document in plain fields, one per element in arrays. */
+  private readonly texts = new WordLog()
   private readonly analyzer: Analyzer
   private readonly isArray: boolean
   private readonly scores: NumberLog | undefined
@@ -77,129 +78,142 @@ export class TextBuilder implements ColumnBuilder {
     this.knownStarts.push(0)
   }
   add(doc: number, value: IndexValue): void {
-    if (typeof value === "string") this.element(doc, 0, value)
-    else if (Array.isArray(value))
-      for (let i = 0; i < value.length; i++) this.element(doc, Math.min(i, ELEMENT_MAX), String(value[i]))
+    if (typeof value === "string") this.element(doc, value)
+    else if (Array.isArray(value)) for (let i = 0; i < value.length; i++) this.element(doc, String(value[i]))
   }
-  private element(doc: number, element: number, text: string): void {
+  private element(doc: number, text: string): void {
     if (this.values === undefined) {
-      this.words(doc, element, text)
+      this.words(doc, text)
       return
     }
     const value = this.values.text(doc, text)
     const { known, knownStarts, log } = this
     if (value + 1 === knownStarts.length) {
       const from = log.length
-      this.words(doc, element, text)
-      for (let at = from; at < log.length; at += 3) known.push(log.words[at])
+      this.words(doc, text)
+      for (let at = from; at < log.length; at++) known.push(log.words[at])
       knownStarts.push(known.length)
       return
     }
     const start = knownStarts.words[value],
       count = knownStarts.words[value + 1] - start
-    log.reserve(count * 3)
-    const { words } = log
-    let at = log.length
-    for (let position = 0; position < count; position++, at += 3) {
-      words[at] = known.words[start + position]
-      words[at + 1] = doc
-      words[at + 2] = element * 0x10000 + (position < POSITION_MAX ? position : POSITION_MAX)
-    }
-    log.length = at
-    this.lengths.push(doc)
-    this.lengths.push(count < POSITION_MAX ? count : POSITION_MAX)
+    log.reserve(count)
+    const { words } = log,
+      from = known.words
+    for (let i = 0, at = log.length; i < count; i++) words[at++] = from[start + i]
+    log.length += count
+    this.texts.push(doc)
+    this.texts.push(count)
   }
-  private words(doc: number, element: number, text: string): void {
+  private words(doc: number, text: string): void {
     const { ids, log } = this
     const tokens = this.analyzer.asciiTokens(text, ascii) ? undefined : this.analyzer.tokenize(text)
     const count = tokens === undefined ? ascii.count : tokens.length
-    log.reserve(count * 3)
+    log.reserve(count)
     const { words } = log
     const { bytes, ends, hashes } = ascii
     let at = log.length
     for (let position = 0, start = 0; position < count; position++) {
       if (tokens === undefined) {
-        words[at] = ids.idOf(bytes, start, ends[position], hashes[position])
+        words[at++] = ids.idOf(bytes, start, ends[position], hashes[position])
         start = ends[position]
-      } else words[at] = ids.idOfText(tokens[position])
-      words[at + 1] = doc
-      words[at + 2] = element * 0x10000 + (position < POSITION_MAX ? position : POSITION_MAX)
-      at += 3
+      } else words[at++] = ids.idOfText(tokens[position])
     }
     log.length = at
-    this.lengths.push(doc)
-    this.lengths.push(Math.min(count, POSITION_MAX))
+    this.texts.push(doc)
+    this.texts.push(count)
   }
   *finish(out: SectionWriter, at: number, docs: number): Generator<void, void> {
     const prefix = `t${at}.`
     const table = this.ids.put(out, prefix + "terms.")
     yield
-    const { rank } = table,
-      size = rank.length
-    const entries = this.log.length / 3
-    const words = this.log.words
-    // Counting sort by term, stable: entries stay in document order.
-    const begin = new Uint32Array(size + 1)
-    for (let e = 0; e < entries; e++) begin[rank[words[e * 3]] + 1]++
-    for (let t = 0; t < size; t++) begin[t + 1] += begin[t]
-    const sortedDocs = new Uint32Array(entries),
-      sortedPlaces = new Uint32Array(entries)
-    const next = begin.slice()
-    for (let e = 0, at = 0; e < entries; e++, at += 3) {
-      const to = next[rank[words[at]]]++
-      sortedDocs[to] = words[at + 1]
-      sortedPlaces[to] = words[at + 2]
-    }
+    const sorted = this.sorted(table.rank)
     yield
+    const postings = this.postings(sorted)
+    yield
+    yield* putPostings(out, prefix, { table, ...postings })
+    this.putLengths(out, prefix, docs)
+  }
+  /** Counting sort of all tokens by term, stable: those of a term stay in the order of documents and positions. */
+  private sorted(rank: Uint32Array): Sorted {
+    const size = rank.length,
+      entries = this.log.length,
+      { words } = this.log
+    const begin = new Uint32Array(size + 1)
+    for (let e = 0; e < entries; e++) begin[rank[words[e]] + 1]++
+    for (let t = 0; t < size; t++) begin[t + 1] += begin[t]
+    /** By word number instead of term, so that the loop over all tokens looks up one number less. */
+    const next = new Uint32Array(size)
+    for (let id = 0; id < size; id++) next[id] = begin[rank[id]]
+    const docs = new Uint32Array(entries),
+      places = new Uint32Array(entries)
+    const { length, words: texts } = this.texts
+    for (let t = 0, e = 0, last = -1, element = 0; t < length; t += 2) {
+      const doc = texts[t],
+        first = e
+      element = doc === last ? element + 1 : 0
+      last = doc
+      const base = (element < ELEMENT_MAX ? element : ELEMENT_MAX) * 0x10000
+      for (const end = e + texts[t + 1]; e < end; e++) {
+        const to = next[words[e]]++,
+          position = e - first
+        docs[to] = doc
+        places[to] = base + (position < POSITION_MAX ? position : POSITION_MAX)
+      }
+    }
+    return { begin, docs, places }
+  }
+  /** One posting per term and document. They overwrite the tokens they are built from: there are never more of them. */
+  private postings({ begin, docs, places }: Sorted): Omit<Parameters<typeof putPostings>[2], "table"> {
+    const size = begin.length - 1
     const starts = new Uint32Array(size + 1)
-    // Postings overwrite the sorted entries from which they are built, because there are never more of them.
-    const docsOut = sortedDocs,
-      locs = sortedPlaces,
-      spill = new WordLog(16)
-    const best = this.scores === undefined ? undefined : new Float64Array(size).fill(-Infinity)
+    const spill = new WordLog(16)
+    const scores = this.scores?.numbers
+    const best = scores === undefined ? undefined : new Float64Array(size).fill(-Infinity)
     let to = 0
     for (let t = 0; t < size; t++) {
       const end = begin[t + 1]
       for (let i = begin[t]; i < end;) {
-        const doc = sortedDocs[i]
+        const doc = docs[i]
         let j = i + 1
-        while (j < end && sortedDocs[j] === doc) j++
-        if (j === i + 1) locs[to] = sortedPlaces[i]
+        while (j < end && docs[j] === doc) j++
+        if (j === i + 1) places[to] = places[i]
         else {
           const spilled = spill.length
           spill.push(j - i)
-          for (let k = i; k < j; k++) spill.push(sortedPlaces[k])
-          locs[to] = SPILLED | spilled
+          for (let k = i; k < j; k++) spill.push(places[k])
+          places[to] = SPILLED | spilled
         }
-        docsOut[to++] = doc
-        if (best !== undefined && this.scores!.numbers[doc] > best[t]) best[t] = this.scores!.numbers[doc]
+        docs[to++] = doc
+        if (best !== undefined && scores![doc] > best[t]) best[t] = scores![doc]
         i = j
       }
       starts[t + 1] = to
     }
-    yield
-    yield* putPostings(out, prefix, {
-      table,
-      best,
-      starts,
-      docs: docsOut.subarray(0, to),
-      locs: locs.subarray(0, to),
-      spill: spill.done()
-    })
+    return { best, starts, docs: docs.subarray(0, to), locs: places.subarray(0, to), spill: spill.done() }
+  }
+  private putLengths(out: SectionWriter, prefix: string, docs: number): void {
+    const { length, words: texts } = this.texts
     if (this.isArray) {
       const elementStarts = new Uint32Array(docs + 1),
-        elementLengths = new Uint16Array(this.lengths.length / 2)
+        elementLengths = new Uint16Array(length / 2)
       for (let e = 0; e < elementLengths.length; e++) {
-        elementStarts[this.lengths.words[e * 2] + 1]++
-        elementLengths[e] = this.lengths.words[e * 2 + 1]
+        elementStarts[texts[e * 2] + 1]++
+        elementLengths[e] = Math.min(texts[e * 2 + 1], POSITION_MAX)
       }
       for (let d = 0; d < docs; d++) elementStarts[d + 1] += elementStarts[d]
       out.put(prefix + "elementStarts", elementStarts)
       out.put(prefix + "elementLengths", elementLengths)
     } else {
       const lengths = new Uint16Array(docs)
-      for (let e = 0; e < this.lengths.length; e += 2) lengths[this.lengths.words[e]] = this.lengths.words[e + 1]
+      for (let e = 0; e < length; e += 2) lengths[texts[e]] = Math.min(texts[e + 1], POSITION_MAX)
       out.put(prefix + "lengths", lengths)
     }
   }
+}
+/** The documents and places of all tokens, by term; those of term t are `begin[t] .. begin[t + 1]`. */
+interface Sorted {
+  readonly begin: Uint32Array
+  readonly docs: Uint32Array
+  readonly places: Uint32Array
 }

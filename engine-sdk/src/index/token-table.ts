@@ -2,7 +2,7 @@
  * Numbers for words, in order of first occurrence: UTF-8 bytes behind an open-addressing table, so that a known word
  * costs neither a string nor an allocation.
  */
-import { HASH_PRIME, HASH_SEED } from "../analysis/ascii-tokens.ts"
+import { HASH_PRIME, HASH_SEED, tokenHash } from "../analysis/ascii-tokens.ts"
 import { byteOrder } from "./byte-order.ts"
 import { compareBytes, decodeUtf8, writeUtf8 } from "./bytes.ts"
 import { freeSlot, slotOf } from "../slots.ts"
@@ -45,11 +45,11 @@ export class TokenTable {
   }
   /** Like `idOf`, but the hash is computed here. */
   idOfBytes(source: Uint8Array, start: number, end: number): number {
-    return this.idOf(source, start, end, hashOf(source, start, end))
+    return this.idOf(source, start, end, tokenHash(source, start, end))
   }
   /** Number of a word that may be absent, else -1. */
   find(word: Uint8Array): number {
-    const hash = hashOf(word, 0, word.length),
+    const hash = tokenHash(word, 0, word.length),
       { bytes, hashes, starts } = this
     const slot = slotOf(
       this.slots,
@@ -175,11 +175,6 @@ export class TokenTable {
     this.slots = next.slots
     this.next = undefined
   }
-}
-const hashOf = (bytes: Uint8Array, start: number, end: number): number => {
-  let hash = HASH_SEED
-  for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i], HASH_PRIME)
-  return hash >>> 0
 }
 /** The low bits select the slot; those of plain FNV cluster for short words. */
 const spread = (hash: number): number => Math.imul(hash ^ (hash >>> 15), 0x45d9f3b) >>> 0

@@ -31,7 +31,8 @@ const valueText = (value: unknown, field: Field): string =>
 
 export class ValueBuilder implements ColumnBuilder {
   private readonly ids = new TokenTable()
-  /** Numbers seen so far, so that each gets its text once. */ private readonly numbers = new Map<number, number>()
+  /** Numbers and booleans seen so far, so that each gets its text once. */
+  private readonly seen = new Map<number | boolean, number>()
   private readonly log = new WordLog()
   private readonly field: Field
   private readonly isArray: boolean
@@ -44,13 +45,13 @@ export class ValueBuilder implements ColumnBuilder {
     else this.one(doc, value)
   }
   private one(doc: number, value: unknown): void {
-    if (typeof value !== "number") {
+    if (typeof value !== "number" && typeof value !== "boolean") {
       this.text(doc, valueText(value, this.field))
       return
     }
-    const known = this.numbers.get(value)
+    const known = this.seen.get(value)
     if (known === undefined) {
-      this.numbers.set(value, this.text(doc, valueText(value, this.field)))
+      this.seen.set(value, this.text(doc, valueText(value, this.field)))
       return
     }
     this.log.push(doc)

@@ -5,7 +5,7 @@
 import { analyzerOf } from "../analysis/analyzer.ts"
 import { type Dictionaries } from "../analysis/tokens.ts"
 import { sortKeyOfString } from "../analysis/sort-key.ts"
-import type { IndexValue } from "../documents/mod.ts"
+import type { IndexValue, IndexValues } from "../documents/mod.ts"
 import { wholeDocument } from "../store/segment-building.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"
 import { KEYWORD_LENGTH_MAX } from "./mapping.ts"
@@ -49,7 +49,7 @@ export const wholeWord = (placement: Placement, words: ReadonlyArray<string>): s
 export const indexForm = (
   { schema, slots, placement, version, dictionaries }: FormOf,
   stored: StoredForm,
-  values: ReadonlyMap<string, IndexValue>
+  values: IndexValues
 ): Record<string, unknown> => {
   const cut = withoutVectors(stored.d, vectorNames(slots))
   const form: Record<string, unknown> = {

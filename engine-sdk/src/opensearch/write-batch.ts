@@ -5,7 +5,7 @@ import {
   prepareWrite,
   stringifyJson,
   withDetected,
-  type IndexValue
+  type IndexValues
 } from "../documents/mod.ts"
 import type { WriteVerdict, Written } from "../engine.ts"
 import { capReached, type EngineError, fail, invalid, notFound, ok } from "../errors.ts"
@@ -27,9 +27,9 @@ interface DocumentState {
   readonly id: string
   readonly before: StoredVersion | undefined
   stored: StoredForm | undefined
-  values: ReadonlyMap<string, IndexValue>
+  values: IndexValues
 }
-const NO_VALUES: ReadonlyMap<string, IndexValue> = new Map()
+const NO_VALUES: IndexValues = new Map()
 const sizeOf = (stored: StoredForm | undefined): number =>
   stored === undefined ? 0 : stored.d.length + (stored.u?.length ?? 0)
 
@@ -115,7 +115,7 @@ export class WriteBatch {
   }
   #draft(
     before: StoredForm | undefined,
-    { stored, values }: { readonly stored: Document; readonly values: ReadonlyMap<string, IndexValue> }
+    { stored, values }: { readonly stored: Document; readonly values: IndexValues }
   ): StoredForm {
     const names = documentPlanOf(this.schema).unstored.filter((name) => values.has(name))
     return {
@@ -136,7 +136,7 @@ export class WriteBatch {
     const grows = sizeOf(stored) - sizeOf(before)
     return grows > 0 && exceeds(keeps.stored_bytes, use.bytes + grows) ? capReached("stored_bytes", keeps) : undefined
   }
-  #set(id: string, stored: StoredForm | undefined, values: ReadonlyMap<string, IndexValue>): void {
+  #set(id: string, stored: StoredForm | undefined, values: IndexValues): void {
     const was = this.#now(id)
     this.#use.documents += (stored === undefined ? 0 : 1) - (was === undefined ? 0 : 1)
     this.#use.bytes += sizeOf(stored) - sizeOf(was)

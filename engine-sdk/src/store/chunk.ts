@@ -10,7 +10,6 @@ import {
   parseJson,
   prepareWrite,
   stringifyJson,
-  type IndexValue,
   type Prepared
 } from "../documents/mod.ts"
 import type { WriteVerdict, Written } from "../engine.ts"
@@ -90,10 +89,12 @@ export class Chunk {
   }
   /** The documents that the journal stores for this chunk. */
   documents(): StoredDocument[] {
-    return [...this.puts].map(([seq, text]) => {
+    const documents: StoredDocument[] = []
+    for (const [seq, text] of this.puts) {
       const unstored = this.unstored.get(seq)
-      return { seq, text, ...(unstored === undefined ? {} : { unstored }) }
-    })
+      documents.push(unstored === undefined ? { seq, text } : { seq, text, unstored })
+    }
+    return documents
   }
   holds(id: string): boolean {
     return this.ids.has(id)
@@ -237,7 +238,7 @@ export class Chunk {
       writer.appendFields(prepared.detected)
       this.builder.extend(writer.schema, writer.dictionaries)
     }
-    const doc = this.builder.add(seq, id, prepared.values as ReadonlyMap<string, IndexValue>)
+    const doc = this.builder.add(seq, id, prepared.values)
     this.count(isNew ? 1 : 0, grows)
     this.characters += text.length + (hidden?.length ?? 0)
     this.puts.set(seq, text)

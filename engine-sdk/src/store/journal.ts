@@ -148,22 +148,20 @@ export class MemoryJournal implements Journal {
     const texts = this.texts.get(key)
     if (texts === undefined) return undefined
     let bytes = this.bytes.get(key) ?? 0
-    const sizeOf = (seq: number): number =>
-      (texts.get(seq)?.length ?? 0) + (this.unstored.get(key)?.get(seq)?.length ?? 0)
+    let apart = this.unstored.get(key)
+    const sizeOf = (seq: number): number => (texts.get(seq)?.length ?? 0) + (apart?.get(seq)?.length ?? 0)
     for (const seq of batch.removes) {
       bytes -= sizeOf(seq)
       texts.delete(seq)
-      this.unstored.get(key)?.delete(seq)
+      apart?.delete(seq)
     }
     for (const { seq, text, unstored } of batch.puts) {
-      bytes -= sizeOf(seq)
+      bytes += text.length + (unstored?.length ?? 0) - sizeOf(seq)
       if (unstored !== undefined) {
-        let own = this.unstored.get(key)
-        if (own === undefined) this.unstored.set(key, (own = new Map()))
-        own.set(seq, unstored)
-      } else this.unstored.get(key)?.delete(seq)
+        if (apart === undefined) this.unstored.set(key, (apart = new Map()))
+        apart.set(seq, unstored)
+      } else apart?.delete(seq)
       texts.set(seq, text)
-      bytes += sizeOf(seq)
     }
     this.bytes.set(key, bytes)
     this.counters.set(key, batch.nextSeq)
