@@ -15,7 +15,7 @@ const MULTIPLIER = 40_503 * 4 + 1,
 
 const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[values.length >> 1]!
 
-export interface IdleCaches {
+interface IdleCaches {
   readonly walk_ms: number
   readonly walk_after_pause_ms: number
   readonly ratio: number

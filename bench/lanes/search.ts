@@ -6,9 +6,9 @@
  * peak; all of it with and without a search worker. Processor time of server and load is reported separately, because
  * they share the machine. `idle_caches` shows how much slower this machine runs a fixed piece of code after a pause, as
  * between searches at a low rate. Excluded: TLS and the network. `--mixed` repeats the fixed rate while events and
- * documents stream in, three times. `--rules` repeats the queries on one connection with a thousand rules, a linear rerank and diversity, and
- * reports what they cost beyond the engine call: the median over HTTP minus the median of the engine call, which
- * `explain` reports for the same searches.
+ * documents stream in, three times. `--rules` repeats the queries on one connection with a thousand rules, a linear
+ * rerank and diversity, and reports what they cost beyond the engine call: the median over HTTP minus the median of the
+ * engine call, which `explain` reports for the same searches.
  */
 import { availableParallelism } from "node:os"
 import { searchWorkersDefault } from "../../src/config.ts"
