@@ -105,23 +105,21 @@ interface Difference<A> {
   readonly absent: ReadonlyArray<keyof A>
 }
 /** The members of `plan` that are not those of `base`; one that is undefined counts as absent. O(members). */
-const difference = <A extends object>(plan: A, base: A): Difference<A> => {
+const difference = <A extends object>(plan: A, base: A, except?: keyof A): Difference<A> => {
   const changed: Partial<A> = {},
     absent: Array<keyof A> = []
-  for (const key in plan) if (plan[key] !== base[key] && plan[key] !== undefined) changed[key] = plan[key]
+  for (const key in plan)
+    if (plan[key] !== base[key] && plan[key] !== undefined && key !== except) changed[key] = plan[key]
   for (const key in base) if (base[key] !== undefined && plan[key] === undefined) absent.push(key)
   return { changed, absent }
 }
 /** undefined if the plan is better sent whole. */
-const outlineOf = (plan: SearchPlan, base: BasePlan): OutlinedPlan | undefined => {
-  const { absent, changed } = difference(plan, base.plan),
-    from = base.plan.text
-  if (changed.collection !== undefined || absent.includes("text")) return undefined
-  if (changed.text === undefined || from === undefined) return { base: base.number, changed, ...ifAny(absent) }
-  const text = difference(changed.text, from)
-  if (text.absent.length > 0) return undefined
-  delete (changed as { text?: TextQuery }).text
-  return { base: base.number, changed, text: text.changed, ...ifAny(absent) }
+const outlineOf = (plan: SearchPlan, { number, plan: base }: BasePlan): OutlinedPlan | undefined => {
+  if (plan.collection !== base.collection || (plan.text === undefined) !== (base.text === undefined)) return undefined
+  const { absent, changed } = difference(plan, base, "text")
+  if (plan.text === undefined || base.text === undefined) return { base: number, changed, ...ifAny(absent) }
+  const text = difference(plan.text, base.text)
+  return text.absent.length > 0 ? undefined : { base: number, changed, text: text.changed, ...ifAny(absent) }
 }
 const ifAny = (absent: ReadonlyArray<keyof SearchPlan>): Pick<OutlinedPlan, "absent"> =>
   absent.length === 0 ? {} : { absent }
