@@ -4,7 +4,7 @@
  * others as what differs from it, a tenth of the text. The thread restores them with the same objects, so what it has
  * cached by a part of one plan is found by the next.
  */
-import type { SearchPlan, TextQuery } from "../plan.ts"
+import type { SearchPlan } from "../plan.ts"
 import { plain } from "../search/answer/page-text.ts"
 import { collectionsIn } from "./collections-in.ts"
 import type { BasePlan, OutlinedPlan, SentPlan, SentWork, Work } from "./messages.ts"
