@@ -8,34 +8,15 @@ import { compileSearch } from "../src/query/mod.ts"
 import type { SearchContext } from "../src/query/query-context.ts"
 import { suiteField, suiteSchema } from "../src/testing/engine-suite.ts"
 import { randomOf } from "./random.ts"
+import { forcedBrand, searchContextOf } from "./search-context.ts"
 
 const schema = suiteSchema("c", [
   suiteField("title", "string"),
   suiteField("brand", "string", { facet: true }),
   suiteField("price", "float", { facet: true })
 ])
-const contextOf = (more: Partial<SearchContext> = {}): SearchContext => ({
-  collection: { schema, num_documents: 0, created_at: 0 },
-  collectionOf: () => undefined,
-  now_s: 0,
-  matchesAny: () => false,
-  resources: {
-    preset: () => undefined,
-    stopwords: () => undefined,
-    synonymSet: () => undefined,
-    curationSet: () => undefined,
-    stemmingDictionary: () => undefined
-  },
-  ...more
-})
-const forced = {
-  kind: "string",
-  field: "brand",
-  values: [{ tokens: ["acme"], match: "equals", prefix: false }],
-  prefixCandidates: 4
-} as const
 const planOf = (parameters: Readonly<Record<string, string>>, more?: Partial<SearchContext>): SearchPlan => {
-  const plan = compileSearch(parameters, contextOf(more))
+  const plan = compileSearch(parameters, searchContextOf(schema, more))
   if (!plan.ok) throw new Error(plan.error.message)
   return plan.value
 }
@@ -75,7 +56,7 @@ describe("plans for other threads", () => {
             ...maybe("ranking", ["relevance"]),
             ...maybe("hidden_hits", ["a,b"])
           },
-          random() < 0.3 ? { forcedFilter: forced } : {}
+          random() < 0.3 ? { forcedFilter: forcedBrand } : {}
         )
         expect(pick(threads)(plan).plan, `${seed} ${n}`).toEqual(plan)
         expect(bases.bytes).toBeLessThanOrEqual(20_000)
@@ -99,15 +80,24 @@ describe("plans for other threads", () => {
     parts(sent[1]!).forEach((part, i) => expect(parts(sent[2]!)[i]).toBe(part))
     expect(sent[2]!.plan.echo.q).toBe("red shoe")
   })
+  it("that are larger than the bound have no base, and leave those of others alone", () => {
+    const bases = new PlanBases(5_000),
+      thread = threadOf(bases)
+    const small = { query_by: "title", filter_by: "price:<13" },
+      large = { query_by: "title,brand", hidden_hits: Array.from({ length: 500 }, (_, i) => `hidden-${i}`).join(",") }
+    for (const q of ["a", "b"]) thread(planOf({ ...small, q }))
+    for (const q of ["a", "b", "c"]) expect("base" in thread(planOf({ ...large, q })).sent).toBe(false)
+    expect(thread(planOf({ ...small, q: "c" }))).toMatchObject({ bases: 0, sent: { base: 1 } })
+  })
   it("of a caller with a restriction keep it, and those of others do not get it", () => {
     const thread = threadOf(new PlanBases(1_000_000)),
       parameters = { query_by: "title", filter_by: "price:<12" }
-    const restricted = (q: string): SearchPlan => planOf({ ...parameters, q }, { forcedFilter: forced })
+    const restricted = (q: string): SearchPlan => planOf({ ...parameters, q }, { forcedFilter: forcedBrand })
     for (const q of ["a", "b"]) thread(restricted(q))
     const open = thread(planOf({ ...parameters, q: "c" })),
       closed = thread(restricted("d"))
     expect([open.plan.pinnedFilter, "base" in open.sent]).toEqual([undefined, true])
-    expect(closed.plan.pinnedFilter).toEqual(forced)
+    expect(closed.plan.pinnedFilter).toEqual(forcedBrand)
     expect(open.plan.filter).toMatchObject({ field: "price" })
   })
 })

@@ -2,9 +2,8 @@
 import { describe, expect, it } from "vitest"
 import { compileSearch } from "../src/query/mod.ts"
 import { TemplateCache, templateKey } from "../src/query/plan-templates.ts"
-import type { SearchContext } from "../src/query/query-context.ts"
-import type { CollectionSchema } from "../src/schema.ts"
 import { suiteField, suiteSchema } from "../src/testing/engine-suite.ts"
+import { forcedBrand, searchContextOf } from "./search-context.ts"
 
 const schema = suiteSchema(
   "c",
@@ -17,33 +16,12 @@ const schema = suiteSchema(
   ],
   { default_sorting_field: "rank" }
 )
-const contextOf = (of: CollectionSchema, more: Partial<SearchContext> = {}): SearchContext => ({
-  collection: { schema: of, num_documents: 0, created_at: 0 },
-  collectionOf: () => undefined,
-  now_s: 0,
-  matchesAny: () => false,
-  resources: {
-    preset: () => undefined,
-    stopwords: () => undefined,
-    synonymSet: () => undefined,
-    curationSet: () => undefined,
-    stemmingDictionary: () => undefined
-  },
-  ...more
-})
 const randomOf = (seed: number) => () => {
   seed = (seed + 0x6d2b79f5) | 0
   let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
   t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
   return ((t ^ (t >>> 14)) >>> 0) / 4294967296
 }
-const forced = {
-  kind: "string",
-  field: "brand",
-  values: [{ tokens: ["acme"], match: "equals", prefix: false }],
-  prefixCandidates: 4
-} as const
-
 describe("templates of plans", () => {
   it("give what compiling gives, whatever the words", () => {
     for (let seed = 1; seed <= 800; seed++) {
@@ -68,27 +46,27 @@ describe("templates of plans", () => {
         ...maybe("pinned_hits", ["a:1,c:3"])
       }
       for (const q of ["shoe", 'red "dark shoe" -blue', "*", "", "-only", "Ünï code", "shoe"]) {
-        const more = random() < 0.3 ? { forcedFilter: forced } : {}
+        const more = random() < 0.3 ? { forcedFilter: forcedBrand } : {}
         // A different object is a different schema, for which nothing is cached.
         expect(
-          compileSearch({ ...parameters, q }, contextOf(schema, more)),
+          compileSearch({ ...parameters, q }, searchContextOf(schema, more)),
           JSON.stringify({ ...parameters, q })
-        ).toEqual(compileSearch({ ...parameters, q }, contextOf({ ...schema }, more)))
+        ).toEqual(compileSearch({ ...parameters, q }, searchContextOf({ ...schema }, more)))
       }
     }
   })
   it("cannot be confused by the content of a value", () => {
-    const context = contextOf({ ...schema })
+    const context = searchContextOf({ ...schema })
     // A line break and a parameter name inside one value, where the other request has two parameters.
     const odd = { q: "shoe", query_by: "title", highlight_start_tag: "<b>\nsort_by\tprice:asc" }
     expect(compileSearch(odd, context).ok).toBe(true)
     const plain = { q: "shoe", query_by: "title", highlight_start_tag: "<b>", sort_by: "price:asc" }
-    expect(compileSearch(plain, context)).toEqual(compileSearch(plain, contextOf({ ...schema })))
+    expect(compileSearch(plain, context)).toEqual(compileSearch(plain, searchContextOf({ ...schema })))
   })
   it("do not apply another caller's limits", () => {
     const parameters = { q: "shoe", query_by: "title", per_page: "200" }
-    expect(compileSearch(parameters, contextOf(schema)).ok).toBe(true)
-    expect(compileSearch(parameters, contextOf(schema, { limits: { per_page_max: 100 } }))).toMatchObject({
+    expect(compileSearch(parameters, searchContextOf(schema)).ok).toBe(true)
+    expect(compileSearch(parameters, searchContextOf(schema, { limits: { per_page_max: 100 } }))).toMatchObject({
       ok: false,
       error: { parameter: "per_page" }
     })

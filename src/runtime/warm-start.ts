@@ -11,8 +11,8 @@ const LOOK_MS = 3_000,
 const DOCUMENTS_MIN = 1_000
 const COLLECTIONS_MAX = 16
 /**
- * Rounds of the first collection, which also compile the code, and of every other one. With 3 instead of 12 the first
- * facet over values that are all different took 32-36 ms instead of 14-17 (`npm run bench -- first-searches --products
+ * Rounds of the first collection, which also compile the code, and of every other one. With 3, the first facet
+ * over values that are all different took 32-36 ms, with 12 14-17 (`npm run bench -- first-searches --products
  * 200000`); the rounds take the accepting thread about a second, a few milliseconds at a time.
  */
 export const ROUNDS_FIRST = 10

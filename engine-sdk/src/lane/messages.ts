@@ -77,7 +77,7 @@ export interface Task {
     readonly [name: string, key: number]
   >
   readonly work: SentWork
-  /** Plans that the thread does not have yet; it drops those with numbers below `basesFrom`. */
+  /** Plans that the thread does not have yet. When `basesFrom` changes, it drops all that it had before. */
   readonly bases?: ReadonlyArray<BasePlan>
   readonly basesFrom: number
   /** Time left on the thread for the entire job. */ readonly left_ms: number

@@ -13,7 +13,7 @@ export interface WorkOutline {
   readonly work: SentWork
   /** Names of all collections that the work may read. */ readonly names: ReadonlySet<string>
   /** Plans that a thread must have received. */ readonly bases: ReadonlyArray<BasePlan>
-  /** Bases with smaller numbers are no longer used. */ readonly basesFrom: number
+  /** Changes whenever all bases are dropped. */ readonly basesFrom: number
 }
 /** What a thread has received of the bases. */
 export interface KnownBases {
@@ -87,11 +87,12 @@ export class PlanBases {
       return undefined
     }
     const bytes = BYTES_A_CHARACTER * plain(plan).length
+    // One that is too large alone must not push out the others.
+    if (bytes > this.bytes_max) return undefined
     if (this.#bytes + bytes > this.bytes_max) {
       this.#bases.clear()
       this.#bytes = 0
       this.#from = this.#next
-      if (bytes > this.bytes_max) return undefined
     }
     this.#bytes += bytes
     const base: Base = { number: this.#next++, plan, names: collectionsIn(plan) }

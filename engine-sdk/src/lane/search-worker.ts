@@ -274,16 +274,18 @@ const answer = (given: Finished, texts: string): void => {
   post(text === undefined ? { kind: "done", finished, texts } : joined(text, texts))
 }
 const run = async (task: Task, { givenUp, shared }: Omit<TaskMessage, "task">): Promise<void> => {
+  let work: Work
   try {
     reads.refresh()
     if (shared !== undefined) learn(shared)
     receive(task)
+    work = workOf(task)
   } catch (error) {
     // The main thread's record of this thread is wrong, so every later search would be too. This ends the thread.
     queueMicrotask(() => {
       throw error
     })
-    await new Promise(() => {})
+    return new Promise(() => {})
   }
   const readers = new Map(task.names.map(([name, key]) => [name, kept.get(key)!.reader]))
   const own = dictionaries.get(task.namespace)
@@ -292,7 +294,6 @@ const run = async (task: Task, { givenUp, shared }: Omit<TaskMessage, "task">): 
     names: () => readers.keys(),
     dictionaries: (name) => own?.get(name)
   }
-  const work = workOf(task)
   if (isUnready(task, work, readers)) {
     answer({ id: task.id, done: { kind: "gave_way", answers: [] }, used_ms: 0, held: task.answer?.held ?? 0 }, "")
     return

@@ -31,7 +31,7 @@ const NOT_NOW: EngineError = {
 }
 
 export class SharedViews {
-  readonly names: ReadonlySet<string>
+  private readonly names: ReadonlySet<string>
   private readonly work: Work
   private readonly entryOf: (name: string) => Entry | undefined
   private readonly earlyOf: (key: number) => EarlyTexts["texts"]
