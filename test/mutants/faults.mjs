@@ -1025,7 +1025,7 @@ export const faults = [
     name: "workers-learn",
     why: "a search worker that could not learn what changed goes on with what it had",
     file: "engine-sdk/src/lane/search-worker.ts",
-    from: "queueMicrotask(() => {\n      throw error\n    })\n    await new Promise(() => {})",
+    from: "queueMicrotask(() => {\n      throw error\n    })\n    return new Promise(() => {})",
     to: "throw error",
     tests: ["engine-sdk/test/search-workers.test.ts"],
     only: "search workers that end"
