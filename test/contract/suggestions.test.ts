@@ -60,10 +60,13 @@ interface Told {
   readonly timestamp?: number
 }
 let told = 0
-/** Answered searches, each from a network of its own. */
-const tell = (searches: ReadonlyArray<Told>, owner: Tenant = tenant) =>
-  program.answered(
-    searches.map(({ collection = "products", q, results_found = 3, timestamp = Date.now(), ...who }) => {
+/** So far apart that one is not taken for a keystroke of the next. */
+const APART_MS = 5_000
+/** Answered searches, each from a network of its own, in this order; the last one now. */
+const tell = (searches: ReadonlyArray<Told>, owner: Tenant = tenant) => {
+  const now = Date.now()
+  return program.answered(
+    searches.map(({ collection = "products", q, results_found = 3, timestamp, ...who }, i) => {
       const n = ++told
       return {
         organization_id: owner.organization_id,
@@ -71,13 +74,14 @@ const tell = (searches: ReadonlyArray<Told>, owner: Tenant = tenant) =>
         collection,
         q,
         found: results_found,
-        at: timestamp,
+        at: timestamp ?? now - APART_MS * (searches.length - 1 - i),
         isCounted: true,
         network: n,
         ...who
       }
     })
   )
+}
 const by = (visitors: ReadonlyArray<string>, q: string, over: Partial<Told> = {}) =>
   visitors.map((user_id) => ({ q, user_id, ...over }))
 const ask = async (q: string, more = "", owner: Tenant = tenant) =>
