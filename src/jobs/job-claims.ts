@@ -25,7 +25,8 @@ export const makeJobClaims = Effect.gen(function* () {
   return {
     /**
      * The oldest unclaimed job of the kind, of an organization with no running job of that kind. Inside a transaction:
-     * claims are made one at a time.
+     * claims are made one at a time. One that is being cancelled at this moment is passed over: an update that waited
+     * for the cancellation would put the ended job to work.
      */
     next: Effect.fnUntraced(function* (type: string, process: string, now: number) {
       yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`dowser: claims of ${type}`}, 0))`
@@ -34,7 +35,7 @@ export const makeJobClaims = Effect.gen(function* () {
           attempts = attempts + 1, updated_at = ${time(now)}
         WHERE id = (SELECT id FROM jobs j WHERE type = ${type} AND finished_at IS NULL AND (claimed_until IS NULL OR claimed_until < clock_timestamp())
           AND NOT EXISTS (SELECT 1 FROM jobs o WHERE o.type = ${type} AND o.organization_id = j.organization_id AND o.finished_at IS NULL AND o.claimed_until >= clock_timestamp())
-          ORDER BY id LIMIT 1)
+          ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
         RETURNING id, organization_id, config, attempts`
       return row === undefined
         ? undefined

@@ -1324,6 +1324,15 @@ export const faults = [
     only: "stalls"
   },
   {
+    name: "cancelled-claimed",
+    why: "a job that is cancelled while a worker claims it runs all the same, and is paid for",
+    file: "src/jobs/job-claims.ts",
+    from: " FOR UPDATE SKIP LOCKED",
+    to: "",
+    tests: ["test/rooms/jobs/job-worker.test.ts"],
+    only: "being cancelled"
+  },
+  {
     name: "practice-ranking",
     why: "no thread has run a relevance search before the first searcher does",
     file: "engine-sdk/src/operations/warm-up.ts",

@@ -57,14 +57,14 @@ export const makeClaims = Effect.gen(function* () {
     release: claims.release,
     releaseAll: claims.releaseAll,
     renew: (id: string, process: string, now: number) => claims.renew(id, process, now),
-    /** Call inside a transaction: claims are made one at a time. */
+    /** Call inside a transaction: claims are made one at a time, and never of a job that is being cancelled. */
     next: Effect.fnUntraced(function* (load: IngestLoad, process: string, now: number) {
       yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`dowser: ingest of ${load}`}, 0))`
       const [row] =
         yield* sql<Row>`UPDATE ingest_jobs SET status = CASE WHEN status = 'queued' THEN 'fetching' ELSE status END, claimed_by = ${process}, claimed_until = ${claims.end},
           attempts = attempts + 1, not_before = NULL, updated_at = ${time(now)}
         WHERE id = (SELECT j.id FROM ingest_jobs j LEFT JOIN ingest_turns t ON t.organization_id = j.organization_id AND t.load = j.load
-          WHERE j.load = ${load} AND ${isWaiting} AND ${isAlone(load)} ORDER BY t.turn NULLS FIRST, j.created_at, j.id LIMIT 1)
+          WHERE j.load = ${load} AND ${isWaiting} AND ${isAlone(load)} ORDER BY t.turn NULLS FIRST, j.created_at, j.id LIMIT 1 FOR UPDATE OF j SKIP LOCKED)
         RETURNING id, organization_id, collection, source, config, options, stats, state, pass, schedule_id, attempts, failures`
       if (row === undefined) return undefined
       yield* sql`INSERT INTO ingest_turns (organization_id, load, turn) VALUES (${row.organization_id}, ${load}, nextval('ingest_turn'))

@@ -1,9 +1,11 @@
 /** Jobs run by several processes: one of an organization at a time, cancelled, interrupted, restarted, ended once. */
 import { expect, layer } from "@effect/vitest"
-import { Deferred, Effect, Exit, Layer, Scope } from "effect"
-import { SqlClient } from "effect/sql"
+import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
 import { Identifiers } from "../../../log/identifiers.ts"
 import { Installation } from "../../../src/installation.ts"
+import { makeClaims } from "../../../src/ingest/running/claims.ts"
+import { makeJobClaims } from "../../../src/jobs/job-claims.ts"
 import { type ClaimedJob, type JobEnd, JobFailed, makeJobWorker } from "../../../src/jobs/job-worker.ts"
 import { layerTestSql } from "../../support/postgres.ts"
 
@@ -131,6 +133,46 @@ layer(processes, { excludeTestServices: true })("a job", (it) => {
       })
       yield* stopSecond
       expect(yield* rowOf("job_1")).toMatchObject({ status: "cancelled", result: null })
+    })
+  )
+  it.effect("that is being cancelled while a worker claims it stays cancelled, of either table", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* none
+      yield* put("org_a", "job_1")
+      yield* sql`INSERT INTO ingest_jobs (id, organization_id, name, collection, source, status, config, stats, created_at, updated_at)
+        VALUES ('job_2', 'org_a', 'x', 'goods', 'test', 'queued', '{}', '{"fetched":0,"imported":0,"failed":0,"cursor":0,"passes":0,"errors":[]}', 0, 0)`
+      const { next } = yield* makeJobClaims
+      const ingest = yield* makeClaims
+      const isBlocked = Effect.map(
+        sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        (rows) => rows.length > 0
+      )
+      const claims: ReadonlyArray<readonly [table: string, claim: Effect.Effect<unknown, SqlError.SqlError>]> = [
+        ["jobs", next("test", "prc_a", 1)],
+        ["ingest_jobs", ingest.next("import", "prc_a", 1)]
+      ]
+      for (const [table, claim] of claims) {
+        const cancelling = yield* Deferred.make<void>()
+        let isDone = false
+        // Begun out here, so that its transaction is another than the one that cancels.
+        const claiming = yield* Effect.forkChild(
+          Effect.andThen(Deferred.await(cancelling), sql.withTransaction(claim)).pipe(
+            Effect.ensuring(Effect.sync(() => (isDone = true)))
+          )
+        )
+        yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`UPDATE ${sql(table)} SET status = 'cancelled', finished_at = 1`
+            yield* Deferred.succeed(cancelling, undefined)
+            yield* until(isBlocked, (itIs) => itIs || isDone)
+          })
+        )
+        expect(yield* Fiber.join(claiming)).toBeUndefined()
+        expect(yield* sql`SELECT status, claimed_by FROM ${sql(table)}`).toEqual([
+          { status: "cancelled", claimed_by: null }
+        ])
+      }
     })
   )
   it.effect("that was claimed but not started when its process was stopped is given back at once", () =>
