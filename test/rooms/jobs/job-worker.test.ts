@@ -144,9 +144,13 @@ layer(processes, { excludeTestServices: true })("a job", (it) => {
         VALUES ('job_2', 'org_a', 'x', 'goods', 'test', 'queued', '{}', '{"fetched":0,"imported":0,"failed":0,"cursor":0,"passes":0,"errors":[]}', 0, 0)`
       const { next } = yield* makeJobClaims
       const ingest = yield* makeClaims
-      const isBlocked = Effect.map(
-        sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        (rows) => rows.length > 0
+      // Within a transaction the view stays as it was first seen, unless it is cleared.
+      const isBlocked = Effect.andThen(
+        sql`SELECT pg_stat_clear_snapshot()`,
+        Effect.map(
+          sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+          (rows) => rows.length > 0
+        )
       )
       const claims: ReadonlyArray<readonly [table: string, claim: Effect.Effect<unknown, SqlError.SqlError>]> = [
         ["jobs", next("test", "prc_a", 1)],
