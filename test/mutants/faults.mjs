@@ -1325,7 +1325,7 @@ export const faults = [
   },
   {
     name: "cancelled-claimed",
-    why: "a job that is cancelled while a worker claims it runs all the same, and is paid for",
+    why: "a job that is cancelled while a worker claims it is begun, and is shown as running for good",
     file: "src/jobs/job-claims.ts",
     from: " FOR UPDATE SKIP LOCKED",
     to: "",

@@ -7,6 +7,7 @@ import { Installation } from "../../../src/installation.ts"
 import { makeClaims } from "../../../src/ingest/running/claims.ts"
 import { makeJobClaims } from "../../../src/jobs/job-claims.ts"
 import { type ClaimedJob, type JobEnd, JobFailed, makeJobWorker } from "../../../src/jobs/job-worker.ts"
+import { putJob } from "../../support/ingest-worker.ts"
 import { layerTestSql } from "../../support/postgres.ts"
 
 const layerInstallation = Layer.succeed(Installation, {
@@ -140,8 +141,7 @@ layer(processes, { excludeTestServices: true })("a job", (it) => {
       const sql = yield* SqlClient.SqlClient
       yield* none
       yield* put("org_a", "job_1")
-      yield* sql`INSERT INTO ingest_jobs (id, organization_id, name, collection, source, status, config, stats, created_at, updated_at)
-        VALUES ('job_2', 'org_a', 'x', 'goods', 'test', 'queued', '{}', '{"fetched":0,"imported":0,"failed":0,"cursor":0,"passes":0,"errors":[]}', 0, 0)`
+      yield* putJob("org_a", "job_2")
       const { next } = yield* makeJobClaims
       const ingest = yield* makeClaims
       // Within a transaction the view stays as it was first seen, unless it is cleared.
