@@ -5,7 +5,7 @@ import { spawn, spawnSync } from "node:child_process"
 import { existsSync, readdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { denoFlags } from "./deno-flags.mjs"
+import { denoFlags, nodeFlags } from "./runtime-flags.mjs"
 import { channel, keepPostgres } from "./kept-postgres.mjs"
 import { nativeFolder } from "./postgres-server.mjs"
 import { runAs } from "./run-as.mjs"
@@ -72,14 +72,7 @@ function runtime() {
       fail(
         `Node ${major}.${minor} cannot run TypeScript; Node 22.18 or later can. Without DOWSER_RUNTIME=node the program runs on Deno.`
       )
-    return {
-      binary,
-      flags: [
-        "--conditions=dowser-source",
-        "--disable-warning=ExperimentalWarning",
-        "--disable-warning=TimeoutNegativeWarning"
-      ]
-    }
+    return { binary, flags: nodeFlags }
   }
   return { binary: denoBinary(), flags: denoFlags }
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { denoFlags } from "../../scripts/deno-flags.mjs"
+import { denoFlags, nodeFlags } from "../../scripts/runtime-flags.mjs"
 import { freePort } from "../../src/runtime/free-port.ts"
 import type { LoadJob, LoadResult } from "./load.ts"
 
@@ -20,7 +20,7 @@ export interface RunningProgram {
 /** The command with which this runtime runs a script: the same binary and the same flags. */
 export const runtimeCommand = (): ReadonlyArray<string> =>
   (globalThis as { readonly Deno?: unknown }).Deno === undefined
-    ? [process.execPath, "--disable-warning=ExperimentalWarning"]
+    ? [process.execPath, ...nodeFlags]
     : [process.execPath, ...denoFlags]
 
 /** `kept`: data folder of an earlier start, which survives the stop; otherwise a new folder, which is removed. */

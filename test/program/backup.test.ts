@@ -19,7 +19,7 @@ import {
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { denoFlags } from "../../scripts/deno-flags.mjs"
+import { denoFlags } from "../../scripts/runtime-flags.mjs"
 import { openLogEnvironment } from "../../log/event-log/lmdb-environment.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 import { decodeRecord } from "../../log/record.ts"

@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
 import { freePort } from "../../src/runtime/free-port.ts"
-import { denoFlags } from "../../scripts/deno-flags.mjs"
+import { denoFlags } from "../../scripts/runtime-flags.mjs"
 import type { BehaviouralEvent } from "../../log/event-schema.ts"
 import { generate, oracleRows, type OracleRow, seeded } from "../support/attribution-oracle.ts"
 

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
-import { denoFlags } from "../../../scripts/deno-flags.mjs"
+import { denoFlags, nodeFlags } from "../../../scripts/runtime-flags.mjs"
 import type { Progress } from "./install.ts"
 import type { InstallerLine } from "./installer-line.ts"
 
@@ -13,9 +13,7 @@ export interface Installer {
 }
 
 const flags = (): ReadonlyArray<string> =>
-  (globalThis as { readonly Deno?: unknown }).Deno === undefined
-    ? ["--conditions=dowser-source", "--disable-warning=ExperimentalWarning"]
-    : denoFlags
+  (globalThis as { readonly Deno?: unknown }).Deno === undefined ? nodeFlags : denoFlags
 
 export const startInstaller = (places: ReadonlyArray<string>): Installer => {
   let progress: Progress = { step: "beginning", done: 0 }

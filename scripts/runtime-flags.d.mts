@@ -1,1 +1,2 @@
 export declare const denoFlags: ReadonlyArray<string>
+export declare const nodeFlags: ReadonlyArray<string>
