@@ -1,11 +1,11 @@
 /**
  * How the program runs on each runtime.
  *
- * V8 notices which places in the code create objects that survive for long, and then allocates all later objects of
- * these places in the old generation, with everything they refer to. An import teaches it so for the objects of every
- * request: from then on each answer waits for a full collection. It is told not to. Figures in `bench/README.md`.
+ * Where many objects created at one place in the code have survived, V8 allocates the next ones directly in the old
+ * generation, where they keep what they refer to until a full collection. After an import that was so for the objects
+ * of every request, so it is turned off. Figures in `bench/README.md`.
  *
- * It schedules the next full collection of a heap by the square root of the cost of one. Heaps that are small and
+ * V8 schedules the next full collection of a heap by the square root of the cost of one. Heaps that are small and
  * mostly idle, those of the threads that take and count events, may grow to four times their live data, as busy ones
  * may in any case, so that collections are less frequent. Node 22 and 24 do not have these flags.
  */
