@@ -37,20 +37,25 @@ export const processesNaming = (text: string): ReadonlyArray<number> =>
       }
     })
 
-const childOf = (parent: number): number | undefined => {
-  for (const name of readdirSync("/proc")) {
-    if (!/^\d+$/.test(name)) continue
-    try {
-      const fields = readFileSync(`/proc/${name}/stat`, "utf8")
-        .replace(/^.*\) /s, "")
-        .split(" ")
-      if (Number(fields[1]) === parent) return Number(name)
-    } catch {
-      continue
-    }
-  }
-  return undefined
-}
+/**
+ * The child that was started first: the program. Postgres, the launcher's other child, comes later, but may have the
+ * smaller pid where pids have started again from the bottom.
+ */
+const firstChildOf = (parent: number): number | undefined =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const fields = readFileSync(`/proc/${name}/stat`, "utf8")
+          .replace(/^.*\) /s, "")
+          .split(" ")
+        return Number(fields[1]) === parent ? [{ pid: Number(name), startedAt: Number(fields[19]) }] : []
+      } catch {
+        // The process ended while the list was read.
+        return []
+      }
+    })
+    .toSorted((one, other) => one.startedAt - other.startedAt)[0]?.pid
 
 /**
  * A code cache for all programs of a run that are started as root, because compiling all of the code takes three
@@ -148,7 +153,7 @@ const launchAt = async (
     ready,
     stdout: () => out,
     stderr: () => err,
-    pid: () => childOf(launcher.pid ?? 0) ?? 0,
+    pid: () => firstChildOf(launcher.pid ?? 0) ?? 0,
     exited,
     signal: (name) => {
       // Once it has ended, its pid may be reused by another process.
