@@ -67,16 +67,12 @@ export class Ranking {
     const sizes = new Map<number, number>()
     this.groupSizes = sizes
     for (const [s, { bits }] of this.facetedSets().entries())
-      for (let w = 0; w < bits.length; w++) {
-        let word = bits[w]
-        while (word !== 0) {
-          const low = word & -word
-          word ^= low
+      for (let w = 0; w < bits.length; w++)
+        for (let word = bits[w] | 0; word !== 0; word &= word - 1) {
           if (spend(GROUP_STEPS)) return sizes
-          const group = grouping.groupOf(s, (w << 5) + 31 - Math.clz32(low))
+          const group = grouping.groupOf(s, (w << 5) + 31 - Math.clz32(word & -word))
           sizes.set(group, (sizes.get(group) ?? 0) + 1)
         }
-      }
     return sizes
   }
 

@@ -37,12 +37,9 @@ export const numericStats = (field: string, sets: ReadonlyArray<FacetedSet>): Nu
     if (column === undefined) continue
     const { values, starts, has } = column
     for (let w = 0; w < bits.length; w++) {
-      let word = bits[w]
-      if (word !== 0 && spend(32)) break
-      while (word !== 0) {
-        const low = word & -word
-        word ^= low
-        const doc = (w << 5) + 31 - Math.clz32(low)
+      if (bits[w] !== 0 && spend(32)) break
+      for (let word = bits[w] | 0; word !== 0; word &= word - 1) {
+        const doc = (w << 5) + 31 - Math.clz32(word & -word)
         if (starts === undefined && !hasBit(has!, doc)) continue
         if (starts !== undefined) spend(starts[doc + 1] - starts[doc])
         for (

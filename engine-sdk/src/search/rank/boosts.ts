@@ -35,7 +35,7 @@ const sumsOf = (cases: Cases, evaluation: FilterEvaluation, view: SegmentView): 
 const addWhere = (sums: Float64Array, bits: Bits, score: number): void => {
   for (let w = 0; w < bits.length; w++) {
     spendInFilter(8)
-    for (let word = bits[w]; word !== 0; word &= word - 1) sums[(w << 5) + 31 - Math.clz32(word & -word)] += score
+    for (let word = bits[w] | 0; word !== 0; word &= word - 1) sums[(w << 5) + 31 - Math.clz32(word & -word)] += score
   }
 }
 const joins = (filter: Filter): boolean => {

@@ -179,13 +179,12 @@ const offerAll = (
     return
   }
   for (let w = 0; w < scored.length; w++) {
-    let word = scored[w]
+    let word = scored[w] | 0
     if (spend(4)) return
     if (word === 0) continue
     if (excluded !== undefined) word &= ~excluded[w]
-    while (word !== 0) {
+    for (; word !== 0; word &= word - 1) {
       const low = word & -word
-      word ^= low
       const doc = (w << 5) + 31 - Math.clz32(low)
       // Most documents of a large result already lose by their first key.
       if (arrays !== undefined && top.isFull) {

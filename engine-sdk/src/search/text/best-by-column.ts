@@ -45,7 +45,7 @@ const eachAbove = (
   const highest = found.length < WORDS_MIN ? undefined : maxima?.()
   for (let w = 0; w < found.length; w++) {
     if ((w & BLOCK_MASK) === 0 && spend(BLOCK_MASK)) return
-    let word = found[w]
+    let word = found[w] | 0
     if (word === 0 || (highest !== undefined && !threshold.isReached(highest[w]))) continue
     for (; word !== 0; word &= word - 1) {
       const low = word & -word,
