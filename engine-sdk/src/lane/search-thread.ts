@@ -11,6 +11,11 @@ import type { KnownBases } from "./plan-outline.ts"
 
 /** Time for a thread to come up before it is terminated. */
 const STOP_MS = 10_000
+/**
+ * Maximum size of the heap's young generation, which also limits buffers that wait to be freed. With V8's own size of
+ * 48 MB a worker takes 13 MB more and searches no faster (`bench/README.md`).
+ */
+const YOUNG_MB = 6
 
 /** What the thread has: collections, least recently used first, with schema and segments and the deletions it knows. */
 export interface ThreadContents {
@@ -66,7 +71,7 @@ export class SearchThread {
     })
     const worker = (this.worker = new Worker(new URL("./search-worker.ts", import.meta.url), {
       workerData: { path, isForLong },
-      resourceLimits: { maxOldGenerationSizeMb: old_mb }
+      resourceLimits: { maxOldGenerationSizeMb: old_mb, maxYoungGenerationSizeMb: YOUNG_MB }
     }))
     worker.unref()
     const lost = (reason: string | undefined): void => {

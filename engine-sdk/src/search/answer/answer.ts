@@ -10,7 +10,6 @@ import { execute, type Execution } from "../execution/execution.ts"
 import { fixedPlace, organicPlace, type Placed } from "../execution/placed.ts"
 import { interleave } from "../rank/placement.ts"
 import type { SearchScope } from "../scope.ts"
-import { releaseMatches } from "../text/segment-matches.ts"
 import { putPage } from "./answer-json.ts"
 import { correctionsOf } from "./corrections.ts"
 import { facetsOf } from "./facet-answer.ts"
@@ -71,15 +70,18 @@ const answerOf = (
     end = Math.min(plan.offset + plan.limit, plan.hits_max)
   const reach = Math.max(from, end, plan.window?.size ?? 0)
   const execution = execute(scope, reader, plan, reach, cutoffOf(allowance, plan, left_ms))
-  const answer =
-    execution.grouping !== undefined
-      ? groupedAnswer(execution, from, end, started)
-      : plan.window === undefined
-        ? pageAnswer(execution, from, end, started)
-        : windowAnswer(execution, plan.window, from, end, started)
-  if (plan.injected !== undefined) answer.organic = execution.organicDocuments
-  releaseMatches(execution.matches)
-  return ok(answer)
+  try {
+    const answer =
+      execution.grouping !== undefined
+        ? groupedAnswer(execution, from, end, started)
+        : plan.window === undefined
+          ? pageAnswer(execution, from, end, started)
+          : windowAnswer(execution, plan.window, from, end, started)
+    if (plan.injected !== undefined) answer.organic = execution.organicDocuments
+    return ok(answer)
+  } finally {
+    execution.release()
+  }
 }
 const pageAnswer = (execution: Execution, from: number, end: number, started: number): SearchAnswer => {
   const render = new HitRenderer(execution)

@@ -17,6 +17,7 @@ import { relatedDocs, relationOf, type Related, type Relation } from "../filter/
 import { keyColumns } from "../rank/sort-keys.ts"
 import { sortRanked, type Ranked } from "../rank/rank.ts"
 import type { SearchScope } from "../scope.ts"
+import { noMatches } from "../text/segment-matches.ts"
 
 type Json = Record<string, unknown>
 
@@ -170,19 +171,10 @@ const sortRelated = (
   related: Related[],
   sort: NonNullable<JoinInclude["sort"]>
 ): Related[] => {
-  const matches = other.views.map((view) => ({
-    view,
-    allowed: undefined,
-    found: new Uint32Array(0),
-    scored: new Uint32Array(0),
-    high: new Float64Array(0),
-    low: new Float64Array(0),
-    count: 0
-  }))
   const columns = keyColumns(
     { scope, reader: other, distances: undefined, fused: undefined, groupSize: undefined },
     sort,
-    matches
+    other.views.map(noMatches)
   )
   const ranked: Ranked[] = related.map(({ view, doc }) => {
     const s = other.views.indexOf(view)

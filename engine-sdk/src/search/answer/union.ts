@@ -6,7 +6,6 @@ import { execute, type Execution } from "../execution/execution.ts"
 import { fixedPlace, organicPlace, type Placed } from "../execution/placed.ts"
 import { interleave, settlePositions } from "../rank/placement.ts"
 import type { SearchScope } from "../scope.ts"
-import { releaseMatches } from "../text/segment-matches.ts"
 import { cutoffOf, withinBudget } from "./answer.ts"
 import { HitRenderer } from "./hit-renderer.ts"
 import { RenderedWindow, type WindowEntry } from "./rendered-window.ts"
@@ -27,10 +26,24 @@ export const executeUnion = (
   left_ms = Infinity
 ): Result<UnionAnswer> => withinBudget(union.plans, () => unionOf(scope, union, allowance, left_ms))
 const unionOf = (scope: SearchScope, union: UnionPlan, allowance: Allowance, left_ms: number): Result<UnionAnswer> => {
+  const executions: Execution[] = []
+  try {
+    return unionOver(executions, scope, union, allowance, left_ms)
+  } finally {
+    for (const execution of executions) execution.release()
+  }
+}
+/** Adds each execution to `executions` as soon as it exists; the caller releases them. */
+const unionOver = (
+  executions: Execution[],
+  scope: SearchScope,
+  union: UnionPlan,
+  allowance: Allowance,
+  left_ms: number
+): Result<UnionAnswer> => {
   const most_ms = union.plans.reduce((most, { cutoff_ms }) => Math.max(most, cutoff_ms), 0)
   const started = performance.now()
   const end = Math.min(union.offset + union.limit, union.hits_max)
-  const executions: Execution[] = []
   const begun_ms = allowance.used_ms()
   for (const plan of union.plans) {
     const reader = scope.collection(plan.collection)
@@ -43,7 +56,6 @@ const unionOf = (scope: SearchScope, union: UnionPlan, allowance: Allowance, lef
   const cutoff = new Cutoff(allowance, Math.min(begun_ms + most_ms, left_ms)).atLeast(UNION_MIN_MS)
   const answer = within(cutoff, () => mergedUnion(executions, union, end, started))
   if (cutoff.isPast) answer.search_cutoff = true
-  for (const { matches } of executions) releaseMatches(matches)
   return ok(answer)
 }
 /** A document found by one of the searches; `at` is the index of the search. */

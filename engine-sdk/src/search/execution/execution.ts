@@ -13,7 +13,7 @@ import { Grouping } from "../rank/groups.ts"
 import type { Ranked } from "../rank/rank.ts"
 import type { KeyColumn } from "../rank/sort-keys.ts"
 import type { SearchScope } from "../scope.ts"
-import { newMatches, type SegmentMatches } from "../text/segment-matches.ts"
+import { newMatches, releaseMatches, type SegmentMatches } from "../text/segment-matches.ts"
 import { Injecting } from "./injecting.ts"
 import { collectMatches, narrowed, type Matched } from "./matching.ts"
 import { placeAmong, type FixedDocument, type Placed } from "./placed.ts"
@@ -39,7 +39,8 @@ interface Found {
 
 /**
  * Matches a plan. `rankedMax`: number of positions that will be requested; documents that cannot be among them need no
- * score. Matches found before the deadline are kept, and `isCutOff` reports that there may be more.
+ * score. Matches found before the deadline are kept, and `isCutOff` reports that there may be more. Call `release` on
+ * the execution when nothing of it is read anymore.
  */
 export const execute = (
   scope: SearchScope,
@@ -64,11 +65,16 @@ const find = (request: SearchRequest): Found => {
     plan.injected === undefined || plan.injected.length === 0 ? undefined : new Injecting(request, filtered)
   const pinned = injecting === undefined ? curated : injecting.documents(curated)
   const matches = reader.views.map((view, s) => newMatches(view, narrowed(request, filtered[s], s)))
-  const matched = collectMatches(request, matches, pinned)
-  const ranking = new Ranking(request, matches, matched, pinned)
-  // The best match for a slot can only be chosen once the matches are known.
-  if (injecting?.asksForBest === true) ranking.pinned = injecting.withBest(curated, ranking)
-  return { matches, matched, ranking }
+  try {
+    const matched = collectMatches(request, matches, pinned)
+    const ranking = new Ranking(request, matches, matched, pinned)
+    // The best match for a slot can only be chosen once the matches are known.
+    if (injecting?.asksForBest === true) ranking.pinned = injecting.withBest(curated, ranking)
+    return { matches, matched, ranking }
+  } catch (error) {
+    releaseMatches(matches)
+    throw error
+  }
 }
 /** Pins of the caller that exist and may be shown. */
 const pinnedDocuments = (
@@ -120,6 +126,9 @@ export class Execution {
     this.cutoff = cutoff
     this.isCutOff = cutoff.isPast
     this.ranking = ranking
+  }
+  release(): void {
+    releaseMatches(this.matches)
   }
   /** Pinned and injected documents, ascending by position. */
   get pinned(): ReadonlyArray<FixedDocument> {

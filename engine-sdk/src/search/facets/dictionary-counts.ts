@@ -32,8 +32,9 @@ const listed = (sets: ReadonlyArray<FacetedSet>, bits: Bits): Uint32Array => {
   listRoom ??= spareDocs.take(
     sets.reduce((sum, { bits, count, docs }) => (docs === undefined ? sum + (count ?? countBits(bits)) : sum), 0)
   )
-  const docs = listOf(bits, listRoom.length, 0, bits.length, listRoom)
-  listRoom = listRoom.subarray(docs.length)
+  const n = listOf(bits, 0, bits.length, listRoom)
+  const docs = listRoom.subarray(0, n)
+  listRoom = listRoom.subarray(n)
   return docs
 }
 /** Smaller segments are counted just as fast directly. */
@@ -164,11 +165,8 @@ const countSeen = (
     seen[value * 2 + 1] = doc
   }
   for (let w = 0; w < bits.length; w++) {
-    let word = bits[w]
-    while (word !== 0) {
-      const low = word & -word
-      word ^= low
-      const doc = (w << 5) + 31 - Math.clz32(low)
+    for (let word = bits[w] | 0; word !== 0; word &= word - 1) {
+      const doc = (w << 5) + 31 - Math.clz32(word & -word)
       if (spend(4)) return
       if (single !== undefined) {
         const ordinal = single[doc]

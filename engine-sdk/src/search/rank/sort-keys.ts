@@ -16,7 +16,7 @@ import { distance_m } from "../filter/geo.ts"
 import { allowedDocuments, isAllowed, joinedFilter } from "../filter/join-filter.ts"
 import { relatedDocs, relationOf } from "../filter/relations.ts"
 import type { SearchScope } from "../scope.ts"
-import type { SegmentMatches } from "../text/segment-matches.ts"
+import { noMatches, type SegmentMatches } from "../text/segment-matches.ts"
 import { vectorDistances, type DistanceTable } from "../vector/vectors.ts"
 import { firstNotBefore } from "../../sorted.ts"
 
@@ -385,15 +385,6 @@ const joinKey = (inputs: SortInputs, key: Extract<SortKey, { kind: "join" }>, vi
       if (allowed !== undefined && !isAllowed(allowed, there, target)) continue
       let column = columns.get(there)
       if (column === undefined) {
-        const matches: SegmentMatches = {
-          view: there,
-          allowed: undefined,
-          found: new Uint32Array(0),
-          scored: new Uint32Array(0),
-          high: new Float64Array(0),
-          low: new Float64Array(0),
-          count: 0
-        }
         columns.set(
           there,
           (column = keyColumn(
@@ -407,7 +398,7 @@ const joinKey = (inputs: SortInputs, key: Extract<SortKey, { kind: "join" }>, vi
             },
             evaluation,
             inner,
-            matches,
+            noMatches(there),
             0
           ))
         )

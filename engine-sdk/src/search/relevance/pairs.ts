@@ -134,7 +134,7 @@ export class WordPair {
       before = 0
     for (let s = 0; s < segments.length; s++) {
       // If all of them are read, their order does not matter.
-      const docs = step === 1 ? listOf(joint[s], counts[s]) : this.everyNth(s, joint[s], counts[s], before, step)
+      const docs = step === 1 ? allOf(joint[s], counts[s]) : this.everyNth(s, joint[s], counts[s], before, step)
       before += counts[s]
       for (let i = 0; i < docs.length && !isOver(); i++) {
         this.count(s, docs[i])
@@ -191,4 +191,9 @@ export class WordPair {
     }
     return picked
   }
+}
+const allOf = (joint: Bits, count: number): Uint32Array => {
+  const docs = new Uint32Array(count)
+  listOf(joint, 0, joint.length, docs)
+  return docs
 }

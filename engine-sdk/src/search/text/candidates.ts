@@ -2,9 +2,10 @@
  * Which documents contain every word of a combination. Lists are read in order; those of common words are sets
  * (`index/list-sets.ts`) that are joined 32 documents at a time. This avoids random access to memory.
  */
-import { bitsOf, countBits, type Bits, type ReadonlyBits } from "../../index/bits.ts"
+import { bitsOf, type Bits, type ReadonlyBits } from "../../index/bits.ts"
 import type { TextColumn } from "../../index/columns.ts"
 import { gallop } from "../../sorted.ts"
+import type { DocLists } from "./doc-lists.ts"
 
 /** One word in one field of one segment. */
 export interface PostingList {
@@ -20,13 +21,15 @@ export const SET_DOCS_MIN = 1_024
 
 /**
  * Documents that contain each of the first `words` words in some field, ascending; undefined if there are none. Cost:
- * an eighth of a byte a document for each word, or a lookup per candidate if the rarest word has few documents.
+ * an eighth of a byte a document for each word, or a lookup per candidate if the rarest word has few documents. The
+ * list is in `space`, or in the index.
  */
 export const matchingDocs = (
   lists: ReadonlyArray<PostingList>,
   words: number,
   allowed: ReadonlyBits | undefined,
-  docsOfSegment: number
+  docsOfSegment: number,
+  space: DocLists
 ): Uint32Array | undefined => {
   const sizes = new Float64Array(words)
   for (const { column, term, word } of lists) if (word < words) sizes[word] += column.frequency(term)
@@ -35,9 +38,9 @@ export const matchingDocs = (
   const alone = onlyListOf(lists, lead)
   let docs: Uint32Array
   if (sizes[lead] * SPARSE_FACTOR < docsOfSegment) {
-    docs = sortedUnion(lists, lead)
-    if (allowed !== undefined) docs = docsIn(docs, allowed)
-    for (let word = 0; word < words; word++) if (word !== lead) docs = docsWith(docs, lists, word)
+    docs = sortedUnion(lists, lead, space)
+    if (allowed !== undefined) docs = docsIn(docs, allowed, space)
+    for (let word = 0; word < words; word++) if (word !== lead) docs = docsWith(docs, lists, word, space)
   } else {
     const [bits, other] = spareSets(docsOfSegment)
     // Nothing matches outside this range; it may be short, because similar documents are stored together.
@@ -56,10 +59,11 @@ export const matchingDocs = (
         term
       } = alone
       docs = postings.subarray(starts[term], starts[term + 1])
-      if (within !== undefined) docs = docsIn(docs, within)
+      if (within !== undefined) docs = docsIn(docs, within, space)
     } else {
       narrow(setOfWord(within === undefined ? bits : other, lists, lead, from, end))
-      docs = listOf(within!, Math.min(docsOfSegment, sizes[lead]), from, end)
+      const taken = space.take(Math.min(docsOfSegment, sizes[lead]))
+      docs = space.keep(taken, listOf(within!, from, end, taken))
     }
   }
   return docs.length === 0 ? undefined : docs
@@ -89,25 +93,25 @@ export const spanOf = (lists: ReadonlyArray<PostingList>, word: number): readonl
   return [first >>> 5, (last >>> 5) + 1]
 }
 /** Those of `docs` that are in the set. Branch-free, because membership is unpredictable. */
-const docsIn = (docs: Uint32Array, bits: ReadonlyBits): Uint32Array => {
-  const kept = new Uint32Array(docs.length)
+const docsIn = (docs: Uint32Array, bits: ReadonlyBits, space: DocLists): Uint32Array => {
+  const kept = space.take(docs.length)
   let n = 0
   for (let i = 0; i < docs.length; i++) {
     const doc = docs[i]
     kept[n] = doc
     n += (bits[doc >>> 5] >>> (doc & 31)) & 1
   }
-  return kept.subarray(0, n)
+  return space.keep(kept, n)
 }
-const docsInEither = (docs: Uint32Array, a: ReadonlyBits, b: ReadonlyBits): Uint32Array => {
-  const kept = new Uint32Array(docs.length)
+const docsInEither = (docs: Uint32Array, a: ReadonlyBits, b: ReadonlyBits, space: DocLists): Uint32Array => {
+  const kept = space.take(docs.length)
   let n = 0
   for (let i = 0; i < docs.length; i++) {
     const doc = docs[i]
     kept[n] = doc
     n += ((a[doc >>> 5] | b[doc >>> 5]) >>> (doc & 31)) & 1
   }
-  return kept.subarray(0, n)
+  return space.keep(kept, n)
 }
 /** Reused by every search: searches do not overlap. */
 let spare: [Bits, Bits] = [bitsOf(0), bitsOf(0)]
@@ -167,40 +171,26 @@ const orFour = (into: Bits, a: Bits, b: Bits, c: Bits, d: Bits, from: number, en
 /** Never written to. */
 let emptySet = bitsOf(0)
 const noBits = (words: number): Bits => (emptySet.length < words ? (emptySet = new Uint32Array(words)) : emptySet)
-/**
- * Writes the numbers of the set bits, ascending, to `docs`. `most`: upper bound on their count between the words `from`
- * and `end`.
- */
-export const listOf = (
-  bits: ReadonlyBits,
-  most = countBits(bits),
-  from = 0,
-  end = bits.length,
-  docs: Uint32Array = new Uint32Array(most)
-): Uint32Array => {
+/** Writes the numbers of the bits set between the words `from` and `end`, ascending, to `docs`; returns their count. */
+export const listOf = (bits: ReadonlyBits, from: number, end: number, docs: Uint32Array): number => {
   let n = 0
   for (let w = from; w < end; w++) {
-    let word = bits[w]
-    while (word !== 0) {
-      const low = word & -word
-      word ^= low
-      docs[n++] = (w << 5) + 31 - Math.clz32(low)
-    }
+    for (let word = bits[w] | 0; word !== 0; word &= word - 1) docs[n++] = (w << 5) + 31 - Math.clz32(word & -word)
   }
-  return n === docs.length ? docs : docs.subarray(0, n)
+  return n
 }
-const sortedUnion = (lists: ReadonlyArray<PostingList>, word: number): Uint32Array => {
+const sortedUnion = (lists: ReadonlyArray<PostingList>, word: number, space: DocLists): Uint32Array => {
   let all: Uint32Array | undefined
   for (const list of lists) {
     if (list.word !== word) continue
     const { docs, starts } = list.column
     const own = docs.subarray(starts[list.term], starts[list.term + 1])
-    all = all === undefined ? own : mergeSorted(all, own)
+    all = all === undefined ? own : mergeSorted(all, own, space)
   }
   return all ?? new Uint32Array(0)
 }
-const mergeSorted = (a: Uint32Array, b: Uint32Array): Uint32Array => {
-  const merged = new Uint32Array(a.length + b.length)
+const mergeSorted = (a: Uint32Array, b: Uint32Array, space: DocLists): Uint32Array => {
+  const merged = space.take(a.length + b.length)
   let n = 0,
     i = 0,
     j = 0
@@ -213,16 +203,16 @@ const mergeSorted = (a: Uint32Array, b: Uint32Array): Uint32Array => {
   }
   while (i < a.length) merged[n++] = a[i++]
   while (j < b.length) merged[n++] = b[j++]
-  return merged.subarray(0, n)
+  return space.keep(merged, n)
 }
 /** Those of `docs` that are in one of the word's lists. */
-const docsWith = (docs: Uint32Array, lists: ReadonlyArray<PostingList>, word: number): Uint32Array => {
+const docsWith = (docs: Uint32Array, lists: ReadonlyArray<PostingList>, word: number, space: DocLists): Uint32Array => {
   const own = lists.filter((list) => list.word === word)
   const sets = own.map(({ column, term }) => column.setOf(term, docs.length < SET_DOCS_MIN)?.bits)
   const [a, b] = sets
-  if (a !== undefined && own.length === 1) return docsIn(docs, a)
-  if (a !== undefined && b !== undefined && own.length === 2) return docsInEither(docs, a, b)
-  const kept = new Uint32Array(docs.length)
+  if (a !== undefined && own.length === 1) return docsIn(docs, a, space)
+  if (a !== undefined && b !== undefined && own.length === 2) return docsInEither(docs, a, b, space)
+  const kept = space.take(docs.length)
   const at = own.map(({ column, term }) => column.starts[term]),
     ends = own.map(({ column, term }) => column.starts[term + 1])
   let n = 0
@@ -241,14 +231,14 @@ const docsWith = (docs: Uint32Array, lists: ReadonlyArray<PostingList>, word: nu
     }
     if (isHere) kept[n++] = doc
   }
-  return kept.subarray(0, n)
+  return space.keep(kept, n)
 }
 /** Index of the first posting at or after `doc`, searched by galloping from `at`. */
 export const firstFrom = (docs: Uint32Array, at: number, end: number, doc: number): number =>
   gallop(at, end, (index) => docs[index] < doc)
 /** Sets the documents' bits; returns those that were not set before. */
-export const addDocs = (docs: Uint32Array, found: Bits): Uint32Array => {
-  const fresh = new Uint32Array(docs.length)
+export const addDocs = (docs: Uint32Array, found: Bits, space: DocLists): Uint32Array => {
+  const fresh = space.take(docs.length)
   let n = 0
   for (let i = 0; i < docs.length; i++) {
     const doc = docs[i],
@@ -258,7 +248,7 @@ export const addDocs = (docs: Uint32Array, found: Bits): Uint32Array => {
     n += ((before >>> (doc & 31)) & 1) ^ 1
     found[w] = before | (1 << (doc & 31))
   }
-  return fresh.subarray(0, n)
+  return space.keep(fresh, n)
 }
 /** Like `addDocs`, but no bit is set yet. */
 export const addFirstDocs = (docs: Uint32Array, found: Bits): void => {

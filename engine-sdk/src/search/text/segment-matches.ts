@@ -1,9 +1,11 @@
 /**
  * What a search found in one segment: the set of documents, and a score per document in two halves. The score cells and
- * sets are as long as the segment, so they are reused from one search to the next.
+ * sets are as long as the segment, so they are reused from one search to the next, also from one that failed or gave
+ * way to others.
  */
 import { bitsOf, type Bits, type ReadonlyBits } from "../../index/bits.ts"
 import type { SegmentView } from "../../index/reader.ts"
+import { DocLists } from "./doc-lists.ts"
 
 /** Result of the text search in one segment. */
 export interface SegmentMatches {
@@ -16,8 +18,9 @@ export interface SegmentMatches {
    */
   scored: Bits
   /** The documents of `scored`, in no order; set if only the best were requested. */ scoredDocs?: number[] | undefined
-  high: Float64Array
-  low: Float64Array
+  readonly high: Float64Array
+  readonly low: Float64Array
+  /** Space for lists of its documents. */ readonly lists: DocLists
   count: number
   /** The found documents as numbers, each once, if available in that form. */ docs?: Uint32Array[] | undefined
 }
@@ -25,26 +28,53 @@ export interface SegmentMatches {
 /** Matches of a segment, initially none. Return them with `releaseMatches`. */
 export const newMatches = (view: SegmentView, allowed: ReadonlyBits | undefined): SegmentMatches => {
   const n = view.segment.docs
-  const cells = scratch.pop()
-  const fits = cells !== undefined && cells.high.length >= n
   const found = emptyBits(n)
+  return { view, allowed, found, scored: found, count: 0, ...cellsFor(n) }
+}
+/** For orders that need no matches; nothing is added to them. */
+export const noMatches = (view: SegmentView): SegmentMatches => {
+  const none = bitsOf(0),
+    cells = new Float64Array(0)
   return {
     view,
-    allowed,
-    found,
-    scored: found,
-    count: 0,
-    high: fits ? cells.high : new Float64Array(n),
-    low: fits ? cells.low : new Float64Array(n)
+    allowed: undefined,
+    found: none,
+    scored: none,
+    high: cells,
+    low: cells,
+    lists: new DocLists(),
+    count: 0
   }
+}
+interface Cells {
+  readonly high: Float64Array
+  readonly low: Float64Array
+  readonly lists: DocLists
 }
 /**
  * Score cells are reused without clearing: only cells of scored documents are ever read. Sets of documents are reused,
  * too.
  */
-const scratch: Array<{ high: Float64Array; low: Float64Array }> = []
+const spareCells: Cells[] = []
 const spareBits = new Map<number, Bits[]>()
-const SCRATCH_MAX = 16
+const SPARE_MAX = 16
+/** Score cells of all spares together: eight million documents, 128 MB. */
+const SPARE_CELLS_MAX = 8 * 1024 * 1024
+/** The smallest spare that is large enough. */
+const cellsFor = (docs: number): Cells => {
+  const at = spareCells.findIndex(({ high }) => high.length >= docs)
+  return at < 0
+    ? { high: new Float64Array(docs), low: new Float64Array(docs), lists: new DocLists() }
+    : spareCells.splice(at, 1)[0]
+}
+/** Keeps spares by ascending length; the smallest go first. */
+const keepCells = (cells: Cells): void => {
+  cells.lists.clear()
+  const at = spareCells.findIndex(({ high }) => high.length >= cells.high.length)
+  spareCells.splice(at < 0 ? spareCells.length : at, 0, cells)
+  while (spareCells.length > SPARE_MAX || spareCells.reduce((sum, { high }) => sum + high.length, 0) > SPARE_CELLS_MAX)
+    spareCells.shift()
+}
 const emptyBits = (docs: number): Bits => {
   const bits = spareBits.get((docs + 31) >>> 5)?.pop()
   return bits === undefined ? bitsOf(docs) : bits.fill(0)
@@ -52,22 +82,21 @@ const emptyBits = (docs: number): Bits => {
 const keepBits = (bits: Bits): void => {
   const list = spareBits.get(bits.length)
   if (list !== undefined) {
-    if (list.length < SCRATCH_MAX) list.push(bits)
+    if (list.length < SPARE_MAX) list.push(bits)
   }
   // Arrays sized for removed segments must not accumulate.
   else {
-    if (spareBits.size >= SCRATCH_MAX) spareBits.delete(spareBits.keys().next().value!)
+    if (spareBits.size >= SPARE_MAX) spareBits.delete(spareBits.keys().next().value!)
     spareBits.set(bits.length, [bits])
   }
 }
 /** Call this when the matches are no longer read. */
 export const releaseMatches = (matches: ReadonlyArray<SegmentMatches>): void => {
-  for (const { high, low, found, scored } of matches) {
-    if (scratch.length < SCRATCH_MAX) scratch.push({ high, low })
+  for (const { found, high, lists, low, scored } of matches) {
+    keepCells({ high, low, lists })
     keepBits(found)
     if (scored !== found) keepBits(scored)
   }
-  scratch.sort((a, b) => a.high.length - b.high.length)
 }
 
 /** Restricts scoring to documents that may be among the best: `scored` becomes a separate set. */
