@@ -23,6 +23,48 @@ export const isPlain = (request: FacetRequest, plan: SearchPlan, sets: ReadonlyA
   request.order.kind === "count" &&
   plan.facetQuery?.field !== request.field &&
   sets.every(({ groupOf }) => groupOf === undefined)
+/** The values with the highest counts, in order; of equal counts, the lower number first. */
+interface Best {
+  readonly best: number[]
+  /** Number of values that were counted. */ readonly total: number
+  /** The highest count of a value that is not among the best; 0 if there is none. */ readonly highestLeft: number
+}
+const keptInOrder = (counts: Uint32Array, most: number): Best => {
+  const best: number[] = []
+  let total = 0,
+    highestLeft = 0
+  for (let value = 0; value < counts.length; value++) {
+    const count = counts[value]
+    if (count === 0) continue
+    if (spend(1)) break
+    total++
+    if (best.length === most) {
+      if (most === 0) continue
+      if (count <= counts[best[most - 1]]) {
+        if (count > highestLeft) highestLeft = count
+        continue
+      }
+      highestLeft = counts[best.pop()!]
+    }
+    let at = best.length
+    while (at > 0 && count > counts[best[at - 1]]) at--
+    best.splice(at, 0, value)
+  }
+  return { best, total, highestLeft }
+}
+const sorted = (counts: Uint32Array, most: number): Best => {
+  const best: number[] = []
+  for (let value = 0; value < counts.length; value++) {
+    if (counts[value] === 0) continue
+    if (spend(1)) break
+    best.push(value)
+  }
+  const total = best.length
+  sortSpending(best, (a, b) => counts[b] - counts[a])
+  const highestLeft = total > most ? counts[best[most]] : 0
+  best.length = Math.min(total, most)
+  return { best, total, highestLeft }
+}
 /** `isMatchAll`: counts are taken from lists, so only as many values are examined as are shown. */
 export const plainFacet = (
   reader: CollectionReader,
@@ -36,36 +78,7 @@ export const plainFacet = (
   const counted = countByDictionary(reader, request.field, sets, !request.returnParent)
   const { dictionary, counts } = counted
   const most = plan.facetValuesMax
-  const best: number[] = []
-  let total = 0,
-    highestLeft = 0
-  const keepsOrder = most <= KEPT_IN_ORDER_MAX
-  for (let value = 0; value < counts.length; value++) {
-    const count = counts[value]
-    if (count === 0) continue
-    if (spend(1)) break
-    total++
-    if (!keepsOrder) {
-      best.push(value)
-      continue
-    }
-    if (best.length === most) {
-      if (most === 0) continue
-      if (count <= counts[best[most - 1]]) {
-        if (count > highestLeft) highestLeft = count
-        continue
-      }
-      highestLeft = counts[best.pop()!]
-    }
-    let at = best.length
-    while (at > 0 && count > counts[best[at - 1]]) at--
-    best.splice(at, 0, value)
-  }
-  if (!keepsOrder) {
-    sortSpending(best, (a, b) => counts[b] - counts[a])
-    if (best.length > most) highestLeft = counts[best[most]]
-    best.length = Math.min(best.length, most)
-  }
+  const { best, highestLeft, total } = most <= KEPT_IN_ORDER_MAX ? keptInOrder(counts, most) : sorted(counts, most)
   if (most > 0 && highestLeft > 0 && highestLeft === counts[best[most - 1]]) {
     const above = best.filter((value) => counts[value] > highestLeft)
     const tied: number[] = []
