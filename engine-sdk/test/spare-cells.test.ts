@@ -1,7 +1,8 @@
 /** What a search holds per document of a segment is reused by the next one, also after a search that failed. */
-import { describe, expect, it } from "vitest"
+import { afterAll, describe, expect, it } from "vitest"
 import { Allowance, GIVE_WAY } from "../src/budget/cutoff.ts"
 import { SegmentBuilder } from "../src/index/builders.ts"
+import { bitsOf } from "../src/index/bits.ts"
 import { CollectionReader } from "../src/index/reader.ts"
 import { allocatePlain } from "../src/index/sections.ts"
 import type { SearchPlan } from "../src/plan.ts"
@@ -27,6 +28,17 @@ const nextCells = (count = 1): ReadonlyArray<Float64Array> => {
 }
 const areTheSame = (cells: ReadonlyArray<Float64Array>, others: ReadonlyArray<Float64Array>): boolean =>
   cells.every((own) => others.includes(own))
+/** Other tests of this process must not get cells that overlap, so all that are kept are replaced. */
+afterAll(() => {
+  for (let i = 0; i < 40; i++) newMatches(reader.views[0], undefined)
+  releaseMatches(
+    Array.from({ length: 16 }, () => ({
+      ...newMatches(reader.views[0], undefined),
+      high: new Float64Array(100),
+      low: new Float64Array(100)
+    }))
+  )
+})
 /** Gives way at the n-th check of the clock. */
 class GivesWay extends Allowance {
   private left: number
@@ -90,15 +102,25 @@ describe("score cells", () => {
     expect(taken.map(({ high }) => high)).toContain(small)
     releaseMatches(taken)
   })
-  it("are kept for eight million documents at most, the longest last", () => {
-    const of = (docs: number) => ({
-      ...newMatches(reader.views[0], undefined),
-      high: { length: docs } as Float64Array,
-      low: new Float64Array(0)
-    })
+  it("are kept for eight million documents at most, the longest, or as many as the last search used", () => {
+    const some = newMatches(reader.views[0], undefined),
+      cells = new Float64Array(3_000_100)
+    const of = (docs: number) => {
+      const found = bitsOf(docs)
+      return { ...some, found, scored: found, high: cells.subarray(0, docs), low: cells.subarray(0, docs) }
+    }
+    const long = () =>
+      Array.from({ length: 20 }, () => newMatches(reader.views[0], undefined).high.length).filter(
+        (length) => length >= 3_000_000
+      )
+    for (const docs of [3_000_000, 3_000_001, 3_000_002]) releaseMatches([of(docs)])
+    expect(long()).toEqual([3_000_001, 3_000_002])
     releaseMatches([of(3_000_000), of(3_000_001), of(3_000_002)])
-    const kept = [1, 2, 3].map(() => newMatches(reader.views[0], undefined).high.length)
-    expect(kept.filter((length) => length >= 3_000_000)).toEqual([3_000_001, 3_000_002])
+    expect(long()).toEqual([3_000_000, 3_000_001, 3_000_002])
+    releaseMatches(Array.from({ length: 18 }, (_, at) => of(3_000_000 + at)))
+    expect(long().length).toBe(18)
+    for (let at = 0; at < 18; at++) releaseMatches([of(100)])
+    expect(nextCells(20).filter((cells) => cells.length === 100).length).toBe(16)
   })
 })
 
@@ -116,14 +138,14 @@ describe("lists of documents", () => {
     expect(third.buffer).not.toBe(first.buffer)
     expect([...kept, second[1_999], third[0]]).toEqual([7, 7, 8, 9])
   })
-  it("share their space from search to search, unless it is larger than four megabytes", () => {
+  it("share their space from search to search, unless it is larger than a megabyte", () => {
     const lists = new DocLists()
     const spaceFor = (size: number): ArrayBufferLike => {
       const { buffer } = lists.take(size)
       lists.clear()
       return buffer
     }
-    expect(spaceFor(1_000_000)).toBe(spaceFor(1_000_000))
-    expect(spaceFor(1_100_000)).not.toBe(spaceFor(1_100_000))
+    expect(spaceFor(260_000)).toBe(spaceFor(260_000))
+    expect(spaceFor(270_000)).not.toBe(spaceFor(270_000))
   })
 })

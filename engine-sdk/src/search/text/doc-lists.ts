@@ -4,8 +4,8 @@
  * collection (`bench/README.md`).
  */
 
-/** Larger space is not kept after its search; in numbers, so four megabytes. */
-const KEPT_MAX = 1 << 20
+/** Larger space is not kept after its search; in numbers, so a megabyte. */
+const KEPT_MAX = 1 << 18
 const ROOM_MIN = 1 << 12
 
 export class DocLists {

@@ -58,7 +58,7 @@ interface Cells {
 const spareCells: Cells[] = []
 const spareBits = new Map<number, Bits[]>()
 const SPARE_MAX = 16
-/** Score cells of all spares together: eight million documents, 128 MB. */
+/** Score cells of all spares together: eight million documents, 128 MB, or as many as the last search used. */
 const SPARE_CELLS_MAX = 8 * 1024 * 1024
 /** The smallest spare that is large enough. */
 const cellsFor = (docs: number): Cells => {
@@ -67,13 +67,16 @@ const cellsFor = (docs: number): Cells => {
     ? { high: new Float64Array(docs), low: new Float64Array(docs), lists: new DocLists() }
     : spareCells.splice(at, 1)[0]
 }
+const lengthOf = (cells: ReadonlyArray<Cells>): number => cells.reduce((sum, { high }) => sum + high.length, 0)
 /** Keeps spares by ascending length; the smallest go first. */
-const keepCells = (cells: Cells): void => {
-  cells.lists.clear()
-  const at = spareCells.findIndex(({ high }) => high.length >= cells.high.length)
-  spareCells.splice(at < 0 ? spareCells.length : at, 0, cells)
-  while (spareCells.length > SPARE_MAX || spareCells.reduce((sum, { high }) => sum + high.length, 0) > SPARE_CELLS_MAX)
-    spareCells.shift()
+const keepCells = (used: ReadonlyArray<Cells>): void => {
+  for (const { high, lists, low } of used) {
+    lists.clear()
+    const at = spareCells.findIndex((spare) => spare.high.length >= high.length)
+    spareCells.splice(at < 0 ? spareCells.length : at, 0, { high, low, lists })
+  }
+  const cellsMax = Math.max(SPARE_CELLS_MAX, lengthOf(used))
+  while (spareCells.length > Math.max(SPARE_MAX, used.length) || lengthOf(spareCells) > cellsMax) spareCells.shift()
 }
 const emptyBits = (docs: number): Bits => {
   const bits = spareBits.get((docs + 31) >>> 5)?.pop()
@@ -92,8 +95,8 @@ const keepBits = (bits: Bits): void => {
 }
 /** Call this when the matches are no longer read. */
 export const releaseMatches = (matches: ReadonlyArray<SegmentMatches>): void => {
-  for (const { found, high, lists, low, scored } of matches) {
-    keepCells({ high, low, lists })
+  keepCells(matches)
+  for (const { found, scored } of matches) {
     keepBits(found)
     if (scored !== found) keepBits(scored)
   }
