@@ -1,15 +1,21 @@
 /** What a search holds per document of a segment is reused by the next one, also after a search that failed. */
-import { afterAll, describe, expect, it } from "vitest"
+import { afterEach, describe, expect, it } from "vitest"
 import { Allowance, GIVE_WAY } from "../src/budget/cutoff.ts"
 import { SegmentBuilder } from "../src/index/builders.ts"
 import { bitsOf } from "../src/index/bits.ts"
-import { CollectionReader } from "../src/index/reader.ts"
+import { CollectionReader, type SegmentView } from "../src/index/reader.ts"
 import { allocatePlain } from "../src/index/sections.ts"
 import type { SearchPlan } from "../src/plan.ts"
 import { executeSearch } from "../src/search/answer/answer.ts"
 import { executeUnion } from "../src/search/answer/union.ts"
 import { DocLists } from "../src/search/text/doc-lists.ts"
-import { newMatches, releaseMatches } from "../src/search/text/segment-matches.ts"
+import {
+  newMatches,
+  noMatches,
+  releaseMatches,
+  scoreOnlyBest,
+  type SegmentMatches
+} from "../src/search/text/segment-matches.ts"
 import { suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
 
 const schema = suiteSchema("c", [suiteField("n", "int32")])
@@ -28,16 +34,19 @@ const nextCells = (count = 1): ReadonlyArray<Float64Array> => {
 }
 const areTheSame = (cells: ReadonlyArray<Float64Array>, others: ReadonlyArray<Float64Array>): boolean =>
   cells.every((own) => others.includes(own))
-/** Other tests of this process must not get cells that overlap, so all that are kept are replaced. */
-afterAll(() => {
-  for (let i = 0; i < 40; i++) newMatches(reader.views[0], undefined)
-  releaseMatches(
-    Array.from({ length: 16 }, () => ({
-      ...newMatches(reader.views[0], undefined),
-      high: new Float64Array(100),
-      low: new Float64Array(100)
-    }))
-  )
+/** Matches whose space has room for this many documents. Only lengths matter here, so all share their arrays. */
+const shared = { high: new Float64Array(3_000_100), found: bitsOf(100), lists: new DocLists() }
+const matchesOf = (docs: number): SegmentMatches => {
+  const high = shared.high.subarray(0, docs)
+  return {
+    ...noMatches(reader.views[0]),
+    space: { high, low: high, found: shared.found, scored: shared.found, lists: shared.lists }
+  }
+}
+/** Other tests must not get space that is shared: all that is kept is taken away. */
+afterEach(() => {
+  const view = { segment: { docs: 0 } } as SegmentView
+  for (let i = 0; i < 100; i++) newMatches(view, undefined)
 })
 /** Gives way at the n-th check of the clock. */
 class GivesWay extends Allowance {
@@ -93,34 +102,44 @@ describe("score cells", () => {
     expect(areTheSame(nextCells(2), cells)).toBe(true)
   })
   it("of a smaller segment are not given to a larger one", () => {
-    const large = new Float64Array(200),
-      small = new Float64Array(50)
-    const of = (cells: Float64Array) => ({ ...newMatches(reader.views[0], undefined), high: cells, low: cells })
-    releaseMatches([of(large), of(small), of(new Float64Array(10))])
-    const taken = [1, 2, 3].map(() => newMatches(reader.views[0], undefined))
-    expect(taken.every(({ high }) => high.length >= 40)).toBe(true)
-    expect(taken.map(({ high }) => high)).toContain(small)
-    releaseMatches(taken)
+    releaseMatches([matchesOf(200), matchesOf(50), matchesOf(10)])
+    const taken = [1, 2, 3].map(() => newMatches(reader.views[0], undefined).high.length)
+    expect(taken.every((length) => length >= 40)).toBe(true)
+    expect(taken).toContain(50)
+    expect(taken).not.toContain(10)
   })
-  it("are kept for eight million documents at most, the longest, or as many as the last search used", () => {
-    const some = newMatches(reader.views[0], undefined),
-      cells = new Float64Array(3_000_100)
-    const of = (docs: number) => {
-      const found = bitsOf(docs)
-      return { ...some, found, scored: found, high: cells.subarray(0, docs), low: cells.subarray(0, docs) }
-    }
+  it("are kept for eight million documents at most, the longest, or as many as one search has used", () => {
     const long = () =>
       Array.from({ length: 20 }, () => newMatches(reader.views[0], undefined).high.length).filter(
         (length) => length >= 3_000_000
       )
-    for (const docs of [3_000_000, 3_000_001, 3_000_002]) releaseMatches([of(docs)])
+    for (const docs of [3_000_000, 3_000_001, 3_000_002]) releaseMatches([matchesOf(docs)])
     expect(long()).toEqual([3_000_001, 3_000_002])
-    releaseMatches([of(3_000_000), of(3_000_001), of(3_000_002)])
+    releaseMatches([matchesOf(3_000_000), matchesOf(3_000_001), matchesOf(3_000_002)])
+    releaseMatches([matchesOf(50)])
     expect(long()).toEqual([3_000_000, 3_000_001, 3_000_002])
-    releaseMatches(Array.from({ length: 18 }, (_, at) => of(3_000_000 + at)))
+    releaseMatches(Array.from({ length: 18 }, (_, at) => matchesOf(3_000_000 + at)))
     expect(long().length).toBe(18)
-    for (let at = 0; at < 18; at++) releaseMatches([of(100)])
+    for (let at = 0; at < 18; at++) releaseMatches([matchesOf(100)])
     expect(nextCells(20).filter((cells) => cells.length === 100).length).toBe(16)
+  })
+})
+describe("sets of documents", () => {
+  it("are empty at first, as long as the segment, and no others' while both are in use", () => {
+    const view = { segment: { docs: 90 } } as SegmentView
+    const [one, other] = [newMatches(view, undefined), newMatches(view, undefined)]
+    scoreOnlyBest([one, other])
+    const sets = [one.found, one.scored, other.found, other.scored]
+    sets.forEach((set, at) => set.fill(at + 1))
+    expect(sets.map((set) => [...set])).toEqual([1, 2, 3, 4].map((value) => [value, value, value]))
+    releaseMatches([one, other])
+    const next = newMatches(reader.views[0], undefined)
+    scoreOnlyBest([next])
+    expect([[...next.found], [...next.scored]]).toEqual([
+      [0, 0],
+      [0, 0]
+    ])
+    releaseMatches([next])
   })
 })
 

@@ -139,9 +139,9 @@ const scoreWordsOf = (
 ): void => {
   const allowed = matches.map(({ view }) => bitsOf(view.segment.docs))
   for (const { doc, s } of only) setBit(allowed[s], doc)
-  const scored = matches.map(({ high, lists, low, view }, s): SegmentMatches => {
+  const scored = matches.map(({ high, low, space, view }, s): SegmentMatches => {
     const found = bitsOf(view.segment.docs)
-    return { view, allowed: allowed[s], found, scored: found, high, low, lists, count: 0 }
+    return { view, allowed: allowed[s], found, scored: found, high, low, space, count: 0 }
   })
   const words: TextQuery = {
     ...text,

@@ -1,7 +1,6 @@
 /**
- * What a search found in one segment: the set of documents, and a score per document in two halves. The score cells and
- * sets are as long as the segment, so they are reused from one search to the next, also from one that failed or gave
- * way to others.
+ * What a search found in one segment: the set of documents, and a score per document in two halves. The space for them
+ * is as long as the segment, so it is reused from one search to the next, also from one that failed or gave way.
  */
 import { bitsOf, type Bits, type ReadonlyBits } from "../../index/bits.ts"
 import type { SegmentView } from "../../index/reader.ts"
@@ -20,92 +19,80 @@ export interface SegmentMatches {
   /** The documents of `scored`, in no order; set if only the best were requested. */ scoredDocs?: number[] | undefined
   readonly high: Float64Array
   readonly low: Float64Array
-  /** Space for lists of its documents. */ readonly lists: DocLists
+  readonly space: SegmentSpace
   count: number
   /** The found documents as numbers, each once, if available in that form. */ docs?: Uint32Array[] | undefined
 }
+/**
+ * What a search needs per document of a segment, at least as long as the segment. Nothing is cleared in between: score
+ * cells are read only of scored documents, and sets are cleared when they are taken.
+ */
+interface SegmentSpace {
+  readonly high: Float64Array
+  readonly low: Float64Array
+  readonly found: Bits
+  readonly scored: Bits
+  readonly lists: DocLists
+}
+const newSpace = (docs: number): SegmentSpace => ({
+  high: new Float64Array(docs),
+  low: new Float64Array(docs),
+  found: bitsOf(docs),
+  scored: bitsOf(docs),
+  lists: new DocLists()
+})
+const cleared = (set: Bits, docs: number): Bits => set.subarray(0, (docs + 31) >>> 5).fill(0)
 
 /** Matches of a segment, initially none. Return them with `releaseMatches`. */
 export const newMatches = (view: SegmentView, allowed: ReadonlyBits | undefined): SegmentMatches => {
-  const n = view.segment.docs
-  const found = emptyBits(n)
-  return { view, allowed, found, scored: found, count: 0, ...cellsFor(n) }
+  const { docs } = view.segment
+  const space = spareFor(docs) ?? newSpace(docs)
+  const found = cleared(space.found, docs)
+  return { view, allowed, found, scored: found, high: space.high, low: space.low, space, count: 0 }
 }
+const none = newSpace(0)
 /** For orders that need no matches; nothing is added to them. */
-export const noMatches = (view: SegmentView): SegmentMatches => {
-  const none = bitsOf(0),
-    cells = new Float64Array(0)
-  return {
-    view,
-    allowed: undefined,
-    found: none,
-    scored: none,
-    high: cells,
-    low: cells,
-    lists: new DocLists(),
-    count: 0
-  }
-}
-interface Cells {
-  readonly high: Float64Array
-  readonly low: Float64Array
-  readonly lists: DocLists
-}
+export const noMatches = (view: SegmentView): SegmentMatches => ({
+  view,
+  allowed: undefined,
+  found: none.found,
+  scored: none.found,
+  high: none.high,
+  low: none.low,
+  space: none,
+  count: 0
+})
+
+/** By ascending length. */
+const spares: SegmentSpace[] = []
+const SPARES_MAX = 16
 /**
- * Score cells are reused without clearing: only cells of scored documents are ever read. Sets of documents are reused,
- * too.
+ * Most documents of all spares together: eight million, 130 MB, or as many as one search has used. Otherwise a larger
+ * collection would need fresh memory for each search.
  */
-const spareCells: Cells[] = []
-const spareBits = new Map<number, Bits[]>()
-const SPARE_MAX = 16
-/** Score cells of all spares together: eight million documents, 128 MB, or as many as the last search used. */
-const SPARE_CELLS_MAX = 8 * 1024 * 1024
+let docsMax = 8 * 1024 * 1024
 /** The smallest spare that is large enough. */
-const cellsFor = (docs: number): Cells => {
-  const at = spareCells.findIndex(({ high }) => high.length >= docs)
-  return at < 0
-    ? { high: new Float64Array(docs), low: new Float64Array(docs), lists: new DocLists() }
-    : spareCells.splice(at, 1)[0]
+const spareFor = (docs: number): SegmentSpace | undefined => {
+  const at = spares.findIndex(({ high }) => high.length >= docs)
+  return at < 0 ? undefined : spares.splice(at, 1)[0]
 }
-const lengthOf = (cells: ReadonlyArray<Cells>): number => cells.reduce((sum, { high }) => sum + high.length, 0)
-/** Keeps spares by ascending length; the smallest go first. */
-const keepCells = (used: ReadonlyArray<Cells>): void => {
-  for (const { high, lists, low } of used) {
-    lists.clear()
-    const at = spareCells.findIndex((spare) => spare.high.length >= high.length)
-    spareCells.splice(at < 0 ? spareCells.length : at, 0, { high, low, lists })
-  }
-  const cellsMax = Math.max(SPARE_CELLS_MAX, lengthOf(used))
-  while (spareCells.length > Math.max(SPARE_MAX, used.length) || lengthOf(spareCells) > cellsMax) spareCells.shift()
-}
-const emptyBits = (docs: number): Bits => {
-  const bits = spareBits.get((docs + 31) >>> 5)?.pop()
-  return bits === undefined ? bitsOf(docs) : bits.fill(0)
-}
-const keepBits = (bits: Bits): void => {
-  const list = spareBits.get(bits.length)
-  if (list !== undefined) {
-    if (list.length < SPARE_MAX) list.push(bits)
-  }
-  // Arrays sized for removed segments must not accumulate.
-  else {
-    if (spareBits.size >= SPARE_MAX) spareBits.delete(spareBits.keys().next().value!)
-    spareBits.set(bits.length, [bits])
-  }
-}
-/** Call this when the matches are no longer read. */
+const lengthOf = (spaces: ReadonlyArray<SegmentSpace>): number => spaces.reduce((sum, { high }) => sum + high.length, 0)
+/** Call this when the matches are no longer read. The smallest spares go first, as they are cheap to make anew. */
 export const releaseMatches = (matches: ReadonlyArray<SegmentMatches>): void => {
-  keepCells(matches)
-  for (const { found, scored } of matches) {
-    keepBits(found)
-    if (scored !== found) keepBits(scored)
+  const used = matches.map(({ space }) => space)
+  for (const space of used) {
+    space.lists.clear()
+    const at = spares.findIndex(({ high }) => high.length >= space.high.length)
+    spares.splice(at < 0 ? spares.length : at, 0, space)
   }
+  docsMax = Math.max(docsMax, lengthOf(used))
+  while (spares.length > Math.max(SPARES_MAX, used.length) || lengthOf(spares) > docsMax) spares.shift()
 }
 
 /** Restricts scoring to documents that may be among the best: `scored` becomes a separate set. */
 export const scoreOnlyBest = (matches: ReadonlyArray<SegmentMatches>): void => {
   for (const match of matches) {
-    match.scored = emptyBits(match.view.segment.docs)
+    match.scored = cleared(match.space.scored, match.view.segment.docs)
     match.scoredDocs = []
   }
 }

@@ -136,7 +136,7 @@ export class WordMatcher {
       this.unscored.push({ s, lists, scoring, docs: undefined })
       return true
     }
-    const docs = matchingDocs(lists, scoring.words, match.allowed, match.view.segment.docs, match.lists)
+    const docs = matchingDocs(lists, scoring.words, match.allowed, match.view.segment.docs, match.space.lists)
     if (docs === undefined) return false
     // As long as all matches arrived as lists, facets count over these lists.
     if (match.count === 0) {
@@ -144,7 +144,7 @@ export class WordMatcher {
       match.docs = [docs]
       match.count = docs.length
     } else {
-      const fresh = addDocs(docs, match.found, match.lists)
+      const fresh = addDocs(docs, match.found, match.space.lists)
       if (fresh.length > 0) match.docs?.push(fresh)
       match.count += fresh.length
     }
@@ -201,7 +201,7 @@ export class WordMatcher {
       const { lists, s, scoring } = one
       const match = matches[s]
       const { docs: size } = match.view.segment
-      const docs = matchingDocs(lists, scoring.words, best[s], size, match.lists)
+      const docs = matchingDocs(lists, scoring.words, best[s], size, match.space.lists)
       if (docs === undefined) continue
       const rows = new PostingRows(lists, scoring.words, docs, size)
       for (let i = 0; i < docs.length; i++) {
