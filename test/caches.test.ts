@@ -71,7 +71,6 @@ const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: stri
 /** Maps that functions write to, but that no outside text makes larger. */
 const unbounded: ReadonlyMap<string, string> = new Map([
   ["engine-sdk/src/optional-package.ts: installed", "names of packages, ours"],
-  ["engine-sdk/src/search/text/segment-matches.ts: spareBits", "rooms that are lent, 16 of each size"],
   ["engine-sdk/src/analysis/stemmer.ts: loaded", "languages that the library has"],
   ["engine-sdk/src/analysis/simplified-chinese.ts: SIMPLIFIED", "a table of ours"],
   ["engine-sdk/src/store/writer-worker.ts: preparing", "requests on their way"],
