@@ -1,9 +1,6 @@
-/**
- * Fields extracted from stored text equal those of a complete parse, and spans for few words equal the spans for all.
- */
+/** Fields extracted from stored text equal those of a complete parse; tokens as bytes equal those as strings. */
 import { describe, expect, it } from "vitest"
 import { analyzerOf } from "../src/analysis/analyzer.ts"
-import { FewTokens, wantedTokens } from "../src/analysis/tokens.ts"
 import { AsciiTokens } from "../src/analysis/ascii-tokens.ts"
 import { encodeUtf8, hashBytes } from "../src/index/bytes.ts"
 import { allocatePlain, SectionReader, SectionWriter } from "../src/index/sections.ts"
@@ -11,7 +8,6 @@ import { StringTable } from "../src/index/string-table.ts"
 import { TokenTable } from "../src/index/token-table.ts"
 import { IdFilter } from "../src/store/id-filter.ts"
 import { pickFields, StoredDocument } from "../src/documents/mod.ts"
-import { bestWindow, isShownWhole, markWhole, snippetOf } from "../src/search/highlight/highlight-text.ts"
 import { answerToJson, storedHit } from "../src/search/answer/answer-json.ts"
 import { suiteField, suiteSchema } from "../src/testing/engine-suite.ts"
 
@@ -114,136 +110,6 @@ describe("fields of a stored document", () => {
     expect(answerToJson({ hits: [copy] } as never)).toBe(
       '{"hits":[{"document":{"id":"1"},"highlight":{},"pinned":true}]}'
     )
-  })
-})
-
-describe("spans for few words", () => {
-  it("mark the same as the spans of every word", () => {
-    const schema = suiteSchema("c", [suiteField("v", "string")])
-    const analyzer = analyzerOf(schema, schema.fields[0])
-    const vocabulary = [
-      "Wool",
-      "wool",
-      "O'Neil",
-      "v-neck",
-      "Été",
-      "Straße",
-      "ＡＢ",
-      "x",
-      "ONEIL",
-      "28",
-      "cm",
-      "日本",
-      "naïve",
-      "-",
-      "wo-ol"
-    ]
-    for (let seed = 1; seed <= 2000; seed++) {
-      const random = randomOf(seed)
-      const text = Array.from({ length: 1 + Math.floor(random() * 14) }, () => pick(random, vocabulary)).join(
-        pick(random, [" ", " ", "\n", ", "])
-      )
-      const words = new Map(
-        analyzer
-          .tokenize(Array.from({ length: 3 }, () => pick(random, vocabulary)).join(" "))
-          .map((token) => [token, { typedLength: token.length, typos: 0, isPrefix: false }])
-      )
-      const rules = {
-        affixTokens: 2,
-        threshold: 5,
-        startTag: "<",
-        endTag: ">",
-        isFull: false,
-        separators: "",
-        symbols: "",
-        bytesMax: 1_000_000
-      }
-      const find = (token: string) => words.get(token)
-      const all = analyzer.tokenizeWithOffsets(text),
-        few = analyzer.spansFor(text, wantedTokens(words.keys()))
-      expect(
-        few.map(({ start, end }) => [start, end]),
-        text
-      ).toEqual(all.map(({ start, end }) => [start, end]))
-      const expected = bestWindow(text, all, find),
-        match = bestWindow(text, few, find)
-      expect(match, text).toEqual(expected)
-      if (match !== undefined)
-        expect(snippetOf(text, few, match, find, rules), text).toEqual(snippetOf(text, all, match, find, rules))
-    }
-  })
-})
-
-describe("a text that is shown completely", () => {
-  it("is marked like any other", () => {
-    const schemas = [
-      suiteSchema("c", [suiteField("v", "string")]),
-      suiteSchema("c", [suiteField("v", "string")], { token_separators: ["-", "/"], symbols_to_index: ["+", "#"] }),
-      suiteSchema("c", [suiteField("v", "string", { truncate_len: 3 })])
-    ]
-    const vocabulary = [
-      "Wool",
-      "wool",
-      "O'Neil",
-      "v-neck",
-      "ONEIL",
-      "28",
-      "cm",
-      "-",
-      "wo-ol",
-      "wool-",
-      "c++",
-      "a/b",
-      "'x'",
-      "x",
-      "wooly",
-      '"wool"',
-      "Été"
-    ]
-    let marked = 0
-    for (let seed = 1; seed <= 4000; seed++) {
-      const random = randomOf(seed)
-      const schema = pick(random, schemas),
-        analyzer = analyzerOf(schema, schema.fields[0])
-      const text = Array.from({ length: 1 + Math.floor(random() * 14) }, () => pick(random, vocabulary)).join(
-        pick(random, [" ", " ", "\n", ", "])
-      )
-      const words = new Map(
-        analyzer.tokenize(Array.from({ length: 3 }, () => pick(random, vocabulary)).join(" ")).map((token) => [
-          token,
-          {
-            typedLength: 1 + Math.floor(random() * token.length),
-            typos: Math.floor(random() * 3),
-            isPrefix: random() < 0.5
-          }
-        ])
-      )
-      const rules = {
-        affixTokens: Math.floor(random() * 3),
-        threshold: 5 + Math.floor(random() * 30),
-        startTag: "<",
-        endTag: ">",
-        isFull: random() < 0.3,
-        separators: schema.token_separators.join(""),
-        symbols: schema.symbols_to_index.join(""),
-        bytesMax: 1_000_000
-      }
-      if (!isShownWhole(text, rules)) continue
-      const few = new FewTokens(),
-        find = (token: string) => words.get(token)
-      if (!analyzer.fewTokens(text, wantedTokens(words.keys()), few)) {
-        expect(text).toContain("Été")
-        continue
-      }
-      const all = analyzer.tokenizeWithOffsets(text),
-        match = bestWindow(text, all, find)
-      expect(few.count, text).toBe(all.length)
-      expect(markWhole(text, few, find, rules), text).toEqual(
-        match === undefined ? undefined : { match, made: snippetOf(text, all, match, find, rules) }
-      )
-      if (match !== undefined) marked++
-    }
-    expect(marked).toBeGreaterThan(300)
   })
 })
 

@@ -13,20 +13,21 @@ import {
   type Analyzer,
   type AnalyzerOptions,
   type Dictionaries,
-  FewTokens,
   sameToken,
   STEMMED_LENGTH_MAX,
   type TokenSpan,
-  TRUNCATE_LENGTH,
-  type WantedTokens
+  TRUNCATE_LENGTH
 } from "./tokens.ts"
+import { mayBeWanted, type TextTokens, type WantedTokens } from "./text-tokens.ts"
 import {
   characterClasses,
   combine,
   DROP,
   foldedCharacters,
+  IN_TOKEN,
   isPair,
   KEEP,
+  scannedCharacters,
   SPLIT,
   SPLITS,
   UPPER
@@ -36,6 +37,7 @@ import {
 class DefaultAnalyzer implements Analyzer {
   readonly #classes: Uint8Array
   readonly #folded: Int16Array
+  readonly #scanned: Uint8Array
   readonly #truncate: number
   readonly #stem: (token: string) => string
   readonly stems: boolean
@@ -44,6 +46,7 @@ class DefaultAnalyzer implements Analyzer {
   constructor(options: AnalyzerOptions) {
     this.#classes = characterClasses(options.symbolsToIndex, options.tokenSeparators)
     this.#folded = foldedCharacters(this.#classes)
+    this.#scanned = scannedCharacters(this.#classes)
     this.#truncate = options.truncateLength
     this.#stem = options.stem
     this.stems = options.stems
@@ -126,51 +129,32 @@ class DefaultAnalyzer implements Analyzer {
     into.count = count
     return true
   }
-  fewTokens(text: string, wanted: WantedTokens, into: FewTokens): boolean {
-    if (this.stems) return false
-    const classes = this.#classes,
-      { length } = text
-    let count = 0,
-      size = 0,
-      start = -1,
-      end = 0,
-      isUpper = false,
-      isBroken = false
-    for (let i = 0; i <= length; i++) {
-      const code = i < length ? text.charCodeAt(i) : 32
-      if (code >= 128) return false
-      const kind = i < length ? classes[code] : SPLIT
-      if (kind === KEEP || kind === UPPER) {
-        if (start < 0) start = i
-        else if (end < i) isBroken = true
-        end = i + 1
-        if (kind === UPPER) isUpper = true
-        continue
-      }
-      if (kind === DROP || start < 0) continue
-      if (wanted[text.charCodeAt(start)] !== 0) {
-        const written = text.slice(start, end)
-        into.tokens[size] = isBroken
-          ? this.tokenize(written)[0]
-          : this.#finish(isUpper ? written.toLowerCase() : written)
-        into.places[size] = count
-        into.starts[size] = start
-        into.ends[size++] = end
-      }
-      count++
-      start = -1
-      isUpper = isBroken = false
+  readTokens(text: string, wanted: WantedTokens | undefined, into: TextTokens): void {
+    // A root may start with a different letter than its word.
+    const asked = this.stems ? undefined : wanted
+    if (!into.scan(text, this.#scanned)) {
+      into.take(this.#spans(text, asked))
+      return
     }
-    into.count = count
-    into.size = size
-    return true
+    const { bytes, count, edges, hasBroken } = into,
+      kinds = this.#scanned
+    for (let i = 0; i < count; i++) {
+      const start = edges[2 * i],
+        second = bytes[start + 1]
+      // If the second character is dropped, or behind the token, the token's second character is not known.
+      if (
+        asked === undefined ||
+        mayBeWanted(asked, bytes[start], (kinds[second] & IN_TOKEN) === 0 ? undefined : second)
+      )
+        into.add(i, this.#tokenOf(text.slice(start, edges[2 * i + 1]), hasBroken))
+    }
+  }
+  /** The token as it is written in a text; `mayBeBroken`: whether it may contain characters that are dropped. */
+  #tokenOf(written: string, mayBeBroken: boolean): string {
+    return mayBeBroken ? this.tokenize(written)[0] : this.#finish(written.toLowerCase())
   }
   tokenizeWithOffsets(text: string): Array<TokenSpan> {
     return this.#spans(text, undefined)
-  }
-  // If words are stemmed, `wanted` is ignored, because a root may start with a different letter than its word.
-  spansFor(text: string, wanted: WantedTokens): Array<TokenSpan> {
-    return this.#spans(text, this.stems ? undefined : wanted)
   }
   #spans(text: string, wanted: WantedTokens | undefined): Array<TokenSpan> {
     const spans: Array<TokenSpan> = []
@@ -199,7 +183,7 @@ class DefaultAnalyzer implements Analyzer {
           kind === SPLIT &&
           from >= 0 &&
           pending === "" &&
-          wanted[text.charCodeAt(from)] === 0
+          !mayBeWanted(wanted, text.charCodeAt(from), i === from + 1 ? undefined : text.charCodeAt(from + 1))
         ) {
           spans.push({ token: "", start: from, end: i })
           from = -1

@@ -17,20 +17,17 @@ const encoder = new TextEncoder()
 /** Shorter texts are read character by character, because calling the encoder leaves the JavaScript engine. */
 const ENCODED_MIN_CHARACTERS = 48
 
-/** Reused for one text after another. Token `i` is `bytes[ends[i - 1] ?? 0 .. ends[i]]`, lower case. */
-export class AsciiTokens {
-  /** First the characters of a text (`read`), which its tokens then overwrite: they are never longer. */
+/** The characters of an ASCII text as bytes. Reused for one text after another. */
+export class AsciiText {
   bytes = new Uint8Array(4_096)
-  ends = new Uint32Array(512)
-  hashes = new Uint32Array(512)
-  count = 0
   /**
-   * Fills `bytes`, up to `TEXT_END`, and ensures space for the text's tokens; false if it is not ASCII. Loops over
-   * bytes are faster than with `charCodeAt`, which looks at the kind of string again for every character.
+   * Fills `bytes`, up to `TEXT_END`; false if the text is not ASCII. Loops over bytes are faster than with
+   * `charCodeAt`, which looks at the kind of string again for every character.
    */
   read(text: string): boolean {
     const { length } = text
-    this.#reset(length)
+    // The encoder needs three bytes per character to find out that a text is not ASCII.
+    if (this.bytes.length <= length * 3) this.bytes = new Uint8Array(length * 3 + 1)
     const { bytes } = this
     if (length >= ENCODED_MIN_CHARACTERS) {
       if (encoder.encodeInto(text, bytes).written !== length) return false
@@ -43,15 +40,25 @@ export class AsciiTokens {
     bytes[length] = TEXT_END
     return true
   }
-  #reset(characters: number): void {
+}
+
+/**
+ * Token `i` is `bytes[ends[i - 1] ?? 0 .. ends[i]]`, lower case: the tokens overwrite the characters of their text
+ * (`read`), because they are never longer.
+ */
+export class AsciiTokens extends AsciiText {
+  ends = new Uint32Array(512)
+  hashes = new Uint32Array(512)
+  count = 0
+  /** Ensures space for the text's tokens, too. */
+  override read(text: string): boolean {
     this.count = 0
-    // The encoder needs three bytes per character to find out that a text is not ASCII.
-    if (this.bytes.length <= characters * 3) this.bytes = new Uint8Array(characters * 3 + 1)
     // A token needs at least one character, and one that separates it from the next.
-    const most = (characters >>> 1) + 1
+    const most = (text.length >>> 1) + 1
     if (this.ends.length < most) {
       this.ends = new Uint32Array(most * 2)
       this.hashes = new Uint32Array(most * 2)
     }
+    return super.read(text)
   }
 }

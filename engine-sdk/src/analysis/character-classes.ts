@@ -33,6 +33,23 @@ export const foldedCharacters = (classes: Uint8Array): Int16Array =>
     return kind === DROP ? DROPPED : kind === SPLIT ? SPLITS : kind === UPPER ? code + 32 : code
   })
 
+/** Bits of `scannedCharacters`; a character that is neither of the first two separates tokens. */
+export const IN_TOKEN = 1,
+  DROPPED_HERE = 2,
+  ESCAPED_IN_JSON = 4
+const QUOTE = 34,
+  BACKSLASH = 92
+/** What a scan for tokens needs to know about each character. */
+export const scannedCharacters = (classes: Uint8Array): Uint8Array =>
+  Uint8Array.from({ length: TEXT_END + 1 }, (_, code) => {
+    if (code === TEXT_END) return 0
+    const kind = classes[code]
+    return (
+      (kind === KEEP || kind === UPPER ? IN_TOKEN : kind === DROP ? DROPPED_HERE : 0) |
+      (code < 32 || code === QUOTE || code === BACKSLASH ? ESCAPED_IN_JSON : 0)
+    )
+  })
+
 /** Whether both halves of a surrogate pair are present; a lone half is removed on its own. */
 export const isPair = (text: string, i: number, code: number): boolean =>
   code >= 0xd800 && code < 0xdc00 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00

@@ -1,6 +1,7 @@
 /** The analyzer for languages whose words are not separated by spaces, or whose letters follow other rules. */
 import { caseFold, foldKana, romanize } from "./transliterate.ts"
 import { simplify } from "./simplified-chinese.ts"
+import type { TextTokens, WantedTokens } from "./text-tokens.ts"
 import { type Analyzer, type AnalyzerOptions, sameToken, STEMMED_LENGTH_MAX, type TokenSpan } from "./tokens.ts"
 
 const ROMANIZED = new Set(["el", "bg", "ru", "sr", "uk", "be"])
@@ -41,11 +42,8 @@ export class LocaleAnalyzer implements Analyzer {
   asciiTokens(): boolean {
     return false
   }
-  fewTokens(): boolean {
-    return false
-  }
-  spansFor(text: string): Array<TokenSpan> {
-    return this.tokenizeWithOffsets(text)
+  readTokens(text: string, _wanted: WantedTokens | undefined, into: TextTokens): void {
+    into.take(this.tokenizeWithOffsets(text))
   }
   tokenizeWithOffsets(text: string): Array<TokenSpan> {
     const spans: Array<TokenSpan> = []

@@ -1,5 +1,6 @@
 /** Input and output of an analyzer. */
-import { type AsciiTokens } from "./ascii-tokens.ts"
+import type { AsciiTokens } from "./ascii-tokens.ts"
+import type { TextTokens, WantedTokens } from "./text-tokens.ts"
 
 export interface TokenSpan {
   token: string
@@ -16,15 +17,10 @@ export interface Analyzer {
    */
   tokenizeWithOffsets(text: string): Array<TokenSpan>
   /**
-   * The same spans for a caller that looks for a few words: a token that cannot be in `wanted` may be left empty. Cost:
-   * one pass over the characters, without a string per token.
+   * The same tokens for a caller that looks for a few words: those that cannot be in `wanted` may be left out of the
+   * texts. `wanted` undefined: all of them. O(text).
    */
-  spansFor(text: string, wanted: WantedTokens): Array<TokenSpan>
-  /**
-   * The tokens of an ASCII text that may be in `wanted`, if words need no folding; false if `spansFor` must be used.
-   * O(text).
-   */
-  fewTokens(text: string, wanted: WantedTokens, into: FewTokens): boolean
+  readTokens(text: string, wanted: WantedTokens | undefined, into: TextTokens): void
   readonly typosAllowed: boolean
   readonly stems: boolean
   /** The same analysis without stemming, for phrases of a query and for highlighting. Itself if nothing is stemmed. */
@@ -33,29 +29,6 @@ export interface Analyzer {
   stem(token: string): string
   /** True when every character of `symbol` (one ASCII character) stays inside tokens. */
   indexesSymbol(symbol: string): boolean
-}
-/**
- * Tokens to look for, as the ASCII characters with which they start, including capitals; tokens that start with any
- * other character are always kept.
- */
-export type WantedTokens = Uint8Array
-export const wantedTokens = (tokens: Iterable<string>): WantedTokens => {
-  const firsts = new Uint8Array(128)
-  for (const token of tokens) {
-    const code = token.charCodeAt(0)
-    if (code < 128) firsts[code] = 1
-    if (code >= 97 && code < 123) firsts[code - 32] = 1
-  }
-  return firsts
-}
-/** Tokens that a caller may be looking for, reused from text to text: the first `size` of each list are valid. */
-export class FewTokens {
-  size = 0
-  readonly tokens: string[] = []
-  /** Index of each among all tokens. */ readonly places: number[] = []
-  readonly starts: number[] = []
-  readonly ends: number[] = []
-  /** Number of all tokens of the text. */ count = 0
 }
 export type Dictionaries = (name: string) => ReadonlyMap<string, string> | undefined
 

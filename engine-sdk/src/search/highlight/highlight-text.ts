@@ -2,7 +2,8 @@
  * Marks words in a text and cuts snippets (`docs/contract/highlighting.md`). It works on the original text and the
  * offsets of its tokens; the caller decides which words are marked.
  */
-import type { FewTokens, TokenSpan } from "../../analysis/tokens.ts"
+import type { TextTokens } from "../../analysis/text-tokens.ts"
+import type { TokenSpan } from "../../analysis/tokens.ts"
 import { answerTooLarge } from "../../budget/answer-budget.ts"
 
 /** What a token of the text matches: which wanted word, and how many of its characters to mark. */
@@ -50,6 +51,7 @@ export interface SnippetRules {
   readonly threshold: number
   readonly startTag: string
   readonly endTag: string
+  /** Whether JSON writes the two tags as they are. */ readonly arePlainTags: boolean
   /** Whether words outside the best window are marked too. */ readonly isFull: boolean
   readonly separators: string
   /** Symbols that are indexed. */ readonly symbols: string
@@ -85,21 +87,22 @@ export interface Marker {
 }
 /** Returns the wanted word for the token at [start, end) of a text. */
 export type WordFinder = (token: string, text: string, start: number, end: number) => MarkedWord | undefined
-export const bestWindow = (text: string, spans: ReadonlyArray<TokenSpan>, find: WordFinder): TextMatch | undefined => {
-  const tokens: string[] = []
+export const bestWindow = (text: string, tokens: TextTokens, find: WordFinder): TextMatch | undefined => {
+  const { count, edges, places, size, texts } = tokens
+  const seen: string[] = []
   /** Positions per token, in the order of the tokens' first positions. */
   const lists: number[][] = []
-  for (let i = 0; i < spans.length; i++) {
-    const { token, start, end } = spans[i]
-    if (token === "" || find(token, text, start, end) === undefined) continue
-    const known = tokens.indexOf(token)
-    if (known >= 0) lists[known].push(i)
-    else if (tokens.length < WINDOW) {
-      tokens.push(token)
-      lists.push([i])
+  for (let i = 0; i < size; i++) {
+    const place = places[i]
+    if (find(texts[i], text, edges[2 * place], edges[2 * place + 1]) === undefined) continue
+    const known = seen.indexOf(texts[i])
+    if (known >= 0) lists[known].push(place)
+    else if (seen.length < WINDOW) {
+      seen.push(texts[i])
+      lists.push([place])
     }
   }
-  return windowOf(lists, spans.length)
+  return windowOf(lists, count)
 }
 /**
  * `lists`: positions per wanted token of the text, in the order of the tokens' first positions; `count`: number of
@@ -158,134 +161,79 @@ const placesWithin = (
   return places
 }
 
-/**
- * Whether a text is so short that all of it is shown, with every word marked: it is below the byte limit for "short"
- * and has at most `threshold` tokens.
- */
-export const isShownWhole = (text: string, rules: SnippetRules): boolean =>
-  text.length * UNIT_BYTES_MAX < rules.threshold * SHORT_TEXT_FACTOR
-/**
- * The result of `bestWindow` and `snippetOf` for a text of which all is shown, from its `fewTokens`. Used for fields
- * whose tokens are marked by the same characters as they are indexed by.
- */
-export const markWhole = (
-  text: string,
-  few: FewTokens,
-  find: WordFinder,
-  rules: SnippetRules,
-  typedLength?: number
-): { readonly match: TextMatch; readonly made: Snippet } | undefined => {
-  const { ends, places, size, starts, tokens } = few
-  const seen: string[] = [],
-    lists: number[][] = []
-  const matchedTokens: string[] = []
-  let out = "",
-    at = 0
-  for (let i = 0; i < size; i++) {
-    const token = tokens[i],
-      start = starts[i],
-      end = ends[i]
-    const word = find(token, text, start, end)
-    if (word === undefined) continue
-    const known = seen.indexOf(token)
-    if (known >= 0) lists[known].push(places[i])
-    else if (seen.length < WINDOW) {
-      seen.push(token)
-      lists.push([places[i]])
-    }
-    const stop = markEnd(
-        text,
-        start,
-        tokenEnd(text, end, text.length, rules.separators),
-        token,
-        word,
-        rules.symbols,
-        typedLength
-      ),
-      marked = text.slice(start, stop)
-    out += text.slice(at, start) + rules.startTag + marked + rules.endTag
-    if (out.length > rules.bytesMax) throw answerTooLarge(rules.bytesMax, "highlights")
-    matchedTokens.push(marked)
-    at = stop
-  }
-  const match = windowOf(lists, few.count)
-  if (match === undefined) return undefined
-  const snippet = at < text.length ? out + text.slice(at) : out
-  return { match, made: { snippet, value: rules.isFull ? snippet : undefined, matchedTokens } }
+interface Mark {
+  /** Index of the token. */ readonly place: number
+  readonly start: number
+  readonly end: number
 }
-
 /**
  * Cuts and marks one text. `typedLength` is the number of typed characters of a completed word, unless the word itself
  * determines it. The end of a token includes dropped characters up to the next separator, because snippets end there.
  */
 export const snippetOf = (
   text: string,
-  spans: ReadonlyArray<TokenSpan>,
+  tokens: TextTokens,
   match: TextMatch,
   find: WordFinder,
   rules: SnippetRules,
   typedLength?: number
 ): Snippet => {
-  const lastOffset = match.offsets[match.offsets.length - 1]
-  const shortBelow = rules.threshold * SHORT_TEXT_FACTOR
-  const isShort = text.length * UNIT_BYTES_MAX < shortBelow || textLength(text) < shortBelow
-  const marks: Array<{ start: number; end: number }> = []
-  const hits: string[] = []
-  let next = 0,
-    snippetStart = 0,
-    snippetEnd = text.length,
-    hasFirst = false,
-    hasEnd = false
-  let index = 0
-  for (; index < spans.length; index++) {
-    const { token, start, end } = spans[index]
-    const isInWindow =
-      token !== "" &&
-      ((hasFirst && hits.includes(token)) || (next < match.offsets.length && match.offsets[next] === index))
-    const word = token === "" ? undefined : find(token, text, start, end)
-    if (isInWindow || ((rules.isFull || isShort) && word !== undefined)) {
-      marks.push({
-        start,
-        end: markEnd(
-          text,
-          start,
-          tokenEnd(text, end, spans[index + 1]?.start ?? text.length, rules.separators),
-          token,
-          word,
-          rules.symbols,
-          typedLength
-        )
-      })
-      if (!hits.includes(token)) hits.push(token)
-      if (next < match.offsets.length && match.offsets[next] === index) next++
-      if (!hasFirst) snippetStart = spans[Math.max(0, index - rules.affixTokens)].start
-      hasFirst = true
-    }
-    if (!hasEnd && index >= lastOffset + rules.affixTokens) {
-      snippetEnd = trailingEnd(text, end, spans[index + 1]?.start ?? text.length)
-      hasEnd = true
-    }
-    if (
-      index >= rules.threshold &&
-      next >= match.offsets.length &&
-      index >= lastOffset + rules.affixTokens &&
-      !rules.isFull
-    )
-      break
-  }
-  if (rules.threshold === 0 || Math.min(index, spans.length - 1) <= rules.threshold - 1) {
-    snippetStart = 0
-    snippetEnd = text.length
+  const { count, edges } = tokens,
+    { affixTokens, isFull, threshold } = rules
+  const lastShown = match.offsets[match.offsets.length - 1] + affixTokens,
+    /** Later tokens are not marked. */ lastMarked = isFull ? count : Math.max(threshold, lastShown)
+  const marks = marksOf(text, tokens, match, find, rules, typedLength, lastMarked)
+  let from = 0,
+    to = text.length
+  if (threshold > 0 && Math.min(lastMarked, count - 1) >= threshold) {
+    if (marks.length > 0) from = edges[2 * Math.max(0, marks[0].place - affixTokens)]
+    if (lastShown < count) to = trailingEnd(text, edges[2 * lastShown + 1], startAfter(text, tokens, lastShown))
   }
   const matchedTokens: string[] = []
-  const snippet = mark(text, snippetStart, snippetEnd, marks, rules, matchedTokens)
-  return { snippet, value: rules.isFull ? mark(text, 0, text.length, marks, rules, []) : undefined, matchedTokens }
+  const snippet = mark(text, from, to, marks, rules, matchedTokens)
+  return { snippet, value: isFull ? mark(text, 0, text.length, marks, rules, []) : undefined, matchedTokens }
+}
+/** Marks of tokens up to `lastMarked`: the window's words and their repetitions; all wanted words of a short text. */
+const marksOf = (
+  text: string,
+  tokens: TextTokens,
+  { offsets }: TextMatch,
+  find: WordFinder,
+  rules: SnippetRules,
+  typedLength: number | undefined,
+  lastMarked: number
+): Mark[] => {
+  const { edges, places, size, texts } = tokens
+  const marksAll = rules.isFull || isShort(text, tokens, rules)
+  const marks: Mark[] = [],
+    hits: string[] = []
+  for (let i = 0, next = 0; i < size && places[i] <= lastMarked; i++) {
+    const token = texts[i],
+      place = places[i],
+      start = edges[2 * place],
+      end = edges[2 * place + 1]
+    const isNext = next < offsets.length && offsets[next] === place
+    if (isNext) next++
+    const word = find(token, text, start, end)
+    if (!isNext && !hits.includes(token) && (!marksAll || word === undefined)) continue
+    const stop = tokenEnd(text, end, startAfter(text, tokens, place), rules.separators)
+    marks.push({ place, start, end: markEnd(text, start, stop, token, word, rules.symbols, typedLength) })
+    if (!hits.includes(token)) hits.push(token)
+  }
+  return marks
+}
+/** Where the token after `place` begins, or the end of the text. */
+const startAfter = (text: string, { count, edges }: TextTokens, place: number): number =>
+  place + 1 < count ? edges[2 * place + 2] : text.length
+const isShort = (text: string, { isAscii }: TextTokens, { threshold }: SnippetRules): boolean => {
+  const shortBelow = threshold * SHORT_TEXT_FACTOR
+  return text.length * UNIT_BYTES_MAX < shortBelow || (isAscii ? text.length : textLength(text)) < shortBelow
 }
 const mark = (
   text: string,
   from: number,
   to: number,
-  marks: ReadonlyArray<{ start: number; end: number }>,
+  marks: ReadonlyArray<Mark>,
   rules: SnippetRules,
   matched: string[]
 ): string => {
@@ -293,12 +241,13 @@ const mark = (
     at = from
   for (const { start, end } of marks) {
     if (start < from || start >= to) continue
-    out += text.slice(at, start) + rules.startTag + text.slice(start, end) + rules.endTag
+    const marked = text.slice(start, end)
+    out += text.slice(at, start) + rules.startTag + marked + rules.endTag
     if (out.length > rules.bytesMax) throw answerTooLarge(rules.bytesMax, "highlights")
-    matched.push(text.slice(start, end))
+    matched.push(marked)
     at = end
   }
-  return out + (at < to ? text.slice(at, to) : "")
+  return at < to ? out + text.slice(at, to) : out
 }
 /** Matches by prefix mark only what was typed, unless a typo was involved and at most two letters remain. */
 const markEnd = (
@@ -339,13 +288,8 @@ const trailingEnd = (text: string, end: number, limit: number): number => {
   while (at < limit && text[at] !== " " && text[at] !== "\n") at++
   return at
 }
-const isAscii = (text: string): boolean => {
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) >= 0x80) return false
-  return true
-}
 /** Bytes if the text begins with ASCII, else characters: this is how the reference engine measures "short". */
 const textLength = (text: string): number => {
-  if (isAscii(text)) return text.length
   let points = 0,
     bytes = 0
   for (const character of text) {

@@ -1,6 +1,7 @@
 /** Highlights of one hit in both wire forms (`docs/contract/highlighting.md`), from the stored document. */
 import { analyzerOf } from "../../analysis/analyzer.ts"
-import { FewTokens, wantedTokens, type Analyzer, type WantedTokens } from "../../analysis/tokens.ts"
+import { TextTokens, wantedTokens, type WantedTokens } from "../../analysis/text-tokens.ts"
+import type { Analyzer } from "../../analysis/tokens.ts"
 import { isSelected, type StoredDocument } from "../../documents/mod.ts"
 import { ownValue, putAllOwn, putOwn } from "../../documents/own-value.ts"
 import type { HighlightRequest, Selection, TextQuery } from "../../plan.ts"
@@ -14,8 +15,6 @@ import type { KnownTerms } from "../text/term-lookup.ts"
 import type { Combination } from "../text/word-matcher.ts"
 import {
   bestWindow,
-  isShownWhole,
-  markWhole,
   snippetOf,
   type MarkedWord,
   type Marker,
@@ -65,10 +64,12 @@ export const markedWords = (
   return words
 }
 
-/** Filled and read for one text at a time. */
-const few = new FewTokens()
+/** Filled and read for one text at a time; the second one for a field that is marked by other characters. */
+const textTokens = new TextTokens(),
+  markingTokens = new TextTokens()
 /** Longer texts are unlikely to repeat. */
 const REPEATED_TEXT_MAX = 24
+const arePlainJson = (text: string): boolean => JSON.stringify(text).length === text.length + 2
 const withOwnCharacters = (rules: SnippetRules, { symbols_to_index, token_separators }: Field): SnippetRules => ({
   ...rules,
   ...(token_separators.length > 0 ? { separators: token_separators.join("") } : {}),
@@ -117,6 +118,7 @@ const highlightPlan = (
       threshold: request.snippetThreshold,
       startTag: request.startTag,
       endTag: request.endTag,
+      arePlainTags: arePlainJson(request.startTag + request.endTag),
       isFull: request.fullFields.includes(name),
       separators: schema.token_separators.join("") + (field.locale === "fa" ? ZERO_WIDTH_NON_JOINER : ""),
       symbols: schema.symbols_to_index.join(""),
@@ -302,31 +304,23 @@ export class Highlighter {
   }
   private markedNew(text: string, field: HighlightedField): MarkedText {
     const find = field.isInfix ? this.findInside : this.find
-    if (
-      !field.isInfix &&
-      this.marker === undefined &&
-      field.marking === undefined &&
-      isShownWhole(text, field.rules) &&
-      field.analyzer.fewTokens(text, this.wanted, few)
-    ) {
-      const marked = markWhole(text, few, find, field.rules, this.typedLength(field))
-      return marked === undefined
-        ? unmarked(text, field.rules.isFull)
-        : new MarkedText(marked.made, scoreOf(marked.match))
-    }
-    const spans = this.mayBeginOtherwise(field)
-      ? field.analyzer.tokenizeWithOffsets(text)
-      : field.analyzer.spansFor(text, this.wanted)
-    const match = bestWindow(text, spans, find)
+    field.analyzer.readTokens(text, this.mayBeginOtherwise(field) ? undefined : this.wanted, textTokens)
+    const match = bestWindow(text, textTokens, find)
     if (match === undefined) return unmarked(text, field.rules.isFull)
     const typed = this.typedLength(field)
     if (field.marking === undefined || field.ownRules === undefined)
-      return new MarkedText(snippetOf(text, spans, match, find, field.rules, typed), scoreOf(match))
+      return new MarkedText(
+        snippetOf(text, textTokens, match, find, field.rules, typed),
+        scoreOf(match),
+        textTokens.isPlainJson && field.rules.arePlainTags
+      )
     // The newer form uses the collection's own symbols even if the field has its own, as recorded.
+    field.marking.readTokens(text, undefined, markingTokens)
     return new MarkedText(
-      snippetOf(text, field.marking.tokenizeWithOffsets(text), match, this.findIn(field), field.rules, typed),
+      snippetOf(text, markingTokens, match, this.findIn(field), field.rules, typed),
       scoreOf(match),
-      snippetOf(text, spans, match, find, field.ownRules, typed)
+      false,
+      snippetOf(text, textTokens, match, find, field.ownRules, typed)
     )
   }
   /** Whether a token may contain a marked word without starting with any of them. */
@@ -393,6 +387,7 @@ export class Highlighter {
           threshold: snippetThreshold,
           startTag,
           endTag,
+          arePlainTags: arePlainJson(startTag + endTag),
           isFull: fullFields.includes(path[0]),
           separators: this.schema.token_separators.join(""),
           symbols: this.schema.symbols_to_index.join(""),

@@ -28,8 +28,11 @@ export class MarkedText {
   private snippet: string | undefined
   private leaf: string | undefined
   private olderLeaf: string | undefined
-  constructor(made: Snippet, score: number, older: Snippet = made) {
+  private readonly isPlainJson: boolean
+  /** `isPlainJson`: whether JSON writes the marked text as it is, between quotation marks. */
+  constructor(made: Snippet, score: number, isPlainJson: boolean, older: Snippet = made) {
     this.made = made
+    this.isPlainJson = isPlainJson
     this.score = score
     this.older = older
   }
@@ -42,10 +45,12 @@ export class MarkedText {
   }
   /** Matched tokens of the older form as JSON. */
   get tokensJson(): string {
-    return (this.tokens ??= JSON.stringify(this.older.matchedTokens))
+    return (this.tokens ??= this.isPlainJson
+      ? plainListJson(this.older.matchedTokens)
+      : JSON.stringify(this.older.matchedTokens))
   }
   get snippetJson(): string {
-    return (this.snippet ??= JSON.stringify(this.older.snippet))
+    return (this.snippet ??= this.isPlainJson ? `"${this.older.snippet}"` : JSON.stringify(this.older.snippet))
   }
   /** The members of its object, without the braces. */
   get leafJson(): string {
@@ -55,12 +60,17 @@ export class MarkedText {
     return (this.olderLeaf ??= `"matched_tokens":${this.tokensJson},"snippet":${this.snippetJson}${this.older.value === undefined ? "" : `,"value":${JSON.stringify(this.older.value)}`}`)
   }
 }
+const plainListJson = (texts: ReadonlyArray<string>): string => {
+  let out = "["
+  for (let i = 0; i < texts.length; i++) out += `${i === 0 ? "" : ","}"${texts[i]}"`
+  return `${out}]`
+}
 const membersJson = (leaf: Json): string => JSON.stringify(leaf).slice(1, -1)
 export const NOT_FOUND = -1
 /** An element without marks, in a list with marked ones. */
 export const unmarked = (value: unknown, isFull: boolean): MarkedText => {
   const text = String(value)
-  return new MarkedText({ matchedTokens: [], snippet: text, value: isFull ? text : undefined }, NOT_FOUND)
+  return new MarkedText({ matchedTokens: [], snippet: text, value: isFull ? text : undefined }, NOT_FOUND, false)
 }
 
 /** A field of one hit in which something was found. */
