@@ -3,7 +3,7 @@
  * Each class is a set of views over the segment's bytes; they are built in `builders.ts` and merged in `merge.ts`.
  */
 import { hasBit, type Bits } from "./bits.ts"
-import type { ListSet, ListSets } from "./list-sets.ts"
+import { isDense, type ListSet, type ListSets } from "./list-sets.ts"
 import { RowFile } from "./row-file.ts"
 import type { Ordinals, SectionReader } from "./sections.ts"
 import { StringTable } from "./string-table.ts"
@@ -28,11 +28,11 @@ export class TextColumn {
   readonly elementLengths: Uint16Array | undefined
   readonly isArray: boolean
   private readonly sets: ListSets | undefined
-  private readonly firstKey: number
+  private readonly at: number
   /** `sets` are shared by the columns of a segment; `at` is this column's index. */
   constructor(sections: SectionReader, prefix: string, sets?: ListSets, at = 0) {
     this.sets = sets
-    this.firstKey = at * 0x1_0000_0000
+    this.at = at
     this.terms = StringTable.read(sections, prefix + "terms.")
     this.shared = sections.u8(prefix + "shared")
     this.best = sections.has(prefix + "best") ? sections.f64(prefix + "best") : undefined
@@ -71,13 +71,15 @@ export class TextColumn {
     return this.starts[term + 1] - this.starts[term]
   }
   /**
-   * The term's documents as a set, if there are enough of them; with `onlyKnown`, only if the set already exists. The
-   * first use reads its postings.
+   * The term's documents as a set, if there are enough of them; with `onlyKnown`, only if the set already exists.
+   * Unless the segment has stored sets, the first use reads the postings.
    */
   setOf(term: number, onlyKnown = false): ListSet | undefined {
     const { sets } = this
-    if (sets === undefined || !sets.isDense(this.frequency(term))) return undefined
-    const key = this.firstKey + term
+    if (sets === undefined || !isDense(this.frequency(term), sets.docs)) return undefined
+    const stored = sets.storedOf(this.at, term)
+    if (stored !== undefined) return stored
+    const key = this.at * 0x1_0000_0000 + term
     return (
       sets.get(key) ?? (onlyKnown ? undefined : sets.make(key, this.docs, this.starts[term], this.starts[term + 1]))
     )

@@ -20,6 +20,8 @@ export interface PublishedSections {
   readonly sections: ReadonlyArray<DerivedSection>
 }
 
+/** Sets of common words (`making-sets.ts`). The number must be raised with every change to their layout. */
+export const COMMON_WORDS = "common words 1"
 /** Documents in the order of their insertion numbers, and which facet fields repeat a value within a document. */
 export const ORDER = "order 1"
 interface OrderArrays {
@@ -61,6 +63,7 @@ export const attachSections = (segment: Segment, sections: ReadonlyArray<Derived
   })
   if (kept.length === 0) segment.derived.delete(KEY)
   else segment.derived.set(KEY, new AttachedSections(kept))
+  segment.useCommonWords(kept.find(({ name }) => name === COMMON_WORDS))
   const order = kept.find(({ name }) => name === ORDER)
   if (order !== undefined) segment.useOrder(arraysOf(order).u32("order"), arraysOf(order).u8("repeats"))
 }

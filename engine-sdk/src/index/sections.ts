@@ -87,11 +87,22 @@ const COPY_BYTES = 524_288
 /** Bytes of rows that are written to a file or to memory together. */
 const PIECE_BYTES = 131_072
 
+/** An array that is filled in its final memory, in steps. */
+interface LaterPart {
+  readonly name: string
+  readonly count: number
+  /** `array` has arbitrary content. */ readonly fill: (array: Uint32Array) => Generator<void, void>
+}
 export class SectionWriter {
   private readonly parts: Array<{ name: string; array: SectionArray }> = []
+  private readonly later: LaterPart[] = []
   private readonly rows: Array<Rows & { readonly name: string }> = []
   put(name: string, array: SectionArray): void {
     this.parts.push({ name, array })
+  }
+  /** Adds an array that is made when its memory exists, because a copy of it would be large. */
+  putLater(name: string, count: number, fill: LaterPart["fill"]): void {
+    this.later.push({ name, count, fill })
   }
   /** Adds numbers that may be in a file; those of one segment are either all in the file or all in memory. */
   putRows(name: string, rows: Rows): void {
@@ -122,6 +133,11 @@ export class SectionWriter {
       sections.push({ name, type: typeOf(array), offset: at, count: array.length })
       at = (at + array.byteLength + 7) & ~7
     }
+    const laterFrom = at
+    for (const { count, name } of this.later) {
+      sections.push({ name, type: "u32", offset: at, count })
+      at = (at + count * 4 + 7) & ~7
+    }
     const inside = at
     if (file === undefined)
       for (const { count, name, width } of this.rows) {
@@ -146,6 +162,11 @@ export class SectionWriter {
         copied = 0
         yield
       }
+    }
+    let laterAt = laterFrom
+    for (const { count, fill } of this.later) {
+      yield* fill(new Uint32Array(region.buffer as ArrayBuffer, region.offset + laterAt, count))
+      laterAt = (laterAt + count * 4 + 7) & ~7
     }
     if (file === undefined) {
       for (let from = inside, i = 0; i < this.rows.length; i++) {

@@ -5,10 +5,12 @@
 import { freeSlot, slotOf } from "../slots.ts"
 import { decodeUtf8, encodeUtf8, hashBytes } from "./bytes.ts"
 import { GeoColumn, NumberColumn, SortColumn, TextColumn, ValueColumn, VectorColumn } from "./columns.ts"
+import type { DerivedSection } from "./derived-sections.ts"
 import { ListSets } from "./list-sets.ts"
 import { radixOrder } from "./radix-order.ts"
 import { SectionReader, type Region, type SegmentMeta } from "./sections.ts"
 import { firstNotBefore } from "../sorted.ts"
+import { StoredSets } from "./stored-sets.ts"
 
 const NONE: number[] = []
 
@@ -27,6 +29,7 @@ export class Segment {
   private bySeq: Uint32Array | undefined
   private repeats: Uint8Array | undefined
   private readonly lists: ListSets
+  private commonWords: DerivedSection | undefined
   /** Derived data that lives as long as the segment (join keys, cached counts), by the name of its owner. */
   readonly derived = new Map<string, unknown>()
   constructor(id: number, meta: SegmentMeta, region: Region) {
@@ -83,6 +86,15 @@ export class Segment {
   useOrder(order: Uint32Array, repeats: Uint8Array): void {
     this.bySeq = order
     this.repeats = repeats
+  }
+  /** Adopts sets of common words, or gives them up. */
+  useCommonWords(section: DerivedSection | undefined): void {
+    if (section === this.commonWords) return
+    this.commonWords = section
+    const arrays = section === undefined ? undefined : new SectionReader(section.meta, section.region)
+    this.lists.useStored(
+      arrays === undefined ? [] : this.meta.fields.map((_name, at) => StoredSets.of(arrays, at, this.docs))
+    )
   }
   /** Like `insertionOrder`, in steps. */
   *ordering(): Generator<void, Uint32Array> {

@@ -1,12 +1,13 @@
 /**
  * What the writing thread derives from segments for all searching threads (`index/derived-sections.ts`): counts of
- * facet values, and indexes of the units that relevance searches requested. A merged segment has them before it
+ * facet values, sets of common words, and indexes of the units that relevance searches requested. A merged segment has them before it
  * replaces others; new segments get them after a period without writes, or immediately if a search waits.
  *
  * requested (by searches, or found in the snapshot) -> made in slices -> attached and published. If a merge removes the
  * segment in the meantime, or the collection closes, the work ends.
  */
 import { hasBit } from "../index/bits.ts"
+import { lacksCommonWords, makingCommonWords } from "../index/making-sets.ts"
 import {
   attachSections,
   sectionsOf,
@@ -95,7 +96,10 @@ export class SegmentSections {
   private isAnyMissing(): boolean {
     const views = this.owner.views(),
       schema = this.owner.schema()
-    return views.some((view) => missingCounts(view, schema).length > 0) || missingDocs(views, this.wanted()) > 0
+    return (
+      views.some((view) => lacksCommonWords(view.segment) || missingCounts(view, schema).length > 0) ||
+      missingDocs(views, this.wanted()) > 0
+    )
   }
   /** Stops the work in progress. */
   async close(): Promise<void> {
@@ -134,9 +138,9 @@ export class SegmentSections {
       const { segment } = view
       const words = { ...this.words(segment), isGone: (doc: number) => isDeleted(view, doc) },
         units = this.wanted().filter((unit) => attachedUnit(segment, unit) === undefined),
-        fields = missingCounts(view, this.owner.schema())
-      if (units.length + fields.length === 0) continue
-      const made = await this.inSlices(unless(isStale, making(view, words, units, fields)))
+        missing = { units, fields: missingCounts(view, this.owner.schema()), words: lacksCommonWords(segment) }
+      if (units.length + missing.fields.length === 0 && !missing.words) continue
+      const made = await this.inSlices(unless(isStale, making(view, words, missing)))
       if (made === undefined) continue
       const sections = await this.inSlices(this.putting(made))
       if (isStale()) for (const { region } of sections) this.owner.release(region)
@@ -182,9 +186,12 @@ export class SegmentSections {
       view = { segment, deleted: undefined, deletedCount: 0 }
     const isWorth =
       !isPassing || views.some((source) => wanted.some((unit) => attachedUnit(source.segment, unit) !== undefined))
-    const units = isWorth ? wanted : [],
-      fields = isPassing ? [] : missingCounts(view, this.owner.schema())
-    if (meta.docs === 0 || units.length + fields.length === 0) return []
+    const missing = {
+      units: isWorth ? wanted : [],
+      fields: isPassing ? [] : missingCounts(view, this.owner.schema()),
+      words: !isPassing && lacksCommonWords(segment)
+    }
+    if (meta.docs === 0 || (missing.units.length + missing.fields.length === 0 && !missing.words)) return []
     const fromSource = new Uint16Array(meta.docs),
       fromDoc = new Uint32Array(meta.docs)
     for (let s = 0; s < moved.length; s++)
@@ -201,20 +208,24 @@ export class SegmentSections {
       before: (doc) => ({ segment: views[fromSource[doc]].segment, doc: fromDoc[doc] }),
       unitOf: attachedUnit
     }
-    return yield* this.putting(yield* making(view, words, units, fields))
+    return yield* this.putting(yield* making(view, words, missing))
   }
 }
 
-function* making(
-  view: SegmentView,
-  words: WordSource,
-  units: ReadonlyArray<RelevanceUnit>,
-  fields: ReadonlyArray<string>
-): Generator<void, ReadonlyArray<SectionToPut>> {
-  const made = yield* makingCounts(view, fields),
+/** Sections that a segment lacks. */
+interface Missing {
+  readonly units: ReadonlyArray<RelevanceUnit>
+  /** Facet fields without counts. */ readonly fields: ReadonlyArray<string>
+  /** Whether it has no sets of common words. */ readonly words: boolean
+}
+function* making(view: SegmentView, words: WordSource, missing: Missing): Generator<void, ReadonlyArray<SectionToPut>> {
+  const { fields, units } = missing
+  const counts = yield* makingCounts(view, fields),
+    common = missing.words ? [yield* makingCommonWords(view.segment)] : [],
     indexes = units.length === 0 ? [] : yield* buildingUnits(words, units)
   return [
-    ...made,
+    ...counts,
+    ...common,
     ...indexes.map((index, i) => ({
       name: sectionNameOf(units[i]),
       put: (allocate: Allocate) => putUnit(index, allocate)
