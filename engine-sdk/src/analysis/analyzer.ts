@@ -22,7 +22,6 @@ import { mayBeWanted, type TextTokens, type WantedTokens } from "./text-tokens.t
 import {
   characterClasses,
   combine,
-  DROP,
   foldedCharacters,
   IN_TOKEN,
   isPair,

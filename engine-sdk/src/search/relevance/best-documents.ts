@@ -103,14 +103,21 @@ export class BestDocuments {
     }
     this.least = heapScores[0] - SAME_SCORE
   }
-  /** The best, in no order. Their scores may be changed and returned through `settle`. */
+  /**
+   * The best, in the order in which they were offered, so that reading them goes through memory from front to back.
+   * Their scores may be changed and returned through `settle`.
+   */
   best(): Candidate[] {
-    const { starts } = this
-    return Array.from(heap.subarray(0, this.bestCount), (at) => {
-      let s = starts.length - 1
-      while (starts[s] > at) s--
-      return { s, doc: docs[at], score: scores[at], terms: bits[at], at }
-    })
+    const { starts } = this,
+      candidates: Candidate[] = []
+    // After this the numbers are no heap any more.
+    const ats = heap.subarray(0, this.bestCount).sort()
+    for (let i = 0, s = 0; i < ats.length; i++) {
+      const at = ats[i]
+      while (s + 1 < starts.length && starts[s + 1] <= at) s++
+      candidates.push({ s, doc: docs[at], score: scores[at], terms: bits[at], at })
+    }
+    return candidates
   }
   /** Stores the scores of the best after the close look. `UNKNOWN`: the document is not shown. */
   settle(best: ReadonlyArray<Candidate>): void {

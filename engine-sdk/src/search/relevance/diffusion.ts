@@ -60,15 +60,28 @@ export const diffuse = (
   return scores
 }
 
-/** The vectors by column, with documents ascending in each column, and the columns of each document, ascending. */
+/** The entries by column and by document. Reused, because new arrays of this size were a twentieth of such a search. */
+let columnDocs = new Uint16Array(0),
+  columnValues = new Float64Array(0),
+  rowColumns = new Uint32Array(0),
+  rowValues = new Float64Array(0)
+const reserveTables = (entries: number): void => {
+  if (columnDocs.length >= entries) return
+  const size = entryDocs.length
+  columnDocs = new Uint16Array(size)
+  columnValues = new Float64Array(size)
+  rowColumns = new Uint32Array(size)
+  rowValues = new Float64Array(size)
+}
+
+/**
+ * The vectors by column, with documents ascending in each column, and the columns of each document, ascending. Valid
+ * until the next one is made.
+ */
 class Neighbours {
   private readonly size: number
   private readonly starts: Uint32Array
-  private readonly docs: Uint16Array
-  private readonly values: Float64Array
   private readonly rowStarts: Uint32Array
-  private readonly rowColumns: Uint32Array
-  private readonly rowValues: Float64Array
   private readonly cosines: Float64Array
   private readonly nearest = new Float64Array(NEIGHBOURS)
   private readonly neighbour = new Int32Array(NEIGHBOURS)
@@ -84,17 +97,16 @@ class Neighbours {
     }
     for (let c = 0; c < columns; c++) starts[c + 1] += starts[c]
     for (let i = 0; i < size; i++) rowStarts[i + 1] += rowStarts[i]
+    reserveTables(entries)
     const next = starts.slice(0, columns),
-      docs = new Uint16Array(entries),
-      values = new Float64Array(entries)
+      docs = columnDocs,
+      values = columnValues
     for (let e = 0; e < entries; e++) {
       const at = next[entryColumns[e]]++
       docs[at] = entryDocs[e]
       values[at] = entryWeights[e]
     }
-    const rowNext = rowStarts.slice(0, size),
-      rowColumns = new Uint32Array(entries),
-      rowValues = new Float64Array(entries)
+    const rowNext = rowStarts.slice(0, size)
     for (let c = 0; c < columns; c++)
       for (let at = starts[c]; at < starts[c + 1]; at++) {
         const to = rowNext[docs[at]]++
@@ -102,14 +114,10 @@ class Neighbours {
         rowValues[to] = values[at]
       }
     this.starts = starts
-    this.docs = docs
-    this.values = values
     this.rowStarts = rowStarts
-    this.rowColumns = rowColumns
-    this.rowValues = rowValues
   }
   everyoneHasOne(): boolean {
-    const { rowColumns, rowStarts, size, starts } = this
+    const { rowStarts, size, starts } = this
     for (let i = 0; i < size; i++) {
       let at = rowStarts[i]
       while (at < rowStarts[i + 1] && starts[rowColumns[at] + 1] - starts[rowColumns[at]] < 2) at++
@@ -146,7 +154,9 @@ class Neighbours {
     return mean.sum === 0 ? undefined : mean
   }
   private fillCosines(i: number): void {
-    const { cosines, docs, rowColumns, rowStarts, rowValues, starts, values } = this
+    const { cosines, rowStarts, starts } = this,
+      docs = columnDocs,
+      values = columnValues
     cosines.fill(0)
     for (let at = rowStarts[i], last = rowStarts[i + 1]; at < last; at++) {
       const column = rowColumns[at],
