@@ -66,10 +66,28 @@ const addCounts = (
 ): void => {
   const end = starts[at + 1]
   spend(end - starts[at])
-  for (let p = starts[at]; p < end; p++) {
-    const doc = postingDocs[p]
-    if ((matched[doc >>> 5] & (1 << (doc & 31))) !== 0) tfs[doc] += counts[p] * norms.of(u, lengths[doc])
+  for (let from = starts[at]; from < end; from += BLOCK) {
+    const kept = matchedOf(postingDocs, from, Math.min(end, from + BLOCK), matched)
+    for (let i = 0; i < kept; i++) {
+      const p = matchedPostings[i],
+        doc = postingDocs[p]
+      tfs[doc] += counts[p] * norms.of(u, lengths[doc])
+    }
   }
+}
+/** Postings that are looked at together. */
+const BLOCK = 1_024
+/** Those of a block whose documents match. */
+const matchedPostings = new Uint32Array(BLOCK)
+/** Fills `matchedPostings`; returns how many there are. Branch-free, because which documents match is unpredictable. */
+const matchedOf = (postingDocs: Uint32Array, from: number, end: number, matched: Bits): number => {
+  let n = 0
+  for (let p = from; p < end; p++) {
+    const doc = postingDocs[p]
+    matchedPostings[n] = p
+    n += (matched[doc >>> 5] >>> (doc & 31)) & 1
+  }
+  return n
 }
 /** Returns how many documents were encountered for the first time. */
 const scoreList = (
@@ -83,23 +101,23 @@ const scoreList = (
   const end = starts[at + 1]
   spend(end - starts[at])
   let scored = 0
-  for (let p = starts[at]; p < end; p++) {
-    const doc = postingDocs[p],
-      w = doc >>> 5,
-      bit = 1 << (doc & 31)
-    if ((matched[w] & bit) === 0) continue
-    matched[w] ^= bit
-    scored++
-    let score = 0,
-      has = 0
-    for (let t = 0; t < factors.length; t++) {
-      const tf = tfs[t][doc]
-      if (tf === 0) continue
-      tfs[t][doc] = 0
-      score += factors[t] * saturated(tf)
-      has |= 1 << t
+  for (let from = starts[at]; from < end; from += BLOCK) {
+    const kept = matchedOf(postingDocs, from, Math.min(end, from + BLOCK), matched)
+    scored += kept
+    for (let i = 0; i < kept; i++) {
+      const doc = postingDocs[matchedPostings[i]]
+      matched[doc >>> 5] ^= 1 << (doc & 31)
+      let score = 0,
+        has = 0
+      for (let t = 0; t < factors.length; t++) {
+        const tf = tfs[t][doc]
+        if (tf === 0) continue
+        tfs[t][doc] = 0
+        score += factors[t] * saturated(tf)
+        has |= 1 << t
+      }
+      best.offer(doc, coordination === undefined ? score : score * coordination[has], has)
     }
-    best.offer(doc, coordination === undefined ? score : score * coordination[has], has)
   }
   return scored
 }
