@@ -118,6 +118,9 @@ describe("the tokens of a text", () => {
     expect(tokens.texts.slice(0, tokens.size)).toEqual(["wool", "wood"])
     expect(tokens.places.slice(0, tokens.size)).toEqual([1, 5])
     expect(tokens.count).toBe(9)
+    // A named ranking finds "oo" within this one.
+    analyzer.readTokens("Soft bam-oo, soft", wantedTokens(["oo"]), tokens)
+    expect(tokens.texts.slice(0, tokens.size)).toEqual(["bamoo"])
     analyzer.readTokens("Soft wool", undefined, tokens)
     expect(tokens.texts.slice(0, tokens.size)).toEqual(["soft", "wool"])
   })

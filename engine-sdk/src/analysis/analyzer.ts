@@ -135,22 +135,24 @@ class DefaultAnalyzer implements Analyzer {
       into.take(this.#spans(text, asked))
       return
     }
-    const { bytes, count, edges, hasBroken } = into,
+    const { broken, bytes, count, edges } = into,
       kinds = this.#scanned
-    for (let i = 0; i < count; i++) {
+    for (let i = 0, b = 0; i < count; i++) {
       const start = edges[2 * i],
-        second = bytes[start + 1]
-      // If the second character is dropped, or behind the token, the token's second character is not known.
-      if (
+        second = bytes[start + 1],
+        isBroken = b < broken.length && broken[b] === i
+      if (isBroken) b++
+      // Behind a token of one character, the second one is no part of it.
+      const mayBe =
+        isBroken ||
         asked === undefined ||
         mayBeWanted(asked, bytes[start], (kinds[second] & IN_TOKEN) === 0 ? undefined : second)
-      )
-        into.add(i, this.#tokenOf(text.slice(start, edges[2 * i + 1]), hasBroken))
+      if (mayBe) into.add(i, this.#tokenOf(text.slice(start, edges[2 * i + 1]), isBroken))
     }
   }
-  /** The token as it is written in a text; `mayBeBroken`: whether it may contain characters that are dropped. */
-  #tokenOf(written: string, mayBeBroken: boolean): string {
-    return mayBeBroken ? this.tokenize(written)[0] : this.#finish(written.toLowerCase())
+  /** The token as it is written in a text; `isBroken`: whether it contains characters that are dropped. */
+  #tokenOf(written: string, isBroken: boolean): string {
+    return isBroken ? this.tokenize(written)[0] : this.#finish(written.toLowerCase())
   }
   tokenizeWithOffsets(text: string): Array<TokenSpan> {
     return this.#spans(text, undefined)

@@ -37,7 +37,7 @@ export class TextTokens {
   /** Index of each among all tokens. */ readonly places: number[] = []
   /** Whether the text is known to be ASCII. */ isAscii = false
   /** Whether the text is known to be the same as JSON, between quotation marks. */ isPlainJson = false
-  /** Whether characters were dropped within a token. */ hasBroken = false
+  /** Indexes of the tokens within which characters were dropped, in order. */ readonly broken: number[] = []
   readonly #ascii = new AsciiText()
 
   /** The text's characters after `scan`. */
@@ -55,8 +55,7 @@ export class TextTokens {
    * nanosecond per character, because it has no branch that depends on where words end.
    */
   scan(text: string, kinds: Uint8Array): boolean {
-    this.size = this.count = 0
-    this.isAscii = this.isPlainJson = this.hasBroken = false
+    this.#clear()
     if (!this.#ascii.read(text)) return false
     const { length } = text
     this.#reserve(length + 2)
@@ -82,9 +81,8 @@ export class TextTokens {
   }
   /** Fills it from tokens that were found otherwise. */
   take(spans: ReadonlyArray<TokenSpan>): void {
-    this.size = 0
+    this.#clear()
     this.count = spans.length
-    this.isAscii = this.isPlainJson = this.hasBroken = false
     this.#reserve(spans.length * 2)
     for (let i = 0; i < spans.length; i++) {
       const { end, start, token } = spans[i]
@@ -103,7 +101,7 @@ export class TextTokens {
         end = edges[2 * i + 1]
       if (n > 0 && !hasSeparator(kinds, bytes, edges[2 * n - 1], start)) {
         edges[2 * n - 1] = end
-        this.hasBroken = true
+        if (this.broken.at(-1) !== n - 1) this.broken.push(n - 1)
         continue
       }
       edges[2 * n] = start
@@ -111,6 +109,10 @@ export class TextTokens {
       n++
     }
     this.count = n
+  }
+  #clear(): void {
+    this.size = this.count = this.broken.length = 0
+    this.isAscii = this.isPlainJson = false
   }
   #reserve(edges: number): void {
     if (this.edges.length < edges) this.edges = new Uint32Array(edges * 2)

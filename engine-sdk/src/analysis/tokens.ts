@@ -18,7 +18,8 @@ export interface Analyzer {
   tokenizeWithOffsets(text: string): Array<TokenSpan>
   /**
    * The same tokens for a caller that looks for a few words: those that cannot be in `wanted` may be left out of the
-   * texts. `wanted` undefined: all of them. O(text).
+   * texts. `wanted` undefined: all of them. A token within which characters are dropped (`dv7-1211ea`) is never left
+   * out: a named ranking reads it as several words. O(text).
    */
   readTokens(text: string, wanted: WantedTokens | undefined, into: TextTokens): void
   readonly typosAllowed: boolean
