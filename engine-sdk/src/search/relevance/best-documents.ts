@@ -3,7 +3,7 @@
  * page, plus the best, which get a close look.
  */
 import { record as recordScore, type SegmentMatches } from "../text/segment-matches.ts"
-import { firstNotBefore } from "../../sorted.ts"
+import { nthLargest } from "../../sorted.ts"
 
 /** Number of best documents that are examined word by word. */
 export const CLOSE_LOOK_DOCS = 300
@@ -36,11 +36,12 @@ const grow = (least: number): void => {
   more.bits.set(bits)
   ;({ docs, scores, bits } = more)
 }
-/** Indexes of the best, and their scores; the root of the heap is the worst of them. */
-const heap = new Uint32Array(CLOSE_LOOK_DOCS),
-  heapScores = new Float64Array(CLOSE_LOOK_DOCS)
-/** Marks a heap entry that is not filled yet. */
-const FREE = 0xffffffff
+/** Twice as many documents as get a close look, so that the best of them are seldom selected. */
+const POOL_DOCS = 2 * CLOSE_LOOK_DOCS
+/** Indexes of documents that may get a close look, in the order in which they were offered, and their scores. */
+const pool = new Uint32Array(POOL_DOCS),
+  poolScores = new Float64Array(POOL_DOCS),
+  ranked = new Float64Array(POOL_DOCS)
 
 export class BestDocuments {
   private readonly keepsAll: boolean
@@ -50,7 +51,8 @@ export class BestDocuments {
   get size(): number {
     return this.count
   }
-  private bestCount = 0
+  private pooled = 0
+  /** Documents with this score or a lower one get no close look. */ private cut = -Infinity
   /** A document with a lower score can get neither a close look nor onto the page. */ private least = -Infinity
   /** `keepsAll`: the scores of all documents are needed. `looksClosely`: `best` will be called. */
   constructor(keepsAll: boolean, looksClosely: boolean) {
@@ -71,37 +73,28 @@ export class BestDocuments {
     if (this.looksClosely) this.push(at, score)
   }
   private push(at: number, score: number): void {
-    if (this.bestCount < CLOSE_LOOK_DOCS) {
-      heap[this.bestCount] = at
-      heapScores[this.bestCount++] = score
-      if (this.bestCount === CLOSE_LOOK_DOCS) this.fillHeap()
-      return
-    }
-    if (score <= heapScores[0]) return
-    let hole = 0
-    for (let child = 1; child < CLOSE_LOOK_DOCS; child = hole * 2 + 1) {
-      if (child + 1 < CLOSE_LOOK_DOCS && heapScores[child + 1] < heapScores[child]) child++
-      if (heapScores[child] >= score) break
-      heap[hole] = heap[child]
-      heapScores[hole] = heapScores[child]
-      hole = child
-    }
-    heap[hole] = at
-    heapScores[hole] = score
-    this.least = heapScores[0] - SAME_SCORE
+    if (score <= this.cut) return
+    pool[this.pooled] = at
+    poolScores[this.pooled++] = score
+    if (this.pooled === POOL_DOCS) this.selectBest()
   }
-  private fillHeap(): void {
-    // Equal scores stay in order of arrival, which decides which documents are kept at the boundary. Only numbers are
-    // sorted, without a call per comparison; then each document is moved to the position of its score.
-    const arrived = heap.slice()
-    heapScores.sort()
-    heap.fill(FREE)
-    for (const at of arrived) {
-      let place = firstNotBefore(0, CLOSE_LOOK_DOCS, (other) => heapScores[other] < scores[at])
-      while (heap[place] !== FREE) place++
-      heap[place] = at
+  /** Keeps the best of the pool; of equal ones, those that were offered first. */
+  private selectBest(): void {
+    const size = this.pooled
+    ranked.set(poolScores)
+    const cut = nthLargest(ranked, size, CLOSE_LOOK_DOCS)
+    let above = 0
+    for (let i = 0; i < size; i++) if (poolScores[i] > cut) above++
+    let kept = 0
+    for (let i = 0, equal = CLOSE_LOOK_DOCS - above; i < size; i++) {
+      const score = poolScores[i]
+      if (score < cut || (score === cut && equal-- <= 0)) continue
+      pool[kept] = pool[i]
+      poolScores[kept++] = score
     }
-    this.least = heapScores[0] - SAME_SCORE
+    this.pooled = kept
+    this.cut = cut
+    this.least = cut - SAME_SCORE
   }
   /**
    * The best, in the order in which they were offered, so that reading them goes through memory from front to back.
@@ -110,10 +103,9 @@ export class BestDocuments {
   best(): Candidate[] {
     const { starts } = this,
       candidates: Candidate[] = []
-    // After this the numbers are no heap any more.
-    const ats = heap.subarray(0, this.bestCount).sort()
-    for (let i = 0, s = 0; i < ats.length; i++) {
-      const at = ats[i]
+    if (this.pooled >= CLOSE_LOOK_DOCS) this.selectBest()
+    for (let i = 0, s = 0; i < this.pooled; i++) {
+      const at = pool[i]
       while (s + 1 < starts.length && starts[s + 1] <= at) s++
       candidates.push({ s, doc: docs[at], score: scores[at], terms: bits[at], at })
     }
