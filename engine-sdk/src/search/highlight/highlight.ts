@@ -198,7 +198,7 @@ export class Highlighter {
 
   /** The segment read last and, per field, where its words may occur; undefined if they may occur anywhere. */
   private segment: Segment | undefined
-  private places: Array<{ readonly column: TextColumn; readonly terms: Int32Array } | undefined | null> = []
+  private places: Array<{ readonly column: TextColumn; readonly terms: ReadonlyArray<number> } | undefined | null> = []
   /** Whether the field's postings contain the document. If not, the document is not read at all. */
   private mayMatch(f: number, segment: Segment, s: number, doc: number): boolean {
     if (segment !== this.segment) {
@@ -216,7 +216,7 @@ export class Highlighter {
     field: HighlightedField,
     segment: Segment,
     s: number
-  ): { readonly column: TextColumn; readonly terms: Int32Array } | null {
+  ): { readonly column: TextColumn; readonly terms: ReadonlyArray<number> } | null {
     const column = segment.text(field.name)
     if (column === undefined || field.isInfix || this.marker !== undefined) return null
     const { fields } = this.query
@@ -227,7 +227,7 @@ export class Highlighter {
       const term = known === undefined ? column.terms.findText(word) : known[s * fields.length + asked]
       if (term >= 0) terms.push(term)
     }
-    return { column, terms: Int32Array.from(terms) }
+    return { column, terms }
   }
 
   /** Reads what is marked from the document; the JSON forms are made later, without reading the index. */
