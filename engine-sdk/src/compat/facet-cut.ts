@@ -12,7 +12,7 @@
  *
  * The values are then shown in a different order (`compareCounts`).
  */
-import { encodeUtf8 } from "../index/bytes.ts"
+import { passingUtf8 } from "../index/bytes.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import { wyhash } from "./wyhash.ts"
 import { sortSpending, spend } from "../budget/cutoff.ts"
@@ -61,11 +61,13 @@ export const numberOfValue = (reader: CollectionReader, field: string): ((text: 
   }
 }
 
+const startOf = (bytes: Uint8Array): Uint8Array =>
+  bytes.length <= VALUE_BYTES ? bytes : bytes.subarray(0, VALUE_BYTES)
 /** Chooses by the hash of texts, as after counting by lists. About a microsecond per item. */
 export const chooseByHash =
   <A>(textOf: (item: A) => string): Choose<A> =>
   (tied, wanted) =>
-    largest(tied, wanted, (item) => BigInt.asIntN(64, wyhash(encodeUtf8(textOf(item)).subarray(0, VALUE_BYTES))))
+    largest(tied, wanted, (item) => BigInt.asIntN(64, wyhash(startOf(passingUtf8(textOf(item))))))
 
 /**
  * Chooses by the reference engine's number of a value, as after counting documents; `valueOf` is the value's number in

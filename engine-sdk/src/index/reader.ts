@@ -4,7 +4,7 @@
  */
 import type { CollectionSchema } from "../schema.ts"
 import { bitsOf, hasBit, setBit, type Bits } from "./bits.ts"
-import { encodeUtf8, hashBytes } from "./bytes.ts"
+import { passingUtf8, hashBytes } from "./bytes.ts"
 import { attachSections, type DerivedSection, type PublishedSections } from "./derived-sections.ts"
 import { FieldDictionary } from "./field-dictionary.ts"
 import { Segment } from "./segment.ts"
@@ -187,7 +187,7 @@ export class CollectionReader {
   }
   /** The live document with this id: index of its view, and its number in it. */
   locate(id: string): { readonly at: number; readonly doc: number } | undefined {
-    const key = encodeUtf8(id),
+    const key = passingUtf8(id),
       hash = hashBytes(key, 0, key.length)
     for (let at = this.views.length - 1; at >= 0; at--) {
       const { segment, deleted } = this.views[at]

@@ -3,7 +3,7 @@
  * (deletions) are kept separately in the reader, so that several threads can read one segment.
  */
 import { freeSlot, slotOf } from "../slots.ts"
-import { decodeUtf8, encodeUtf8, hashBytes } from "./bytes.ts"
+import { decodeUtf8, passingUtf8, hashBytes } from "./bytes.ts"
 import { GeoColumn, NumberColumn, SortColumn, TextColumn, ValueColumn, VectorColumn } from "./columns.ts"
 import type { DerivedSection } from "./derived-sections.ts"
 import { ListSets } from "./list-sets.ts"
@@ -50,7 +50,7 @@ export class Segment {
   }
   /** Every document with this id, newest last (an import may contain one id twice). Expected O(1). */
   docsOfId(id: string): number[] {
-    const key = encodeUtf8(id)
+    const key = passingUtf8(id)
     return this.docsOfKey(key, hashBytes(key, 0, key.length))
   }
   /** Like `docsOfId`, with the id's bytes and hash precomputed, because one id is looked up in many segments. */

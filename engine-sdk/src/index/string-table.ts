@@ -2,7 +2,7 @@
  * Sorted distinct texts of a segment, as bytes and offsets: terms of a field, verbatim facet values, sort keys. A
  * lookup is a binary search over bytes; a text is decoded to a string only when it is shown.
  */
-import { compareBytes, decodeUtf8, encodeUtf8, ByteLog, WordLog } from "./bytes.ts"
+import { compareBytes, decodeUtf8, passingUtf8, ByteLog, WordLog } from "./bytes.ts"
 import type { SectionReader } from "./sections.ts"
 import { firstNotBefore } from "../sorted.ts"
 
@@ -38,7 +38,7 @@ export class StringTable {
       : -1
   }
   findText(text: string): number {
-    return this.find(encodeUtf8(text))
+    return this.find(passingUtf8(text))
   }
   /** One past the last entry that starts with `key`, searching from `from` (its lower bound). */
   prefixEnd(key: Uint8Array, from: number): number {

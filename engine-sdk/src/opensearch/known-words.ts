@@ -56,9 +56,9 @@ export class KnownWords implements WordLookup {
     this.isRestricted = isRestricted
     this.#answers = answers
   }
-  termsOf(word: string): Int32Array {
+  termsOf(word: string): number[] {
     const bytes = encodeUtf8(word)
-    return Int32Array.from(this.columns[0], (table) => table?.terms.find(bytes) ?? -1)
+    return this.columns[0].map((table) => table?.terms.find(bytes) ?? -1)
   }
   exists(field: number, word: string): boolean {
     return (this.columns[0][field]?.terms.findText(word) ?? -1) >= 0

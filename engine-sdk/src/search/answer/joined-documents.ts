@@ -185,7 +185,7 @@ const sortRelated = (
       column.write(doc, keys, at)
       at += column.width
     }
-    return { s, doc, seq: view.segment.seqs[doc], keys }
+    return { s, doc, seq: view.segment.seqs[doc], keys: [...keys] }
   })
   const byPlace = new Map(related.map((one) => [`${other.views.indexOf(one.view)} ${one.doc}`, one]))
   return sortRanked(ranked, sort, columns).map((entry) => byPlace.get(`${entry.s} ${entry.doc}`)!)

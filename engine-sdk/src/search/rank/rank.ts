@@ -14,7 +14,7 @@ export interface Ranked {
   readonly s: number
   readonly doc: number
   readonly seq: number
-  readonly keys: Float64Array
+  readonly keys: number[]
   /** Texts of string keys by key position. */ texts?: Array<string | undefined>
 }
 
@@ -55,6 +55,13 @@ class TopRows {
       at = parent
     }
     this.place(at, s, doc, row)
+  }
+  /** The key cells of a row. */
+  keysOf(i: number): number[] {
+    const { rows, width } = this,
+      keys: number[] = []
+    for (let from = i * width, at = from; at < from + width; at++) keys.push(rows[at])
+    return keys
   }
   private place(at: number, s: number, doc: number, row: Float64Array): void {
     this.docs[at] = doc
@@ -121,7 +128,6 @@ export const rankMatches = (
   }
   const ranked: Ranked[] = []
   for (const top of tops) {
-    const width = top.size === 0 ? 0 : top.rows.length / top.docs.length
     for (let i = 0; i < top.size; i++) {
       spend(8)
       const s = top.segments[i]
@@ -129,7 +135,7 @@ export const rankMatches = (
         s,
         doc: top.docs[i],
         seq: matches[s].view.segment.seqs[top.docs[i]],
-        keys: top.rows.slice(i * width, (i + 1) * width)
+        keys: top.keysOf(i)
       })
     }
   }

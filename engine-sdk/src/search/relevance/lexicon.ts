@@ -3,7 +3,7 @@
  * often two words occur together. Statistics count deleted documents until a merge drops them; they are the same for
  * every filter, so a filter never changes a score.
  */
-import { encodeUtf8 } from "../../index/bytes.ts"
+import { encodeUtf8, passingUtf8 } from "../../index/bytes.ts"
 import { expandTerm } from "../../index/expand.ts"
 import { spend } from "../../budget/cutoff.ts"
 import type { CollectionReader, SegmentView } from "../../index/reader.ts"
@@ -13,7 +13,7 @@ import { unitsOf } from "./unit-columns.ts"
 import { FIRST_TERM, GAP, PARTS, type UnitIndex } from "./unit-index.ts"
 
 /** Term number of one root per segment and unit (segment · units + unit), -1 where it is absent. */
-export type Places = Int32Array
+export type Places = ReadonlyArray<number>
 
 /** Words less than this many positions apart are near each other. */
 const NEAR = 8
@@ -51,18 +51,18 @@ export class Lexicon {
   /** undefined when no document has the root. */
   places(stem: string): Places | undefined {
     if (this.known.has(stem)) return this.known.get(stem)
-    const found = this.placesOf(encodeUtf8(stem))
+    const found = this.placesOf(passingUtf8(stem))
     this.known.set(stem, found)
     return found
   }
   private placesOf(bytes: Uint8Array): Places | undefined {
     const width = this.units.length
-    const places = new Int32Array(this.segments.length * width)
+    const places: number[] = []
     let isKnown = false
     for (let s = 0; s < this.segments.length; s++)
       for (let u = 0; u < width; u++) {
         const term = this.segments[s][u].terms.find(bytes)
-        places[s * width + u] = term
+        places.push(term)
         if (term >= 0) isKnown = true
       }
     return isKnown ? places : undefined

@@ -3,7 +3,7 @@
  * itself, words it is a prefix of, and words some edits away, best first and bounded in number.
  */
 import type { TextQuery } from "../../plan.ts"
-import { compareBytes, decodeUtf8, encodeUtf8 } from "../../index/bytes.ts"
+import { compareBytes, decodeUtf8, encodeUtf8, passingUtf8 } from "../../index/bytes.ts"
 import type { TextColumn } from "../../index/columns.ts"
 import { expandTerm } from "../../index/expand.ts"
 import type { StringTable } from "../../index/string-table.ts"
@@ -141,7 +141,7 @@ export class CandidateWords {
     // The worth of a word does not depend on where its documents are, so segments in which none of them can be used
     // count too.
     if (lookup.columns.length > 1 && (previous !== undefined || lookup.isRestricted))
-      for (const word of worths.keys()) worths.set(word, lookup.worthOf(field, encodeUtf8(word)))
+      for (const word of worths.keys()) worths.set(word, lookup.worthOf(field, passingUtf8(word)))
     // The word as typed comes first and takes one of the slots.
     let taken = 0
     if (exact !== undefined && !seen.has(exact)) {

@@ -31,7 +31,7 @@ export const matchingDocs = (
   docsOfSegment: number,
   space: DocLists
 ): Uint32Array | undefined => {
-  const sizes = new Float64Array(words)
+  const sizes = new Array<number>(words).fill(0)
   for (const { column, term, word } of lists) if (word < words) sizes[word] += column.frequency(term)
   let lead = 0
   for (let word = 1; word < words; word++) if (sizes[word] < sizes[lead]) lead = word

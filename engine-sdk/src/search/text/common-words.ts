@@ -37,7 +37,7 @@ export const commonDocs = (
   docsOfSegment: number
 ): DocumentSet | undefined => {
   if (docsOfSegment < COMMON_DOCS_MIN) return undefined
-  const sizes = new Float64Array(words)
+  const sizes = new Array<number>(words).fill(0)
   for (const { column, term, word } of lists) {
     if (word >= words) return undefined
     sizes[word] += column.frequency(term)

@@ -158,7 +158,7 @@ export class RecordScorer {
     const width = this.query.fields.length
     /** Current postings per field, in word order. */
     const postings = Array.from({ length: width }, () => new Int32Array(lists.length + extra.length))
-    const held = new Int32Array(width)
+    const held = new Array<number>(width).fill(0)
     for (;;) {
       let doc = -1
       for (const list of leading)
@@ -198,7 +198,7 @@ export class RecordScorer {
     doc: number,
     columns: ReadonlyArray<TextColumn | undefined>,
     postings: ReadonlyArray<Int32Array>,
-    held: Int32Array,
+    held: ReadonlyArray<number>,
     scoring: CombinationScoring,
     tokens: number
   ): void {

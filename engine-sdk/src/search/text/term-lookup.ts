@@ -5,7 +5,7 @@
 import type { TextQuery } from "../../plan.ts"
 import type { CollectionSchema, Field } from "../../schema.ts"
 import { bitsOf, hasBit, setBit, type ReadonlyBits } from "../../index/bits.ts"
-import { encodeUtf8 } from "../../index/bytes.ts"
+import { passingUtf8 } from "../../index/bytes.ts"
 import type { TextColumn } from "../../index/columns.ts"
 import type { CollectionReader } from "../../index/reader.ts"
 import { spend } from "../../budget/cutoff.ts"
@@ -20,7 +20,7 @@ const BLOCK_DOCS = 4_096,
 const PROBE_STEP = 61
 
 /** Index of a word's term at `segment · fields + field`, -1 if absent; undefined for a word that was not looked up. */
-export type KnownTerms = (word: string) => Int32Array | undefined
+export type KnownTerms = (word: string) => ReadonlyArray<number> | undefined
 
 export class TermLookup {
   /** The fields of the query, in its order. */
@@ -30,7 +30,7 @@ export class TermLookup {
   /** Words are chosen by their documents' best value (`default_sorting_field`), else by number of documents. */
   readonly byBestValue: boolean
   private readonly matches: ReadonlyArray<SegmentMatches>
-  private readonly termCache = new Map<string, Int32Array>()
+  private readonly termCache = new Map<string, ReadonlyArray<number>>()
   private readonly documentCache = new Map<string, ReadonlyBits>()
 
   constructor(reader: CollectionReader, query: TextQuery, matches: ReadonlyArray<SegmentMatches>) {
@@ -45,17 +45,17 @@ export class TermLookup {
   readonly knownTerms: KnownTerms = (word) => this.termCache.get(word)
 
   /** Index of the word's term per segment and field, -1 if absent. */
-  termsOf(word: string): Int32Array {
+  termsOf(word: string): ReadonlyArray<number> {
     let terms = this.termCache.get(word)
     if (terms === undefined) {
-      const bytes = encodeUtf8(word)
+      const bytes = passingUtf8(word),
+        found: number[] = []
       const width = this.fields.length
-      terms = new Int32Array(this.matches.length * width)
       for (let s = 0; s < this.matches.length; s++) {
         spend(width * WORD_STEPS)
-        for (let f = 0; f < width; f++) terms[s * width + f] = this.columns[s][f]?.terms.find(bytes) ?? -1
+        for (let f = 0; f < width; f++) found.push(this.columns[s][f]?.terms.find(bytes) ?? -1)
       }
-      this.termCache.set(word, terms)
+      this.termCache.set(word, (terms = found))
     }
     return terms
   }

@@ -3,9 +3,21 @@
  * thousands of documents, and most offers change nothing.
  */
 
+/** Longer lists are not kept. */
+const KEPT_MAX = 1_024
+let spare: TopKList | undefined
+/** An empty list of this length. Searches do not overlap, so it is valid until the next one is requested. */
+export const topKListOf = (k: number): TopKList => {
+  if (k > KEPT_MAX) return new TopKList(k)
+  if (spare === undefined || spare.high.length < k) spare = new TopKList(k)
+  spare.k = k
+  spare.size = 0
+  return spare
+}
+
 /** Ordered by text score in two halves, then by the tie value. */
 export class TopKList {
-  readonly k: number
+  k: number
   readonly high: Float64Array
   readonly low: Float64Array
   readonly tie: Float64Array

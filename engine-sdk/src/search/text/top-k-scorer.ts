@@ -9,7 +9,7 @@ import { composeMaxScore, scoreHigh, scoreLow } from "./field-score.ts"
 import { ListsAsSets, sliceAt } from "./field-slices.ts"
 import { marks, PostingRows, postingRows } from "./posting-rows.ts"
 import { boundRichest, isScored, richestScore, richestWeight } from "./richest-fields.ts"
-import { TopKList } from "./top-k-list.ts"
+import { topKListOf, type TopKList } from "./top-k-list.ts"
 import {
   ABOVE,
   AT,
@@ -77,7 +77,7 @@ export const scoreTopK = (
   score: Score
 ): void => {
   if (k === 0) return
-  const best = new TopKList(k)
+  const best = topKListOf(k)
   const last = k - 1
   const bounds = new UpperBounds(weights, countFields)
   const bounded = unscored.map((one) => {

@@ -88,13 +88,13 @@ export class UpperBounds {
   readonly seen: ReadonlyArray<number> = seen
   readonly weights: ReadonlyArray<number>
   private readonly countFields: boolean
-  /** Words that each field contains, for the current mark. */ private readonly held: Int32Array
+  /** Words that each field contains, for the current mark. */ private readonly held: number[]
 
   /** `weights`: those of the query's fields. `countFields`: the number of matching fields is part of the score. */
   constructor(weights: ReadonlyArray<number>, countFields: boolean) {
     this.weights = weights
     this.countFields = countFields
-    this.held = new Int32Array(weights.length)
+    this.held = new Array<number>(weights.length).fill(0)
   }
 
   /** Computes the highest score that any document can have, into `scoreHigh` and `scoreLow`. */
@@ -231,12 +231,12 @@ export const tokensOf = ({ lists, scoring: { rules, words } }: UnscoredMatches, 
   }
   return tokensMatched(found, rules)
 }
-const heldFields = (held: Int32Array): number => {
+const heldFields = (held: ReadonlyArray<number>): number => {
   let fields = 0
   for (let field = 0; field < held.length; field++) if (held[field] > 0) fields++
   return fields
 }
-const setRichest = ({ lists }: UnscoredMatches, mark: number, holding: number, held: Int32Array): void => {
+const setRichest = ({ lists }: UnscoredMatches, mark: number, holding: number, held: ReadonlyArray<number>): void => {
   let most = 0,
     second = 0
   for (let field = 0; field < held.length; field++) if (held[field] > most) most = held[field]

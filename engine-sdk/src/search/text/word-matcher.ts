@@ -35,10 +35,13 @@ export interface Combination {
 /** A combination with its terms (`TermLookup.termsOf`). */
 interface LookedUp {
   readonly words: ReadonlyArray<MatchedWord>
-  readonly terms: ReadonlyArray<Int32Array>
-  readonly droppedTerms: ReadonlyArray<Int32Array>
+  readonly terms: ReadonlyArray<ReadonlyArray<number>>
+  readonly droppedTerms: ReadonlyArray<ReadonlyArray<number>>
   readonly scoring: CombinationScoring
 }
+
+/** Postings of one document by field; filled and read for one document at a time. */
+const fieldPostings: Int32Array[] = []
 
 export class WordMatcher {
   /** Combinations with matches, in the order in which they were tried. */
@@ -180,8 +183,9 @@ export class WordMatcher {
     const { scorer } = this
     const { columns } = this.lookup
     const width = this.query.fields.length
-    const postings = Array.from({ length: width }, () => new Int32Array(LISTS_MAX))
-    const held = new Int32Array(width)
+    while (fieldPostings.length < width) fieldPostings.push(new Int32Array(LISTS_MAX))
+    const postings = fieldPostings,
+      held = new Array<number>(width).fill(0)
     return (one, doc, row, mark) => {
       const { lists, s, scoring } = one
       held.fill(0)
@@ -248,7 +252,7 @@ export class WordMatcher {
     return this.scorer.scoreAll(match, columns, lists, lead, extra, scoring)
   }
   /** A dropped word counts in every field that has it. */
-  private cursorsOf(s: number, terms: Int32Array): PostingCursor[] {
+  private cursorsOf(s: number, terms: ReadonlyArray<number>): PostingCursor[] {
     const columns = this.lookup.columns[s]
     const width = columns.length
     const cursors: PostingCursor[] = []
