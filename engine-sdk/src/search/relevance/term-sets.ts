@@ -26,8 +26,8 @@ const roomOf = (t: number, words: number): Bits => {
  * reading a cached one.
  */
 const COMMON_SHARE = 64
-/** Maximum sets cached per segment: six bytes a document. */
-const COMMON_SETS_MAX = 48
+/** Maximum sets cached per segment: 24 bytes a document. */
+const COMMON_SETS_MAX = 192
 interface CommonSet {
   /** The indexes it was read from; a rebuilt index may differ. */
   readonly units: ReadonlyArray<UnitIndex>
