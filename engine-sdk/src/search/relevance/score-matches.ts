@@ -1,9 +1,8 @@
-/**
- * Scores the documents that match in one segment: only their postings are weighed, and each document is scored once,
- * when it is first encountered.
- */
-import type { Bits } from "../../index/bits.ts"
+/** Scores the documents that match in one segment: only their postings are weighed, and each document is scored once. */
+import type { ReadonlyBits } from "../../index/bits.ts"
 import { spend } from "../../budget/cutoff.ts"
+import { SpareNumbers } from "../../spare.ts"
+import { firstFrom, listOf } from "../text/candidates.ts"
 import type { BestDocuments } from "./best-documents.ts"
 import type { Lexicon } from "./lexicon.ts"
 import type { QueryTerm } from "./query-terms.ts"
@@ -28,39 +27,59 @@ interface ScoredTerms {
   readonly coordination: ReadonlyArray<number> | undefined
 }
 
-/** Empties `matched`. The order (by terms, their units, documents) decides between equal scores. */
+/** `count`: number of matches. Offers them in order, which decides between equal scores. */
 export const scoreMatches = (
   scored: ScoredTerms,
   s: number,
-  matched: Bits,
+  matched: ReadonlyBits,
   count: number,
   best: BestDocuments
 ): void => {
   const { lexicon, norms, terms } = scored
   const { segments, units } = lexicon
-  const tfs = cellsOf(terms.length, segments[s][0].docs)
+  const tfs = cellsOf(terms.length, segments[s][0].docs),
+    docs = spareDocs.take(count)
+  listOf(matched, 0, matched.length, docs)
   areDirty = true
-  const lists = terms.map(({ places }) =>
-    units.flatMap((_unit, u) =>
-      places.flatMap((own) => {
-        const at = own[s * units.length + u]
-        return at < 0 ? [] : [{ u, unit: segments[s][u], at }]
-      })
-    )
-  )
-  lists.forEach((own, t) => {
-    for (const { at, u, unit } of own) addCounts(unit, at, u, matched, tfs[t], norms)
-  })
-  let left = count
-  for (const own of lists)
-    for (const { at, unit } of own) if (left > 0) left -= scoreList(scored, unit, at, matched, tfs, best)
+  for (let t = 0; t < terms.length; t++)
+    for (let u = 0; u < units.length; u++)
+      for (const places of terms[t].places) {
+        const at = places[s * units.length + u],
+          unit = segments[s][u]
+        if (at < 0) continue
+        const isLong = unit.frequency(at) > count * LONG_LIST_FACTOR
+        if (isLong) addLookedUp(unit, at, u, docs, tfs[t], norms)
+        else addCounts(unit, at, u, matched, tfs[t], norms)
+      }
+  scoreDocs(scored, docs, tfs, best)
   areDirty = false
+}
+const spareDocs = new SpareNumbers()
+/** A list that is this many times longer than the matches is searched for them. */
+const LONG_LIST_FACTOR = 16
+/** Cost, in steps, of searching a document in a list. */
+const LOOK_UP_STEPS = 8
+const addLookedUp = (
+  { counts, lengths, postingDocs, starts }: UnitIndex,
+  at: number,
+  u: number,
+  docs: Uint32Array,
+  tfs: Float32Array,
+  norms: LengthNorms
+): void => {
+  const end = starts[at + 1]
+  spend(docs.length * LOOK_UP_STEPS)
+  for (let i = 0, p = starts[at]; i < docs.length && p < end; i++) {
+    const doc = docs[i]
+    p = firstFrom(postingDocs, p, end, doc)
+    if (p < end && postingDocs[p] === doc) tfs[doc] += counts[p] * norms.of(u, lengths[doc])
+  }
 }
 const addCounts = (
   { counts, lengths, postingDocs, starts }: UnitIndex,
   at: number,
   u: number,
-  matched: Bits,
+  matched: ReadonlyBits,
   tfs: Float32Array,
   norms: LengthNorms
 ): void => {
@@ -80,7 +99,7 @@ const BLOCK = 1_024
 /** Those of a block whose documents match. */
 const matchedPostings = new Uint32Array(BLOCK)
 /** Fills `matchedPostings`; returns how many there are. Branch-free, because which documents match is unpredictable. */
-const matchedOf = (postingDocs: Uint32Array, from: number, end: number, matched: Bits): number => {
+const matchedOf = (postingDocs: Uint32Array, from: number, end: number, matched: ReadonlyBits): number => {
   let n = 0
   for (let p = from; p < end; p++) {
     const doc = postingDocs[p]
@@ -89,35 +108,24 @@ const matchedOf = (postingDocs: Uint32Array, from: number, end: number, matched:
   }
   return n
 }
-/** Returns how many documents were encountered for the first time. */
-const scoreList = (
+const scoreDocs = (
   { coordination, factors }: ScoredTerms,
-  { postingDocs, starts }: UnitIndex,
-  at: number,
-  matched: Bits,
+  docs: Uint32Array,
   tfs: ReadonlyArray<Float32Array>,
   best: BestDocuments
-): number => {
-  const end = starts[at + 1]
-  spend(end - starts[at])
-  let scored = 0
-  for (let from = starts[at]; from < end; from += BLOCK) {
-    const kept = matchedOf(postingDocs, from, Math.min(end, from + BLOCK), matched)
-    scored += kept
-    for (let i = 0; i < kept; i++) {
-      const doc = postingDocs[matchedPostings[i]]
-      matched[doc >>> 5] ^= 1 << (doc & 31)
-      let score = 0,
-        has = 0
-      for (let t = 0; t < factors.length; t++) {
-        const tf = tfs[t][doc]
-        if (tf === 0) continue
-        tfs[t][doc] = 0
-        score += factors[t] * saturated(tf)
-        has |= 1 << t
-      }
-      best.offer(doc, coordination === undefined ? score : score * coordination[has], has)
+): void => {
+  spend(docs.length * factors.length)
+  for (let i = 0; i < docs.length; i++) {
+    const doc = docs[i]
+    let score = 0,
+      has = 0
+    for (let t = 0; t < factors.length; t++) {
+      const tf = tfs[t][doc]
+      if (tf === 0) continue
+      tfs[t][doc] = 0
+      score += factors[t] * saturated(tf)
+      has |= 1 << t
     }
+    best.offer(doc, coordination === undefined ? score : score * coordination[has], has)
   }
-  return scored
 }
