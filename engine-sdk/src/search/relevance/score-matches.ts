@@ -108,6 +108,11 @@ const matchedOf = (postingDocs: Uint32Array, from: number, end: number, matched:
   }
   return n
 }
+/** Matches that are scored together. */
+const BLOCK_DOCS = 1_024
+/** Their scores, and which terms each has, as bits. */
+const scores = new Float64Array(BLOCK_DOCS),
+  had = new Uint32Array(BLOCK_DOCS)
 const scoreDocs = (
   { coordination, factors }: ScoredTerms,
   docs: Uint32Array,
@@ -115,17 +120,33 @@ const scoreDocs = (
   best: BestDocuments
 ): void => {
   spend(docs.length * factors.length)
-  for (let i = 0; i < docs.length; i++) {
-    const doc = docs[i]
-    let score = 0,
-      has = 0
-    for (let t = 0; t < factors.length; t++) {
-      const tf = tfs[t][doc]
-      if (tf === 0) continue
-      tfs[t][doc] = 0
-      score += factors[t] * saturated(tf)
-      has |= 1 << t
+  for (let from = 0; from < docs.length; from += BLOCK_DOCS) {
+    const end = Math.min(docs.length, from + BLOCK_DOCS)
+    scores.fill(0)
+    had.fill(0)
+    // Term by term, so that each loop reads one array.
+    for (let t = 0; t < factors.length; t++) addTerm(docs, from, end, tfs[t], factors[t], 1 << t)
+    for (let i = from; i < end; i++) {
+      const terms = had[i - from],
+        score = scores[i - from]
+      best.offer(docs[i], coordination === undefined ? score : score * coordination[terms], terms)
     }
-    best.offer(doc, coordination === undefined ? score : score * coordination[has], has)
+  }
+}
+/** Adds a term's part of the scores, and empties its cells. */
+const addTerm = (
+  docs: Uint32Array,
+  from: number,
+  end: number,
+  tfs: Float32Array,
+  factor: number,
+  bit: number
+): void => {
+  for (let i = from; i < end; i++) {
+    const tf = tfs[docs[i]]
+    if (tf === 0) continue
+    tfs[docs[i]] = 0
+    scores[i - from] += factor * saturated(tf)
+    had[i - from] |= bit
   }
 }
