@@ -15,10 +15,9 @@ import {
   type Dictionaries,
   sameToken,
   STEMMED_LENGTH_MAX,
-  type TokenSpan,
   TRUNCATE_LENGTH
 } from "./tokens.ts"
-import { mayBeWanted, type TextTokens, type WantedTokens } from "./text-tokens.ts"
+import { mayBeWanted, type TextTokens, type TokenSpan, type WantedTokens } from "./text-tokens.ts"
 import {
   characterClasses,
   combine,

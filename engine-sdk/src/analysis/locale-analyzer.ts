@@ -1,8 +1,8 @@
 /** The analyzer for languages whose words are not separated by spaces, or whose letters follow other rules. */
 import { caseFold, foldKana, romanize } from "./transliterate.ts"
 import { simplify } from "./simplified-chinese.ts"
-import type { TextTokens, WantedTokens } from "./text-tokens.ts"
-import { type Analyzer, type AnalyzerOptions, sameToken, STEMMED_LENGTH_MAX, type TokenSpan } from "./tokens.ts"
+import type { TextTokens, TokenSpan, WantedTokens } from "./text-tokens.ts"
+import { type Analyzer, type AnalyzerOptions, sameToken, STEMMED_LENGTH_MAX } from "./tokens.ts"
 
 const ROMANIZED = new Set(["el", "bg", "ru", "sr", "uk", "be"])
 const UNTYPED = new Set(["zh", "ja", "ko"])

@@ -4,7 +4,12 @@
  */
 import { AsciiText } from "./ascii-tokens.ts"
 import { DROPPED_HERE, ESCAPED_IN_JSON, IN_TOKEN } from "./character-classes.ts"
-import type { TokenSpan } from "./tokens.ts"
+
+export interface TokenSpan {
+  token: string
+  start: number
+  end: number
+}
 
 /**
  * Words to look for, by their first two characters: bit `second & 31` of row `first & 31`. Capitals have the same bits

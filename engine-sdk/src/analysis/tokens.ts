@@ -1,12 +1,7 @@
 /** Input and output of an analyzer. */
 import type { AsciiTokens } from "./ascii-tokens.ts"
-import type { TextTokens, WantedTokens } from "./text-tokens.ts"
+import type { TextTokens, TokenSpan, WantedTokens } from "./text-tokens.ts"
 
-export interface TokenSpan {
-  token: string
-  start: number
-  end: number
-}
 export interface Analyzer {
   /** Tokens in order; positions are indexes. O(text). */
   tokenize(text: string): string[]

@@ -4,7 +4,6 @@
  * fit there, each thread keeps some of its own, because words common enough to slow a search recur in other searches.
  */
 import { bitsOf, popcount32, type Bits } from "./bits.ts"
-import type { StoredSets } from "./stored-sets.ts"
 
 /** A list gets a set if one document in this many has the word; for rarer words, searching the list is as fast. */
 const DENSE_FACTOR = 64
@@ -56,6 +55,10 @@ export const fillSet = ({ bases, bits, firsts }: ListSet, postings: Uint32Array,
   }
 }
 
+/** Sets of a field that all threads share (`stored-sets.ts`). */
+interface SharedSets {
+  get(term: number): ListSet | undefined
+}
 interface KeptSet {
   readonly set: ListSet
   /** Cost of building the set, in postings. */ readonly cost: number
@@ -68,13 +71,13 @@ interface KeptSet {
 export class ListSets {
   private readonly sets = new Map<number, KeptSet>()
   readonly docs: number
-  /** By index of the field. */ private stored: ReadonlyArray<StoredSets | undefined> = []
+  /** By index of the field. */ private stored: ReadonlyArray<SharedSets | undefined> = []
   private age = 0
   constructor(docs: number) {
     this.docs = docs
   }
   /** Reads these from now on, instead of sets of its own. */
-  useStored(stored: ReadonlyArray<StoredSets | undefined>): void {
+  useStored(stored: ReadonlyArray<SharedSets | undefined>): void {
     this.stored = stored
     this.sets.clear()
   }

@@ -5,7 +5,6 @@
 import { freeSlot, slotOf } from "../slots.ts"
 import { decodeUtf8, passingUtf8, hashBytes } from "./bytes.ts"
 import { GeoColumn, NumberColumn, SortColumn, TextColumn, ValueColumn, VectorColumn } from "./columns.ts"
-import type { DerivedSection } from "./derived-sections.ts"
 import { ListSets } from "./list-sets.ts"
 import { radixOrder } from "./radix-order.ts"
 import { SectionReader, type Region, type SegmentMeta } from "./sections.ts"
@@ -29,7 +28,7 @@ export class Segment {
   private bySeq: Uint32Array | undefined
   private repeats: Uint8Array | undefined
   private readonly lists: ListSets
-  private commonWords: DerivedSection | undefined
+  private commonWords: object | undefined
   /** Derived data that lives as long as the segment (join keys, cached counts), by the name of its owner. */
   readonly derived = new Map<string, unknown>()
   constructor(id: number, meta: SegmentMeta, region: Region) {
@@ -88,7 +87,7 @@ export class Segment {
     this.repeats = repeats
   }
   /** Adopts sets of common words, or gives them up. */
-  useCommonWords(section: DerivedSection | undefined): void {
+  useCommonWords(section: { readonly meta: SegmentMeta; readonly region: Region } | undefined): void {
     if (section === this.commonWords) return
     this.commonWords = section
     const arrays = section === undefined ? undefined : new SectionReader(section.meta, section.region)

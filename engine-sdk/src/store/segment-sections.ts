@@ -1,7 +1,8 @@
 /**
  * What the writing thread derives from segments for all searching threads (`index/derived-sections.ts`): counts of
- * facet values, sets of common words, and indexes of the units that relevance searches requested. A merged segment has them before it
- * replaces others; new segments get them after a period without writes, or immediately if a search waits.
+ * facet values, sets of common words, and indexes of the units that relevance searches requested. A merged segment has
+ * them before it replaces others; new segments get them after a period without writes, or immediately if a search
+ * waits.
  *
  * requested (by searches, or found in the snapshot) -> made in slices -> attached and published. If a merge removes the
  * segment in the meantime, or the collection closes, the work ends.

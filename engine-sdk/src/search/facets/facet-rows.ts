@@ -1,5 +1,5 @@
 /** The sets that facets count, and the counts of a value before it is shown. */
-import type { TokenSpan } from "../../analysis/tokens.ts"
+import type { TokenSpan } from "../../analysis/text-tokens.ts"
 import type { Bits } from "../../index/bits.ts"
 import { compareUtf8, encodeUtf8 } from "../../index/bytes.ts"
 import type { SegmentView } from "../../index/reader.ts"

@@ -2,8 +2,7 @@
  * Marks words in a text and cuts snippets (`docs/contract/highlighting.md`). It works on the original text and the
  * offsets of its tokens; the caller decides which words are marked.
  */
-import type { TextTokens } from "../../analysis/text-tokens.ts"
-import type { TokenSpan } from "../../analysis/tokens.ts"
+import type { TextTokens, TokenSpan } from "../../analysis/text-tokens.ts"
 import { answerTooLarge } from "../../budget/answer-budget.ts"
 
 /** What a token of the text matches: which wanted word, and how many of its characters to mark. */

@@ -1,4 +1,4 @@
-/** Scores the documents that match in one segment: only their postings are weighed, and each document is scored once. */
+/** Scores the documents that match in one segment: only their postings are weighed. */
 import type { ReadonlyBits } from "../../index/bits.ts"
 import { spend } from "../../budget/cutoff.ts"
 import { SpareNumbers } from "../../spare.ts"
