@@ -98,7 +98,7 @@ describe("the tokens of a text", () => {
         Array.from({ length: scanned.count }, (_, i) => [scanned.edges[2 * i], scanned.edges[2 * i + 1]]),
         text
       ).toEqual(all.map(({ end, start }) => [start, end]))
-      for (let i = 0; i < scanned.size; i++) expect(scanned.texts[i], text).toBe(all[scanned.places[i]].token)
+      for (let i = 0; i < scanned.texts.length; i++) expect(scanned.texts[i], text).toBe(all[scanned.places[i]].token)
       const expected = bestWindow(text, split, find),
         match = bestWindow(text, scanned, find)
       expect(match, text).toEqual(expected)
@@ -115,14 +115,29 @@ describe("the tokens of a text", () => {
     const analyzer = analyzerOf(SCHEMAS[0], SCHEMAS[0].fields[0]),
       tokens = new TextTokens()
     analyzer.readTokens("Soft wool for cold days; wood or weave it", wantedTokens(["wool"]), tokens)
-    expect(tokens.texts.slice(0, tokens.size)).toEqual(["wool", "wood"])
-    expect(tokens.places.slice(0, tokens.size)).toEqual([1, 5])
+    expect(tokens.texts).toEqual(["wool", "wood"])
+    expect(tokens.places).toEqual([1, 5])
     expect(tokens.count).toBe(9)
     // A named ranking finds "oo" within this one.
     analyzer.readTokens("Soft bam-oo, soft", wantedTokens(["oo"]), tokens)
-    expect(tokens.texts.slice(0, tokens.size)).toEqual(["bamoo"])
+    expect(tokens.texts).toEqual(["bamoo"])
     analyzer.readTokens("Soft wool", undefined, tokens)
-    expect(tokens.texts.slice(0, tokens.size)).toEqual(["soft", "wool"])
+    expect(tokens.texts).toEqual(["soft", "wool"])
+  })
+  it("of a long text are found without space that is kept", () => {
+    const analyzer = analyzerOf(SCHEMAS[0], SCHEMAS[0].fields[0]),
+      tokens = new TextTokens()
+    for (const length of [65_536, 65_537, 700_000]) {
+      const text = `${"a ".repeat(length / 2 - 2)}wool`.padEnd(length)
+      analyzer.readTokens(text, wantedTokens(["wool"]), tokens)
+      expect(tokens.texts.at(-1)).toBe("wool")
+      expect(tokens.count).toBe(Math.floor(length / 2) - 1)
+      expect(tokens.places.at(-1)).toBe(tokens.count - 1)
+      analyzer.readTokens("wool", wantedTokens(["wool"]), tokens)
+      expect(tokens.texts).toEqual(["wool"])
+      expect(tokens.edges.length).toBeLessThanOrEqual(65_538)
+      expect(tokens.bytes.length).toBeLessThanOrEqual(3 * 65_536 + 1)
+    }
   })
   it("know texts that JSON writes as they are", () => {
     const analyzer = analyzerOf(SCHEMAS[0], SCHEMAS[0].fields[0]),

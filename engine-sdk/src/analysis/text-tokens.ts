@@ -31,14 +31,15 @@ export const mayBeWanted = (wanted: WantedTokens, first: number, second: number 
   return second === undefined ? row !== 0 : (row & (1 << (second & ROW_MASK))) !== 0
 }
 
+/** Longer texts are not scanned, so that the space that is kept has a bound: seven bytes per character. */
+const SCANNED_MAX = 65_536
+
 /** Filled for one text after another (`Analyzer.readTokens`). */
 export class TextTokens {
   /** Number of tokens of the text. */ count = 0
   /** Token `i` is the text from `edges[2 * i]` to `edges[2 * i + 1]`, in UTF-16 units. */
   edges = new Uint32Array(1_024)
-  /** Number of tokens that may be wanted, in order. Of the next two lists, only so many entries are valid. */
-  size = 0
-  readonly texts: string[] = []
+  /** Tokens that may be wanted, in order. */ readonly texts: string[] = []
   /** Index of each among all tokens. */ readonly places: number[] = []
   /** Whether the text is known to be ASCII. */ isAscii = false
   /** Whether the text is known to be the same as JSON, between quotation marks. */ isPlainJson = false
@@ -52,18 +53,18 @@ export class TextTokens {
   /** Adds token `place` to those that may be wanted. */
   add(place: number, token: string): void {
     if (token === "") return
-    this.texts[this.size] = token
-    this.places[this.size++] = place
+    this.texts.push(token)
+    this.places.push(place)
   }
   /**
-   * Finds the offsets of all tokens; false if the text is not ASCII. `kinds`: `scannedCharacters`. Cost: about one
-   * nanosecond per character, because it has no branch that depends on where words end.
+   * Finds the offsets of all tokens; false if the text is long or not ASCII. `kinds`: `scannedCharacters`. Cost: about
+   * one nanosecond per character, because it has no branch that depends on where words end.
    */
   scan(text: string, kinds: Uint8Array): boolean {
     this.#clear()
-    if (!this.#ascii.read(text)) return false
     const { length } = text
-    this.#reserve(length + 2)
+    if (length > SCANNED_MAX || !this.#ascii.read(text)) return false
+    if (this.edges.length < length + 2) this.edges = new Uint32Array(Math.min(SCANNED_MAX, length * 2) + 2)
     const { edges } = this,
       { bytes } = this.#ascii
     let n = 0,
@@ -88,7 +89,8 @@ export class TextTokens {
   take(spans: ReadonlyArray<TokenSpan>): void {
     this.#clear()
     this.count = spans.length
-    this.#reserve(spans.length * 2)
+    // Those of a long text are not kept.
+    if (this.edges.length < spans.length * 2) this.edges = new Uint32Array(spans.length * 2)
     for (let i = 0; i < spans.length; i++) {
       const { end, start, token } = spans[i]
       this.edges[2 * i] = start
@@ -116,11 +118,10 @@ export class TextTokens {
     this.count = n
   }
   #clear(): void {
-    this.size = this.count = this.broken.length = 0
+    // Also so that tokens do not keep the documents alive of which they are parts.
+    this.texts.length = this.places.length = this.broken.length = this.count = 0
+    if (this.edges.length > SCANNED_MAX + 2) this.edges = new Uint32Array(1_024)
     this.isAscii = this.isPlainJson = false
-  }
-  #reserve(edges: number): void {
-    if (this.edges.length < edges) this.edges = new Uint32Array(edges * 2)
   }
 }
 const hasSeparator = (kinds: Uint8Array, bytes: Uint8Array, from: number, end: number): boolean => {

@@ -87,11 +87,11 @@ export interface Marker {
 /** Returns the wanted word for the token at [start, end) of a text. */
 export type WordFinder = (token: string, text: string, start: number, end: number) => MarkedWord | undefined
 export const bestWindow = (text: string, tokens: TextTokens, find: WordFinder): TextMatch | undefined => {
-  const { count, edges, places, size, texts } = tokens
+  const { count, edges, places, texts } = tokens
   const seen: string[] = []
   /** Positions per token, in the order of the tokens' first positions. */
   const lists: number[][] = []
-  for (let i = 0; i < size; i++) {
+  for (let i = 0; i < texts.length; i++) {
     const place = places[i]
     if (find(texts[i], text, edges[2 * place], edges[2 * place + 1]) === undefined) continue
     const known = seen.indexOf(texts[i])
@@ -202,11 +202,11 @@ const marksOf = (
   typedLength: number | undefined,
   lastMarked: number
 ): Mark[] => {
-  const { edges, places, size, texts } = tokens
+  const { edges, places, texts } = tokens
   const marksAll = rules.isFull || isShort(text, tokens, rules)
   const marks: Mark[] = [],
     hits: string[] = []
-  for (let i = 0, next = 0; i < size && places[i] <= lastMarked; i++) {
+  for (let i = 0, next = 0; i < places.length && places[i] <= lastMarked; i++) {
     const token = texts[i],
       place = places[i],
       start = edges[2 * place],

@@ -119,9 +119,9 @@ const scoreDocs = (
   tfs: ReadonlyArray<Float32Array>,
   best: BestDocuments
 ): void => {
-  spend(docs.length * factors.length)
   for (let from = 0; from < docs.length; from += BLOCK_DOCS) {
     const end = Math.min(docs.length, from + BLOCK_DOCS)
+    spend((end - from) * factors.length)
     scores.fill(0)
     had.fill(0)
     // Term by term, so that each loop reads one array.
