@@ -51,6 +51,8 @@ export class Directory {
   readonly #entries = new Map<Namespace, Map<string, Entry>>()
   /** The last change that was read. */ #seen = -1
   /** Recent changes already read; an earlier one may become visible later. */ readonly #recent = new Set<number>()
+  /** The changes by which collections were dropped, by id, as long as an earlier version may still be read. */
+  readonly #gone = new Map<string, number>()
   #counted_ms = 0
   readonly #count_ms: number
   #isLost = false
@@ -127,15 +129,18 @@ export class Directory {
     const entry: Entry = isSame
       ? Object.assign(known, { record, revision, schema })
       : { record, revision, schema, documents: 0, bytes: 0, writing: 0, written: 0 }
-    if (record.isGone) names.delete(schema.name)
-    else names.set(schema.name, entry)
+    if (record.isGone) {
+      names.delete(schema.name)
+      this.#gone.set(idOf(namespace, schema.name), _seq_no)
+    } else names.set(schema.name, entry)
     return entry
   }
   /** A version older than the known one changes nothing. */
   #take({ _source, _seq_no, _primary_term }: StoredRecord): void {
     const { record } = _source
-    const known = this.find(record.namespace, record.schema.name)
-    if (known === undefined || known.revision._seq_no <= _seq_no) this.#put(record, { _seq_no, _primary_term })
+    const { namespace, schema } = record
+    const known = this.find(namespace, schema.name)?.revision._seq_no ?? this.#gone.get(idOf(namespace, schema.name))
+    if (known === undefined || known <= _seq_no) this.#put(record, { _seq_no, _primary_term })
   }
 
   /** Reads changes since the last call. Returns the keys that documents have, if it is time to count them. */
@@ -190,6 +195,7 @@ export class Directory {
         this.#seen = Math.max(this.#seen, record._seq_no)
       }
       for (const change of this.#recent) if (change <= this.#seen - LATE_MAX) this.#recent.delete(change)
+      for (const [id, change] of this.#gone) if (change <= this.#seen - LATE_MAX) this.#gone.delete(id)
       if (hits.length < PAGE) return ok(undefined)
     }
   }
