@@ -1355,5 +1355,45 @@ export const faults = [
     from: "isBefore(low + stride - 1)",
     to: "isBefore(low)",
     tests: ["engine-sdk/test/sorted.test.ts"]
+  },
+  {
+    name: "scan-broken-token",
+    why: "a word within a token (dv7-1211ea) is not marked",
+    file: "engine-sdk/src/analysis/analyzer.ts",
+    from: "isBroken = b < broken.length && broken[b] === i",
+    to: "isBroken = false",
+    tests: ["engine-sdk/test/text-tokens.test.ts"]
+  },
+  {
+    name: "scan-kept-space",
+    why: "a text of ten megabytes leaves its space with the thread",
+    file: "engine-sdk/src/analysis/text-tokens.ts",
+    from: "length > SCANNED_MAX || ",
+    to: "",
+    tests: ["engine-sdk/test/text-tokens.test.ts"]
+  },
+  {
+    name: "stored-sets-dirty",
+    why: "common words are found in documents that used the memory before",
+    file: "engine-sdk/src/index/making-sets.ts",
+    from: "set.bits.fill(0)",
+    to: "set.bits.fill(0, 0, 1)",
+    tests: ["engine-sdk/test/stored-sets.test.ts"]
+  },
+  {
+    name: "stored-sets-bound",
+    why: "a collection whose words are all common takes three times its index for their sets",
+    file: "engine-sdk/src/index/making-sets.ts",
+    from: ".slice(0, most)",
+    to: ".slice(0)",
+    tests: ["engine-sdk/test/stored-sets.test.ts"]
+  },
+  {
+    name: "pool-ties",
+    why: "which of equal documents get a close look depends on how often the pool was full",
+    file: "engine-sdk/src/search/relevance/best-documents.ts",
+    from: "equal-- <= 0",
+    to: "equal-- < 0",
+    tests: ["engine-sdk/test/best-documents.test.ts"]
   }
 ]
