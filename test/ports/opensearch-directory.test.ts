@@ -1,11 +1,11 @@
 /** What the directory of a search cluster knows while changes and reads of changes cross each other. */
 import { describe, expect, it } from "vitest"
-import { ok } from "../src/errors.ts"
-import type { ClusterClient } from "../src/opensearch/client.ts"
-import { Directory } from "../src/opensearch/directory.ts"
-import { namesOf } from "../src/opensearch/placement.ts"
-import type { CollectionRecord } from "../src/opensearch/record.ts"
-import { suiteField, suiteSchema } from "../src/testing/engine-suite.ts"
+import { ok } from "../../engine-sdk/src/errors.ts"
+import type { ClusterClient } from "../../engine-sdk/src/opensearch/client.ts"
+import { Directory } from "../../engine-sdk/src/opensearch/directory.ts"
+import { namesOf } from "../../engine-sdk/src/opensearch/placement.ts"
+import type { CollectionRecord } from "../../engine-sdk/src/opensearch/record.ts"
+import { suiteField, suiteSchema } from "../../engine-sdk/src/testing/engine-suite.ts"
 
 const recordOf = (namespace: string, key: string, isGone = false): CollectionRecord => ({
   namespace,
