@@ -460,6 +460,36 @@ describe("what is scored and what is skipped", () => {
   })
 })
 
+describe("the score of a match", () => {
+  it("is the same wherever the document is, and whether lists are read or searched for few matches", async () => {
+    const documents = Array.from({ length: 4_000 }, (_none, i) => ({
+      id: String(i),
+      title: `oak ${"lamp ".repeat(i % 7)}`,
+      body: i % 2 === 0 ? "pine" : "oak beside oak",
+      n: i
+    }))
+    await open(documents, [text("title"), text("body"), { name: "n", type: "int32" }])
+    const scoresOf = async (order: string, filter: string) =>
+      (await ask("oak", { per_page: 250, sort_by: `n:${order},_text_match:desc`, filter_by: filter })).hits.map(
+        ({ document, text_match }) => ({ kind: Number(document.id) % 14, text_match })
+      )
+    const first = await scoresOf("asc", "n:>=0"),
+      ofKind = first.slice(0, 14).map(({ text_match }) => text_match)
+    expect(new Set(ofKind).size).toBe(14)
+    // The last are forty matches of four thousand: their postings are searched one by one.
+    for (const [order, filter] of [
+      ["asc", "n:>=0"],
+      ["desc", "n:>=0"],
+      ["asc", "n:[1000..1300]"],
+      ["asc", "n:[1500..1540]"]
+    ]) {
+      const scores = await scoresOf(order, filter)
+      expect(scores.length).toBeGreaterThan(40)
+      for (const { kind, text_match } of scores) expect(text_match).toBe(ofKind[kind])
+    }
+  })
+})
+
 describe("marks", () => {
   const snippets = async (q: string) => (await ask(q)).hits.map(({ highlight }) => highlight.title.snippet)
   it("are on words within tokens, however the tokens begin", async () => {
@@ -472,6 +502,10 @@ describe("marks", () => {
     expect(await snippets("ol")).toEqual(["Ölmühle <mark>Öl</mark> and oil"])
     const { hits } = await ask("noteb", { prefix: true })
     expect(hits[0].highlight.title.snippet).toBe("Pavilion dv7-1211ea <mark>noteb</mark>ook computer")
+  })
+  it("are on words whose second letter differs from their root's", async () => {
+    await open([{ id: "1", title: "A dying lamp, dies at noon" }])
+    expect(await snippets("die")).toEqual(["A <mark>dying</mark> lamp, <mark>dies</mark> at noon"])
   })
   it("are on words that an indexed symbol joins to others", async () => {
     await open([{ id: "1", title: "red+blue lamp" }], [text("title", { symbols_to_index: ["+"] }), text("body")])

@@ -1395,5 +1395,23 @@ export const faults = [
     from: "equal-- <= 0",
     to: "equal-- < 0",
     tests: ["engine-sdk/test/best-documents.test.ts"]
+  },
+  {
+    name: "marked-roots",
+    why: 'a search by relevance for "die" does not mark "dying"',
+    file: "engine-sdk/src/search/relevance/marking.ts",
+    from: "root.length <= 3",
+    to: "root.length <= 0",
+    tests: ["test/engine/relevance.test.ts"],
+    only: "second letter"
+  },
+  {
+    name: "searched-list",
+    why: "a filter that leaves few matches changes their scores",
+    file: "engine-sdk/src/search/relevance/score-matches.ts",
+    from: "p < end && postingDocs[p] === doc",
+    to: "p < end && postingDocs[p] !== doc",
+    tests: ["test/engine/relevance.test.ts"],
+    only: "wherever the document is"
   }
 ]

@@ -9,6 +9,8 @@ const NONE: MarkedWord = { typedLength: 0, typos: 0, isPrefix: false }
 /** A single word as the analyzer would produce it. */
 const PLAIN = /^[a-z]+$/
 const CACHED_MAX = 4_096
+/** What words with this root start with. In short ones only the first letter is certain: "dying" has the root "die". */
+const startOf = (root: string): string => (root.length <= 3 ? root.slice(0, 1) : root)
 
 /**
  * `written`: a token of the text, in lower case. A token that holds several words (`dv7-1211ea`) is marked for any of
@@ -56,5 +58,5 @@ export const markerOf = (asked: ReadonlyArray<QueryTerms>, locale: string): Mark
     }
     return mark === NONE ? undefined : mark
   }
-  return analyzer.keepsFirstLetters ? { find, roots: [...whole, ...started] } : { find }
+  return analyzer.keepsFirstLetters ? { find, roots: [...whole, ...started].map(startOf) } : { find }
 }

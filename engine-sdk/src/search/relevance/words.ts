@@ -39,7 +39,10 @@ export interface WordAnalyzer {
   isStop(surface: string): boolean
   /** Root of a surface; a token with a digit is its own root. */
   stem(surface: string): string
-  /** Whether a root starts with the same letters as its surface. */ readonly keepsFirstLetters: boolean
+  /**
+   * Whether a root starts with the same letter as its surface and, if it has four letters or more, with the same two.
+   */
+  readonly keepsFirstLetters: boolean
 }
 
 const SPLIT = 0,
