@@ -20,7 +20,10 @@ interface CommonWord {
   readonly column: TextColumn
   readonly term: number
 }
-/** Cost: one pass over the vocabulary, then one over the postings of the words that get a set. */
+/**
+ * Cost: one pass over the vocabulary, then, while the section is laid out, one over the postings of the words that get
+ * a set. If the segment is released meanwhile, the sets are of no use, and the caller drops the section.
+ */
 export function* makingCommonWords(segment: Segment): Generator<void, SectionToPut> {
   const { docs } = segment,
     chosen = yield* choosing(segment)

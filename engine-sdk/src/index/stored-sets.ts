@@ -1,6 +1,7 @@
 /** The sets of a segment's common words in shared memory: how they are laid out there, and how they are read. */
 import { basesOf, type ListSet } from "./list-sets.ts"
 import type { SectionReader } from "./sections.ts"
+import { firstNotBefore } from "../sorted.ts"
 
 /** Names of the arrays of a field, by its index. */
 export const termsName = (at: number): string => `${at}.terms`
@@ -45,14 +46,8 @@ export class StoredSets {
   }
   /** O(log terms with a set). */
   get(term: number): ListSet | undefined {
-    const { terms } = this
-    let low = 0,
-      high = terms.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (terms[middle] < term) low = middle + 1
-      else high = middle
-    }
-    return low < terms.length && terms[low] === term ? (this.read[low] ??= setAt(this.sets, low, this.docs)) : undefined
+    const { terms } = this,
+      at = firstNotBefore(0, terms.length, (index) => terms[index] < term)
+    return at < terms.length && terms[at] === term ? (this.read[at] ??= setAt(this.sets, at, this.docs)) : undefined
   }
 }
