@@ -1413,5 +1413,29 @@ export const faults = [
     to: "p < end && postingDocs[p] !== doc",
     tests: ["test/engine/relevance.test.ts"],
     only: "wherever the document is"
+  },
+  {
+    name: "joint-masks",
+    why: "documents of a block stay although a word is not in them",
+    file: "engine-sdk/src/search/text/candidates.ts",
+    from: "any &= masks[i]",
+    to: "any = masks[i]",
+    tests: ["engine-sdk/test/matching-docs.test.ts"]
+  },
+  {
+    name: "joint-fifth-set",
+    why: "a word is not found in the fifth field that has it",
+    file: "engine-sdk/src/search/text/candidates.ts",
+    from: "for (let at = 4; at < sets.length; at++) any |= sets[at][w]\n    any &= masks[i]",
+    to: "for (let at = 5; at < sets.length; at++) any |= sets[at][w]\n    any &= masks[i]",
+    tests: ["engine-sdk/test/matching-docs.test.ts"]
+  },
+  {
+    name: "joint-block",
+    why: "documents are looked up in another document's block",
+    file: "engine-sdk/src/search/text/candidates.ts",
+    from: "if (w !== block) {",
+    to: "if (block < 0) {",
+    tests: ["engine-sdk/test/matching-docs.test.ts"]
   }
 ]

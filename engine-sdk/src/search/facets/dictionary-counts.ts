@@ -10,7 +10,7 @@ import type { CollectionReader } from "../../index/reader.ts"
 import type { Ordinals } from "../../index/sections.ts"
 import { isOver, spend } from "../../budget/cutoff.ts"
 import { SpareNumbers } from "../../spare.ts"
-import { listOf, spareSets } from "../text/candidates.ts"
+import { listOf, spareSet } from "../text/candidates.ts"
 import type { FacetedSet } from "./facet-rows.ts"
 import { LargestFirst } from "./largest-first.ts"
 import { REPEATS_LOOKED_FOR_MAX, segmentTotals } from "./segment-totals.ts"
@@ -46,7 +46,7 @@ const othersOf = (sets: ReadonlyArray<FacetedSet>, set: FacetedSet): Uint32Array
   const { docs } = view.segment
   if (set.docs !== undefined || docs < OTHERS_DOCS_MIN || count === undefined || count * 2 <= docs - view.deletedCount)
     return undefined
-  const [others] = spareSets(docs)
+  const others = spareSet(docs)
   fillBits(others, docs)
   andNotInto(others, bits)
   if (view.deleted !== undefined) andNotInto(others, view.deleted)

@@ -31,43 +31,109 @@ export const matchingDocs = (
   docsOfSegment: number,
   space: DocLists
 ): Uint32Array | undefined => {
+  const { lead, size } = rarestWord(lists, words)
+  const alone = onlyListOf(lists, lead)
+  let docs: Uint32Array
+  if (alone !== undefined || size * SPARSE_FACTOR < docsOfSegment) {
+    docs = alone === undefined ? sortedUnion(lists, lead, space) : postingsOf(alone)
+    if (allowed !== undefined) docs = docsIn(docs, allowed, space)
+    for (let word = 0; word < words; word++) if (word !== lead) docs = docsWith(docs, lists, word, docsOfSegment, space)
+  } else {
+    docs = listOfSet(jointSet(lists, words, lead, allowed, docsOfSegment), Math.min(docsOfSegment, size), space)
+  }
+  return docs.length === 0 ? undefined : docs
+}
+/** The word with the fewest postings, and their number. */
+export const rarestWord = (
+  lists: ReadonlyArray<PostingList>,
+  words: number
+): { readonly lead: number; readonly size: number } => {
   const sizes = new Array<number>(words).fill(0)
   for (const { column, term, word } of lists) if (word < words) sizes[word] += column.frequency(term)
   let lead = 0
   for (let word = 1; word < words; word++) if (sizes[word] < sizes[lead]) lead = word
-  const alone = onlyListOf(lists, lead)
-  let docs: Uint32Array
-  if (sizes[lead] * SPARSE_FACTOR < docsOfSegment) {
-    docs = sortedUnion(lists, lead, space)
-    if (allowed !== undefined) docs = docsIn(docs, allowed, space)
-    for (let word = 0; word < words; word++) if (word !== lead) docs = docsWith(docs, lists, word, space)
-  } else {
-    const [bits, other] = spareSets(docsOfSegment)
-    // Nothing matches outside this range; it may be short, because similar documents are stored together.
-    const [from, end] = spanOf(lists, lead)
-    let within: ReadonlyBits | undefined
-    const narrow = (by: ReadonlyBits): void => {
-      within = within === undefined ? by : andOf(bits, within, by, from, end)
-    }
-    for (let word = 0; word < words; word++)
-      if (word !== lead) narrow(setOfWord(within === undefined ? bits : other, lists, word, from, end))
-    if (allowed !== undefined) narrow(allowed)
-    if (alone !== undefined) {
-      // The rarest word has one list, in order: its documents are looked up in the sets, which need not be decoded.
-      const {
-        column: { docs: postings, starts },
-        term
-      } = alone
-      docs = postings.subarray(starts[term], starts[term + 1])
-      if (within !== undefined) docs = docsIn(docs, within, space)
-    } else {
-      narrow(setOfWord(within === undefined ? bits : other, lists, lead, from, end))
-      const taken = space.take(Math.min(docsOfSegment, sizes[lead]))
-      docs = space.keep(taken, listOf(within!, from, end, taken))
-    }
-  }
-  return docs.length === 0 ? undefined : docs
+  return { lead, size: sizes[lead] }
 }
+/**
+ * Documents by block of 32: the numbers of the blocks that have any, ascending, and which ones they have, as bits.
+ * Valid until sets are joined again.
+ */
+export interface DocumentSet {
+  readonly blocks: Uint32Array
+  readonly masks: Int32Array
+  /** Number of blocks. */ size: number
+}
+/** Reused by every search: searches do not overlap. */
+let joint: DocumentSet = { blocks: new Uint32Array(0), masks: new Int32Array(0), size: 0 }
+/**
+ * Documents that contain each word. Cost: an eighth of a byte a document for the lists of `lead`, then only the blocks
+ * that remain; they are few, because similar documents are stored together.
+ */
+export const jointSet = (
+  lists: ReadonlyArray<PostingList>,
+  words: number,
+  lead: number,
+  allowed: ReadonlyBits | undefined,
+  docsOfSegment: number
+): DocumentSet => {
+  const room = spareSet(docsOfSegment),
+    [from, end] = spanOf(lists, lead)
+  if (joint.blocks.length < room.length)
+    joint = { blocks: new Uint32Array(room.length), masks: new Int32Array(room.length), size: 0 }
+  takeUnion(joint, setsOfWord(room, lists, lead, from, end), from, end)
+  if (allowed !== undefined) keepIn(joint, [allowed])
+  for (let word = 0; word < words; word++)
+    if (word !== lead && joint.size > 0) keepIn(joint, setsOfWord(room, lists, word, from, end))
+  return joint
+}
+/** The blocks between `from` and `end`. Four sets at once; with fewer, one of them is read again. */
+const takeUnion = (to: DocumentSet, sets: ReadonlyArray<ReadonlyBits>, from: number, end: number): void => {
+  const { blocks, masks } = to
+  const a = sets[0],
+    b = sets[1] ?? a,
+    c = sets[2] ?? b,
+    d = sets[3] ?? c
+  let n = 0
+  for (let w = from; w < end; w++) {
+    let any = a[w] | b[w] | c[w] | d[w]
+    for (let at = 4; at < sets.length; at++) any |= sets[at][w]
+    blocks[n] = w
+    masks[n] = any
+    n += (any | -any) >>> 31
+  }
+  to.size = n
+}
+/** Keeps documents that are in one of the sets. */
+const keepIn = (to: DocumentSet, sets: ReadonlyArray<ReadonlyBits>): void => {
+  const { blocks, masks, size } = to
+  const a = sets[0],
+    b = sets[1] ?? a,
+    c = sets[2] ?? b,
+    d = sets[3] ?? c
+  let n = 0
+  for (let i = 0; i < size; i++) {
+    const w = blocks[i]
+    let any = a[w] | b[w] | c[w] | d[w]
+    for (let at = 4; at < sets.length; at++) any |= sets[at][w]
+    any &= masks[i]
+    blocks[n] = w
+    masks[n] = any
+    n += (any | -any) >>> 31
+  }
+  to.size = n
+}
+/** `most`: at least the number of documents. */
+export const listOfSet = ({ blocks, masks, size }: DocumentSet, most: number, space: DocLists): Uint32Array => {
+  const docs = space.take(most)
+  let n = 0
+  for (let i = 0; i < size; i++) {
+    const first = blocks[i] << 5
+    for (let mask = masks[i]; mask !== 0; mask &= mask - 1) docs[n++] = first + 31 - Math.clz32(mask & -mask)
+  }
+  return space.keep(docs, n)
+}
+const postingsOf = ({ column: { docs, starts }, term }: PostingList): Uint32Array =>
+  docs.subarray(starts[term], starts[term + 1])
 const onlyListOf = (lists: ReadonlyArray<PostingList>, word: number): PostingList | undefined => {
   let only: PostingList | undefined
   for (const list of lists) {
@@ -77,8 +143,8 @@ const onlyListOf = (lists: ReadonlyArray<PostingList>, word: number): PostingLis
   }
   return only
 }
-/** The range of set words, from first to last (exclusive), that contains the documents of a word. */
-export const spanOf = (lists: ReadonlyArray<PostingList>, word: number): readonly [number, number] => {
+/** The range of blocks, from first to last (exclusive), that contains the documents of a word. */
+const spanOf = (lists: ReadonlyArray<PostingList>, word: number): readonly [number, number] => {
   let first = Infinity,
     last = 0
   for (const {
@@ -103,74 +169,63 @@ const docsIn = (docs: Uint32Array, bits: ReadonlyBits, space: DocLists): Uint32A
   }
   return space.keep(kept, n)
 }
-const docsInEither = (docs: Uint32Array, a: ReadonlyBits, b: ReadonlyBits, space: DocLists): Uint32Array => {
+/** Those of `docs` that are in one of the sets. Neighbours share a block of 32 documents, which is joined once. */
+const docsInAny = (docs: Uint32Array, sets: ReadonlyArray<ReadonlyBits>, space: DocLists): Uint32Array => {
+  if (sets.length === 1) return docsIn(docs, sets[0], space)
   const kept = space.take(docs.length)
+  const [a, b] = sets,
+    c = sets[2] ?? a,
+    d = sets[3] ?? a
   let n = 0
-  for (let i = 0; i < docs.length; i++) {
-    const doc = docs[i]
+  for (let i = 0, block = -1, any = 0; i < docs.length; i++) {
+    const doc = docs[i],
+      w = doc >>> 5
+    if (w !== block) {
+      block = w
+      any = a[w] | b[w] | c[w] | d[w]
+      for (let at = 4; at < sets.length; at++) any |= sets[at][w]
+    }
     kept[n] = doc
-    n += ((a[doc >>> 5] | b[doc >>> 5]) >>> (doc & 31)) & 1
+    n += (any >>> (doc & 31)) & 1
   }
   return space.keep(kept, n)
 }
 /** Reused by every search: searches do not overlap. */
-let spare: [Bits, Bits] = [bitsOf(0), bitsOf(0)]
-/** Two sets for a segment of this size, with arbitrary content, valid until the next call. */
-export const spareSets = (docsOfSegment: number): [Bits, Bits] => {
-  if (spare[0].length * 32 < docsOfSegment) spare = [bitsOf(docsOfSegment), bitsOf(docsOfSegment)]
-  const size = (docsOfSegment + 31) >>> 5
-  return [spare[0].subarray(0, size), spare[1].subarray(0, size)]
+let spare = bitsOf(0)
+/** A set for a segment of this size, with arbitrary content, valid until the next call. */
+export const spareSet = (docsOfSegment: number): Bits => {
+  if (spare.length * 32 < docsOfSegment) spare = bitsOf(docsOfSegment)
+  return spare.subarray(0, (docsOfSegment + 31) >>> 5)
 }
-/**
- * The set of a word's documents: that of its only list, else `room`, filled with the documents of all its lists.
- * Read-only, and valid only between the set words `from` and `end`.
- */
-export const setOfWord = (
+/** Sets that together hold a word's documents. Lists without a set of their own are added to `room`, the first one. */
+const setsOfWord = (
   room: Bits,
   lists: ReadonlyArray<PostingList>,
   word: number,
   from: number,
   end: number
-): ReadonlyBits => {
-  const sets: Bits[] = [],
-    rest: PostingList[] = []
+): ReadonlyArray<ReadonlyBits> => {
+  const sets: Bits[] = []
+  let hasRoom = false
   for (const list of lists) {
     if (list.word !== word) continue
     const set = list.column.setOf(list.term)
-    if (set === undefined) rest.push(list)
-    else sets.push(set.bits)
+    if (set !== undefined) {
+      sets.push(set.bits)
+      continue
+    }
+    if (!hasRoom) sets.unshift(room.fill(0, from, end))
+    hasRoom = true
+    addList(room, list)
   }
-  if (sets.length === 1 && rest.length === 0) return sets[0]
-  orOf(room, sets, from, end)
-  for (const { column, term } of rest) addList(room, column, term)
-  return room
+  return sets
 }
-export const addList = (bits: Bits, { docs, starts }: TextColumn, term: number): void => {
+export const addList = (bits: Bits, { column: { docs, starts }, term }: PostingList): void => {
   for (let p = starts[term], end = starts[term + 1]; p < end; p++) {
     const doc = docs[p]
     bits[doc >>> 5] |= 1 << (doc & 31)
   }
 }
-export const andOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits, from: number, end: number): Bits => {
-  for (let w = from; w < end; w++) into[w] = a[w] & b[w]
-  return into
-}
-/** Joins four sets at a time, because a pass per set would read and write the target each time. */
-const orOf = (into: Bits, sets: ReadonlyArray<Bits>, from: number, end: number): void => {
-  const none = sets.length < 4 ? noBits(into.length) : into
-  const a = sets[0] ?? none,
-    b = sets[1] ?? none
-  if (sets.length < 3) for (let w = from; w < end; w++) into[w] = a[w] | b[w]
-  else orFour(into, a, b, sets[2], sets[3] ?? none, from, end)
-  for (let at = 4; at < sets.length; at += 3)
-    orFour(into, into, sets[at], sets[at + 1] ?? into, sets[at + 2] ?? into, from, end)
-}
-const orFour = (into: Bits, a: Bits, b: Bits, c: Bits, d: Bits, from: number, end: number): void => {
-  for (let w = from; w < end; w++) into[w] = a[w] | b[w] | c[w] | d[w]
-}
-/** Never written to. */
-let emptySet = bitsOf(0)
-const noBits = (words: number): Bits => (emptySet.length < words ? (emptySet = new Uint32Array(words)) : emptySet)
 /** Writes the numbers of the bits set between the words `from` and `end`, ascending, to `docs`; returns their count. */
 export const listOf = (bits: ReadonlyBits, from: number, end: number, docs: Uint32Array): number => {
   let n = 0
@@ -206,26 +261,43 @@ const mergeSorted = (a: Uint32Array, b: Uint32Array, space: DocLists): Uint32Arr
   return space.keep(merged, n)
 }
 /** Those of `docs` that are in one of the word's lists. */
-const docsWith = (docs: Uint32Array, lists: ReadonlyArray<PostingList>, word: number, space: DocLists): Uint32Array => {
-  const own = lists.filter((list) => list.word === word)
-  const sets = own.map(({ column, term }) => column.setOf(term, docs.length < SET_DOCS_MIN)?.bits)
-  const [a, b] = sets
-  if (a !== undefined && own.length === 1) return docsIn(docs, a, space)
-  if (a !== undefined && b !== undefined && own.length === 2) return docsInEither(docs, a, b, space)
+const docsWith = (
+  docs: Uint32Array,
+  lists: ReadonlyArray<PostingList>,
+  word: number,
+  docsOfSegment: number,
+  space: DocLists
+): Uint32Array => {
+  if (docs.length * SPARSE_FACTOR >= docsOfSegment) {
+    const room = spareSet(docsOfSegment)
+    return docsInAny(docs, setsOfWord(room, lists, word, docs[0] >>> 5, (docs[docs.length - 1] >>> 5) + 1), space)
+  }
+  const sets: ReadonlyBits[] = [],
+    searched: PostingList[] = []
+  for (const list of lists) {
+    if (list.word !== word) continue
+    const set = list.column.setOf(list.term, docs.length < SET_DOCS_MIN)
+    if (set === undefined) searched.push(list)
+    else sets.push(set.bits)
+  }
+  return searched.length === 0 ? docsInAny(docs, sets, space) : docsSearched(docs, sets, searched, space)
+}
+const docsSearched = (
+  docs: Uint32Array,
+  sets: ReadonlyArray<ReadonlyBits>,
+  lists: ReadonlyArray<PostingList>,
+  space: DocLists
+): Uint32Array => {
   const kept = space.take(docs.length)
-  const at = own.map(({ column, term }) => column.starts[term]),
-    ends = own.map(({ column, term }) => column.starts[term + 1])
+  const at = lists.map(({ column, term }) => column.starts[term]),
+    ends = lists.map(({ column, term }) => column.starts[term + 1])
   let n = 0
   for (let i = 0; i < docs.length; i++) {
     const doc = docs[i]
     let isHere = false
-    for (let l = 0; l < own.length && !isHere; l++) {
-      const bits = sets[l]
-      if (bits !== undefined) {
-        isHere = (bits[doc >>> 5] & (1 << (doc & 31))) !== 0
-        continue
-      }
-      const from = own[l].column.docs
+    for (let s = 0; s < sets.length && !isHere; s++) isHere = (sets[s][doc >>> 5] & (1 << (doc & 31))) !== 0
+    for (let l = 0; l < lists.length && !isHere; l++) {
+      const { docs: from } = lists[l].column
       at[l] = firstFrom(from, at[l], ends[l], doc)
       isHere = at[l] < ends[l] && from[at[l]] === doc
     }

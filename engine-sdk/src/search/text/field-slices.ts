@@ -26,11 +26,11 @@ interface FieldSlice {
 
 /** Space for sets of lists that are too short to have a cached set. Reused by the next combination. */
 const rooms: Bits[] = []
-const roomFor = (at: number, { column, term }: PostingList, docsOfSegment: number): Bits => {
+const roomFor = (at: number, list: PostingList, docsOfSegment: number): Bits => {
   const size = (docsOfSegment + 31) >>> 5
   if (rooms[at] === undefined || rooms[at].length < size) rooms[at] = bitsOf(docsOfSegment)
   const room = rooms[at].subarray(0, size).fill(0)
-  addList(room, column, term)
+  addList(room, list)
   return room
 }
 

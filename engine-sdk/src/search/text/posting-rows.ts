@@ -1,7 +1,7 @@
 /** Which lists of a combination contain each of its documents, and the postings of the documents that are scored. */
 import type { Bits } from "../../index/bits.ts"
 import { postingIn, type ListSet } from "../../index/list-sets.ts"
-import { firstFrom, SET_DOCS_MIN, SPARSE_FACTOR, spareSets, type PostingList } from "./candidates.ts"
+import { addList, firstFrom, SET_DOCS_MIN, SPARSE_FACTOR, spareSet, type PostingList } from "./candidates.ts"
 
 /** Postings of the current documents: a row per document with a cell per list. */
 export let postingRows = new Uint32Array(1 << 14)
@@ -94,13 +94,9 @@ export class PostingRows {
     this.walked |= 1 << bit
   }
 }
-const listBits = ({ column: { docs, starts }, term }: PostingList, docsOfSegment: number): Bits => {
-  const [bits] = spareSets(docsOfSegment)
-  bits.fill(0)
-  for (let p = starts[term], end = starts[term + 1]; p < end; p++) {
-    const doc = docs[p]
-    bits[doc >>> 5] |= 1 << (doc & 31)
-  }
+const listBits = (list: PostingList, docsOfSegment: number): Bits => {
+  const bits = spareSet(docsOfSegment)
+  addList(bits.fill(0), list)
   return bits
 }
 /** Branch-free, because which documents a list contains is unpredictable. */

@@ -6,9 +6,9 @@
 import type { TextQuery } from "../../plan.ts"
 import { spend } from "../../budget/cutoff.ts"
 import { bestByColumn } from "./best-by-column.ts"
-import { addDocs, addFirstDocs, matchingDocs, type PostingList } from "./candidates.ts"
+import { addDocs, addFirstDocs, listOfSet, matchingDocs, type PostingList } from "./candidates.ts"
 import type { QueryToken } from "./candidate-words.ts"
-import { addSet, commonDocs, countWithin, staysSet, type DocumentSet } from "./common-words.ts"
+import { addSet, commonDocs, countWithin, staysSet } from "./common-words.ts"
 import { scoreHigh, scoreLow } from "./field-score.ts"
 import { marks, PostingRows, postingRows } from "./posting-rows.ts"
 import { RecordScorer, type CombinationScoring, type PostingCursor, type RecordRules } from "./record-scorer.ts"
@@ -134,13 +134,20 @@ export class WordMatcher {
     let postings = match.view.segment.docs >>> 5
     for (const { column, term } of lists) postings += column.frequency(term) >>> 2
     if (spend(postings)) return false
-    const common = commonDocs(lists, scoring.words, match.allowed, match.view.segment.docs)
-    if (common !== undefined && this.findCommon(match, common)) {
+    const size = match.view.segment.docs
+    const common = commonDocs(lists, scoring.words, match.allowed, size)
+    const found = common === undefined ? 0 : countWithin(common)
+    if (common !== undefined && staysSet(found, size)) {
+      match.count += addSet(common, match.found)
+      match.docs = undefined
       this.unscored.push({ s, lists, scoring, docs: undefined })
       return true
     }
-    const docs = matchingDocs(lists, scoring.words, match.allowed, match.view.segment.docs, match.space.lists)
-    if (docs === undefined) return false
+    const docs =
+      common === undefined
+        ? matchingDocs(lists, scoring.words, match.allowed, size, match.space.lists)
+        : listOfSet(common, found, match.space.lists)
+    if (docs === undefined || docs.length === 0) return false
     // As long as all matches arrived as lists, facets count over these lists.
     if (match.count === 0) {
       addFirstDocs(docs, match.found)
@@ -152,14 +159,6 @@ export class WordMatcher {
       match.count += fresh.length
     }
     this.unscored.push({ s, lists, scoring, docs })
-    return true
-  }
-
-  /** Returns false if too few documents are left for a set. */
-  private findCommon(match: SegmentMatches, common: DocumentSet): boolean {
-    if (!staysSet(countWithin(common), match.view.segment.docs)) return false
-    match.count += addSet(common, match.found)
-    match.docs = undefined
     return true
   }
 
