@@ -63,7 +63,8 @@ describe("the tokens of a text", () => {
     const scanned = new TextTokens(),
       split = new TextTokens()
     let marked = 0,
-      ascii = 0
+      ascii = 0,
+      lower = 0
     for (let seed = 1; seed <= 6_000; seed++) {
       const random = randomOf(seed),
         schema = pick(random, SCHEMAS),
@@ -99,6 +100,11 @@ describe("the tokens of a text", () => {
         text
       ).toEqual(all.map(({ end, start }) => [start, end]))
       for (let i = 0; i < scanned.texts.length; i++) expect(scanned.texts[i], text).toBe(all[scanned.places[i]].token)
+      if (scanned.areLower) {
+        lower++
+        const written = scanned.places.map((i) => text.slice(all[i].start, all[i].end).toLowerCase())
+        expect(scanned.texts, text).toEqual(written)
+      }
       const expected = bestWindow(text, split, find),
         match = bestWindow(text, scanned, find)
       expect(match, text).toEqual(expected)
@@ -110,6 +116,7 @@ describe("the tokens of a text", () => {
     }
     expect(marked).toBeGreaterThan(2_000)
     expect(ascii).toBeGreaterThan(2_000)
+    expect(lower).toBeGreaterThan(100)
   })
   it("leave out nearly all words that are not looked for", () => {
     const analyzer = analyzerOf(SCHEMAS[0], SCHEMAS[0].fields[0]),

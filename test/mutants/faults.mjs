@@ -1437,5 +1437,21 @@ export const faults = [
     from: "if (w !== block) {",
     to: "if (block < 0) {",
     tests: ["engine-sdk/test/matching-docs.test.ts"]
+  },
+  {
+    name: "tokens-not-written",
+    why: "a word with a dropped character is looked up by its token, not as it is written",
+    file: "engine-sdk/src/analysis/analyzer.ts",
+    from: "let areLower = !this.stems && broken.length === 0",
+    to: "let areLower = !this.stems",
+    tests: ["engine-sdk/test/text-tokens.test.ts"]
+  },
+  {
+    name: "vector-row-start",
+    why: "a document's vector begins with the words of the one before it",
+    file: "engine-sdk/src/search/relevance/diffusion.ts",
+    from: "let entries = rowStarts[i]",
+    to: "let entries = 0",
+    tests: ["test/engine/relevance.test.ts"]
   }
 ]

@@ -136,6 +136,7 @@ class DefaultAnalyzer implements Analyzer {
     }
     const { broken, bytes, count, edges } = into,
       kinds = this.#scanned
+    let areLower = !this.stems && broken.length === 0
     for (let i = 0, b = 0; i < count; i++) {
       const start = edges[2 * i],
         second = bytes[start + 1],
@@ -146,8 +147,12 @@ class DefaultAnalyzer implements Analyzer {
         isBroken ||
         asked === undefined ||
         mayBeWanted(asked, bytes[start], (kinds[second] & IN_TOKEN) === 0 ? undefined : second)
-      if (mayBe) into.add(i, this.#tokenOf(text.slice(start, edges[2 * i + 1]), isBroken))
+      if (!mayBe) continue
+      const written = text.slice(start, edges[2 * i + 1])
+      if (written.length > this.#truncate) areLower = false
+      into.add(i, this.#tokenOf(written, isBroken))
     }
+    into.areLower = areLower
   }
   /** The token as it is written in a text; `isBroken`: whether it contains characters that are dropped. */
   #tokenOf(written: string, isBroken: boolean): string {

@@ -42,6 +42,7 @@ export class TextTokens {
   /** Tokens that may be wanted, in order. */ readonly texts: string[] = []
   /** Index of each among all tokens. */ readonly places: number[] = []
   /** Whether the text is known to be ASCII. */ isAscii = false
+  /** Whether all tokens are known to be what is written between their edges, in lower case. */ areLower = false
   /** Whether the text is known to be the same as JSON, between quotation marks. */ isPlainJson = false
   /** Indexes of the tokens within which characters were dropped, in order. */ readonly broken: number[] = []
   readonly #ascii = new AsciiText()
@@ -121,7 +122,7 @@ export class TextTokens {
     // Also so that tokens do not keep the documents alive of which they are parts.
     this.texts.length = this.places.length = this.broken.length = this.count = 0
     if (this.edges.length > SCANNED_MAX + 2) this.edges = new Uint32Array(1_024)
-    this.isAscii = this.isPlainJson = false
+    this.isAscii = this.areLower = this.isPlainJson = false
   }
 }
 const hasSeparator = (kinds: Uint8Array, bytes: Uint8Array, from: number, end: number): boolean => {

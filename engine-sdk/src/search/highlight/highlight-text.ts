@@ -84,16 +84,25 @@ export interface Marker {
   find(written: string): MarkedWord | undefined
   /** Every word it finds starts with one of these; undefined: any start. */ readonly roots?: ReadonlyArray<string>
 }
-/** Returns the wanted word for the token at [start, end) of a text. */
-export type WordFinder = (token: string, text: string, start: number, end: number) => MarkedWord | undefined
+/**
+ * Returns the wanted word for the token at [start, end) of a text. `isLower`: the token is what is written there, in
+ * lower case, so that it need not be made again.
+ */
+export type WordFinder = (
+  token: string,
+  text: string,
+  start: number,
+  end: number,
+  isLower: boolean
+) => MarkedWord | undefined
 export const bestWindow = (text: string, tokens: TextTokens, find: WordFinder): TextMatch | undefined => {
-  const { count, edges, places, texts } = tokens
+  const { areLower, count, edges, places, texts } = tokens
   const seen: string[] = []
   /** Positions per token, in the order of the tokens' first positions. */
   const lists: number[][] = []
   for (let i = 0; i < texts.length; i++) {
     const place = places[i]
-    if (find(texts[i], text, edges[2 * place], edges[2 * place + 1]) === undefined) continue
+    if (find(texts[i], text, edges[2 * place], edges[2 * place + 1], areLower) === undefined) continue
     const known = seen.indexOf(texts[i])
     if (known >= 0) lists[known].push(place)
     else if (seen.length < WINDOW) {
@@ -202,7 +211,7 @@ const marksOf = (
   typedLength: number | undefined,
   lastMarked: number
 ): Mark[] => {
-  const { edges, places, texts } = tokens
+  const { areLower, edges, places, texts } = tokens
   const marksAll = rules.isFull || isShort(text, tokens, rules)
   const marks: Mark[] = [],
     hits: string[] = []
@@ -213,7 +222,7 @@ const marksOf = (
       end = edges[2 * place + 1]
     const isNext = next < offsets.length && offsets[next] === place
     if (isNext) next++
-    const word = find(token, text, start, end)
+    const word = find(token, text, start, end, areLower)
     if (!isNext && !hits.includes(token) && (!marksAll || word === undefined)) continue
     const stop = tokenEnd(text, end, startAfter(text, tokens, place), rules.separators)
     marks.push({ place, start, end: markEnd(text, start, stop, token, word, rules.symbols, typedLength) })

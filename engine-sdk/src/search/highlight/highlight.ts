@@ -185,15 +185,17 @@ export class Highlighter {
     this.find =
       marker === undefined
         ? (token) => words.get(token)
-        : (token, text, start, end) => words.get(token) ?? marker.find(text.slice(start, end).toLowerCase())
+        : (token, text, start, end, isLower) =>
+            words.get(token) ?? marker.find(isLower ? token : text.slice(start, end).toLowerCase())
     // For a field that was searched by infix, every token that contains the first query word is marked, too.
     const wanted: string | undefined = query.tokens[0],
       inside: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
     this.findInside =
       marker !== undefined || wanted === undefined
         ? this.find
-        : (token, text, start, end) =>
-            words.get(token) ?? (text.slice(start, end).toLowerCase().includes(wanted) ? inside : undefined)
+        : (token, text, start, end, isLower) =>
+            words.get(token) ??
+            ((isLower ? token : text.slice(start, end).toLowerCase()).includes(wanted) ? inside : undefined)
   }
 
   /** The segment read last and, per field, where its words may occur; undefined if they may occur anywhere. */

@@ -4,7 +4,7 @@
  */
 import { spend } from "../../budget/cutoff.ts"
 import { UNKNOWN, type Candidate } from "./best-documents.ts"
-import { diffuse } from "./diffusion.ts"
+import { diffuse, DIFFUSION_DOCS } from "./diffusion.ts"
 import type { Lexicon } from "./lexicon.ts"
 import { pairsOf, type WordPair } from "./pairs.ts"
 import { streamNumbers, type QueryTerm, type QueryTerms } from "./query-terms.ts"
@@ -12,7 +12,6 @@ import type { TermSets } from "./term-sets.ts"
 import { PARTS } from "./unit-index.ts"
 import type { LengthNorms } from "./weighting.ts"
 
-const DIFFUSION_DOCS = 200
 const DIFFUSION_SHARE = 0.5
 const DIFFUSION_WORD_STEPS = 4
 const TITLE_SHARE = 0.15

@@ -4,12 +4,15 @@
  * its nearest neighbours in the window (a manifold step in the sense of Zhou et al. 2004). Nothing is trained.
  */
 import { spend } from "../../budget/cutoff.ts"
+import { nthLargest } from "../../sorted.ts"
 import { BestScores, SAME_SCORE, UNKNOWN } from "./best-documents.ts"
 import type { Lexicon } from "./lexicon.ts"
 import { rootNumbersOf } from "./root-numbers.ts"
-import { FIRST_TERM } from "./unit-index.ts"
+import { FIRST_TERM, type UnitIndex } from "./unit-index.ts"
 import { saturated, type LengthNorms } from "./weighting.ts"
 
+/** Maximum number of documents of a window. */
+export const DIFFUSION_DOCS = 200
 const NEIGHBOURS = 10
 /** Number of a document's heaviest words that are used; the remaining words do not change its neighbours. */
 const WORDS_MAX = 64
@@ -23,14 +26,14 @@ interface WindowDocument {
 }
 
 /** Column of each root in this window, plus one; all zero between calls. */
-let columnCells = new Int32Array(0)
-/** The window's vectors as flat entries: document, column, weight. */
-let entryDocs = new Uint16Array(0),
-  entryColumns = new Uint32Array(0),
-  entryWeights = new Float64Array(0)
-/** Weights of one document by column; all zero between documents. */
-let weights = new Float64Array(1024)
-let sorted = new Float64Array(1024)
+let columnCells = new Int32Array(16_384)
+/** Weights of one document by column, and the columns it has; all weights are zero between documents. */
+let weights = new Float64Array(1_024),
+  ownColumns = new Uint32Array(1_024)
+/** The window's vectors, one document after another: the entries of document `i` start at `rowStarts[i]`. */
+let rowColumns = new Uint32Array(16_384),
+  rowValues = new Float64Array(16_384)
+const rowStarts = new Uint32Array(DIFFUSION_DOCS + 1)
 
 /**
  * New scores of a window whose documents are given best first, in the same order. `share` is how much the neighbours
@@ -60,64 +63,42 @@ export const diffuse = (
   return scores
 }
 
-/** The entries by column and by document. Reused, because new arrays of this size were a twentieth of such a search. */
+/** The entries by column. Reused, because new arrays of this size were a twentieth of such a search. */
 let columnDocs = new Uint16Array(0),
-  columnValues = new Float64Array(0),
-  rowColumns = new Uint32Array(0),
-  rowValues = new Float64Array(0)
-const reserveTables = (entries: number): void => {
-  if (columnDocs.length >= entries) return
-  const size = entryDocs.length
-  columnDocs = new Uint16Array(size)
-  columnValues = new Float64Array(size)
-  rowColumns = new Uint32Array(size)
-  rowValues = new Float64Array(size)
-}
+  columnValues = new Float64Array(0)
 
-/**
- * The vectors by column, with documents ascending in each column, and the columns of each document, ascending. Valid
- * until the next one is made.
- */
+/** The vectors by column, with documents ascending in each column. Valid until the next one is made. */
 class Neighbours {
   private readonly size: number
   private readonly starts: Uint32Array
-  private readonly rowStarts: Uint32Array
   private readonly cosines: Float64Array
   private readonly nearest = new Float64Array(NEIGHBOURS)
   private readonly neighbour = new Int32Array(NEIGHBOURS)
   private readonly mean = { mixed: 0, sum: 0 }
-  constructor({ columns, entries }: { readonly columns: number; readonly entries: number }, size: number) {
+  constructor(columns: number, size: number) {
     this.size = size
     this.cosines = new Float64Array(size)
     const starts = new Uint32Array(columns + 1),
-      rowStarts = new Uint32Array(size + 1)
-    for (let e = 0; e < entries; e++) {
-      starts[entryColumns[e] + 1]++
-      rowStarts[entryDocs[e] + 1]++
-    }
+      entries = rowStarts[size]
+    for (let e = 0; e < entries; e++) starts[rowColumns[e] + 1]++
     for (let c = 0; c < columns; c++) starts[c + 1] += starts[c]
-    for (let i = 0; i < size; i++) rowStarts[i + 1] += rowStarts[i]
-    reserveTables(entries)
+    if (columnDocs.length < entries) {
+      columnDocs = new Uint16Array(rowColumns.length)
+      columnValues = new Float64Array(rowColumns.length)
+    }
     const next = starts.slice(0, columns),
       docs = columnDocs,
       values = columnValues
-    for (let e = 0; e < entries; e++) {
-      const at = next[entryColumns[e]]++
-      docs[at] = entryDocs[e]
-      values[at] = entryWeights[e]
-    }
-    const rowNext = rowStarts.slice(0, size)
-    for (let c = 0; c < columns; c++)
-      for (let at = starts[c]; at < starts[c + 1]; at++) {
-        const to = rowNext[docs[at]]++
-        rowColumns[to] = c
-        rowValues[to] = values[at]
+    for (let i = 0; i < size; i++)
+      for (let e = rowStarts[i], end = rowStarts[i + 1]; e < end; e++) {
+        const at = next[rowColumns[e]]++
+        docs[at] = i
+        values[at] = rowValues[e]
       }
     this.starts = starts
-    this.rowStarts = rowStarts
   }
   everyoneHasOne(): boolean {
-    const { rowStarts, size, starts } = this
+    const { size, starts } = this
     for (let i = 0; i < size; i++) {
       let at = rowStarts[i]
       while (at < rowStarts[i + 1] && starts[rowColumns[at] + 1] - starts[rowColumns[at]] < 2) at++
@@ -154,7 +135,7 @@ class Neighbours {
     return mean.sum === 0 ? undefined : mean
   }
   private fillCosines(i: number): void {
-    const { cosines, rowStarts, starts } = this,
+    const { cosines, starts } = this,
       docs = columnDocs,
       values = columnValues
     cosines.fill(0)
@@ -166,12 +147,8 @@ class Neighbours {
   }
 }
 
-/** Fills the entries with unit vectors. A column stands for one root in all units and segments. */
-const readVectors = (
-  lexicon: Lexicon,
-  norms: LengthNorms,
-  window: ReadonlyArray<WindowDocument>
-): { columns: number; entries: number } => {
+/** Fills the rows with unit vectors; returns the number of columns, each of which is a root in any unit or segment. */
+const readVectors = (lexicon: Lexicon, norms: LengthNorms, window: ReadonlyArray<WindowDocument>): number => {
   const touched: number[] = []
   try {
     return readingVectors(lexicon, norms, window, touched)
@@ -185,88 +162,92 @@ const readingVectors = (
   norms: LengthNorms,
   window: ReadonlyArray<WindowDocument>,
   touched: number[]
-): { columns: number; entries: number } => {
-  const { segments } = lexicon
+): number => {
   const roots = rootNumbersOf(lexicon)
-  const rarities: number[] = [],
-    own: number[] = []
-  let entries = 0
+  const segments = lexicon.segments.map((units) => units.map((unit) => ({ unit, numbers: roots.of(unit) })))
+  const rarities: number[] = []
+  const columnOf = (root: number, unit: UnitIndex, term: number): number => {
+    const column = rarities.length
+    rarities.push(roots.rarity(root, lexicon, unit, term))
+    if (root >= columnCells.length) widenCells(root)
+    columnCells[root] = column + 1
+    touched.push(root)
+    if (column >= weights.length) widen()
+    return column
+  }
   for (let i = 0; i < window.length; i++) {
-    const { s, doc } = window[i]
+    const { s, doc } = window[i],
+      own = segments[s]
     // May throw: not within a document, whose weights are zero again after it.
     spend(VECTOR_STEPS)
-    own.length = 0
-    for (let u = 0; u < segments[s].length; u++) {
-      const unit = segments[s][u],
-        add = norms.of(u, unit.lengths[doc]),
-        numbers = roots.of(unit)
-      const { stream } = unit
-      for (let p = unit.streamStarts[doc], end = unit.streamStarts[doc + 1]; p < end; p++) {
+    let size = 0
+    for (let u = 0; u < own.length; u++) {
+      const { numbers, unit } = own[u],
+        { stream, streamStarts } = unit,
+        add = norms.of(u, unit.lengths[doc])
+      for (let p = streamStarts[doc], end = streamStarts[doc + 1]; p < end; p++) {
         const term = stream[p] - FIRST_TERM
         if (term < 0) continue
-        const root = numbers[term] === 0 ? roots.add(unit, term) : numbers[term] - 1
-        if (root >= columnCells.length) widenCells(root)
-        let column = columnCells[root] - 1
-        if (column < 0) {
-          column = rarities.length
-          rarities.push(roots.rarity(root, lexicon, unit, term))
-          columnCells[root] = column + 1
-          touched.push(root)
-          if (column >= weights.length) widen()
-        }
-        if (weights[column] === 0) own.push(column)
-        weights[column] += add
+        const root = (numbers[term] || roots.add(unit, term) + 1) - 1,
+          // Undefined for a root with a higher number than any before.
+          column = (columnCells[root] || columnOf(root, unit, term) + 1) - 1,
+          before = weights[column]
+        if (before === 0) ownColumns[size++] = column
+        weights[column] = before + add
       }
     }
-    entries = addEntries(i, own, rarities, entries)
+    addRow(i, size, rarities)
   }
-  return { columns: rarities.length, entries }
+  return rarities.length
 }
 const widenCells = (root: number): void => {
-  const wider = new Int32Array(Math.max(16_384, root * 2))
+  const wider = new Int32Array(root * 2)
   wider.set(columnCells)
   columnCells = wider
 }
 const widen = (): void => {
-  const wider = new Float64Array(weights.length * 2)
-  wider.set(weights)
-  weights = wider
-  sorted = new Float64Array(wider.length)
+  const widerWeights = new Float64Array(weights.length * 2),
+    widerColumns = new Uint32Array(weights.length * 2)
+  widerWeights.set(weights)
+  widerColumns.set(ownColumns)
+  weights = widerWeights
+  ownColumns = widerColumns
 }
-/** Adds the entries of a document for its heaviest columns; returns the new number of entries. */
-const addEntries = (i: number, own: ReadonlyArray<number>, rarities: ReadonlyArray<number>, from: number): number => {
+/** Adds the row of a document that has these `size` columns, with the heaviest of them. */
+const addRow = (i: number, size: number, rarities: ReadonlyArray<number>): void => {
   let square = 0
-  for (let k = 0; k < own.length; k++) {
-    const column = own[k],
+  for (let k = 0; k < size; k++) {
+    const column = ownColumns[k],
       weight = saturated(weights[column]) * rarities[column]
     weights[column] = weight
-    sorted[k] = weight
     square += weight * weight
   }
-  const least = own.length <= WORDS_MAX ? 0 : sorted.subarray(0, own.length).sort()[own.length - WORDS_MAX]
+  const least = size <= WORDS_MAX ? 0 : leastOf(size)
   const scale = square === 0 ? 0 : 1 / Math.sqrt(square)
-  let entries = from
-  if (entries + own.length > entryDocs.length) growEntries(entries + own.length)
-  for (let k = 0; k < own.length; k++) {
-    const column = own[k]
-    if (weights[column] >= least) {
-      entryDocs[entries] = i
-      entryColumns[entries] = column
-      entryWeights[entries++] = weights[column] * scale
-    }
+  let entries = rowStarts[i]
+  if (entries + size > rowColumns.length) growRows(entries + size)
+  for (let k = 0; k < size; k++) {
+    const column = ownColumns[k],
+      weight = weights[column]
     weights[column] = 0
+    rowColumns[entries] = column
+    rowValues[entries] = weight * scale
+    if (weight >= least) entries++
   }
-  return entries
+  rowStarts[i + 1] = entries
 }
-const growEntries = (least: number): void => {
-  const size = Math.max(least, entryDocs.length * 2, 16_384)
-  const docs = new Uint16Array(size),
+/** The least weight that is among the heaviest of the document's `size` columns. */
+const leastOf = (size: number): number => {
+  const sorted = new Float64Array(size)
+  for (let k = 0; k < size; k++) sorted[k] = weights[ownColumns[k]]
+  return nthLargest(sorted, size, WORDS_MAX)
+}
+const growRows = (least: number): void => {
+  const size = Math.max(least, rowColumns.length * 2),
     columns = new Uint32Array(size),
     values = new Float64Array(size)
-  docs.set(entryDocs)
-  columns.set(entryColumns)
-  values.set(entryWeights)
-  entryDocs = docs
-  entryColumns = columns
-  entryWeights = values
+  columns.set(rowColumns)
+  values.set(rowValues)
+  rowColumns = columns
+  rowValues = values
 }
