@@ -1453,5 +1453,21 @@ export const faults = [
     from: "let entries = rowStarts[i]",
     to: "let entries = 0",
     tests: ["test/engine/relevance.test.ts"]
+  },
+  {
+    name: "import-searched",
+    why: "searches during an import visit dozens of segments",
+    file: "engine-sdk/src/store/segment-merger.ts",
+    from: "this.searchedAt = performance.now()",
+    to: "this.searchedAt = -10_000",
+    tests: ["engine-sdk/test/import-merging.test.ts"]
+  },
+  {
+    name: "import-unsearched",
+    why: "an import that nobody waits for merges as often as one that slows searches",
+    file: "engine-sdk/src/memory/local-engine.ts",
+    from: "if (entry !== undefined) entry.searches++",
+    to: "for (const each of this.entries.values()) each.searches++",
+    tests: ["engine-sdk/test/import-merging.test.ts"]
   }
 ]

@@ -32,7 +32,7 @@ export const createEngine = ({
     new Writer(
       journal,
       (event) => engine.apply(event),
-      { prepare: (...given) => engine.prepare(...given) },
+      { prepare: (...given) => engine.prepare(...given), searches: (key) => engine.searches(key) },
       approximateFrom
     )
   )

@@ -44,6 +44,7 @@ import type { CollectionRecord } from "../store/journal.ts"
 import { inSlices, pause } from "../turns.ts"
 import { type WriterEvent, WriterGone, type WriterPort } from "../store/writer-port.ts"
 import { warn } from "../warning.ts"
+import { newEntry, type Entry } from "./entry.ts"
 import type { OtherThreads } from "./other-threads.ts"
 import {
   answering,
@@ -61,19 +62,6 @@ import {
   type Practised
 } from "./engine-parts.ts"
 
-interface Entry {
-  record: CollectionRecord
-  reader: CollectionReader | undefined
-  /** Filled by publications until the writer reports that it is complete. */ staged: CollectionReader | undefined
-  /** Whether it was released: publications of the closing writer are ignored. */ isClosing: boolean
-  /** Number of live documents, as far as known while it is closed. */ documents: number
-  lastUse: number
-  opening: Promise<void> | undefined
-  isMapping: boolean
-  /** Runs until nothing has been published for a while. */ quiet: ReturnType<typeof setTimeout> | undefined
-  /** Why it could not be opened. */ damage: string | undefined
-  /** Number of searches on other threads that read it. */ pins: number
-}
 const CLOSED: EngineError = { kind: "Unavailable", message: "The engine is closed." }
 const MEBIBYTE = 1_048_576
 /** Duration of one slice of background work between searches. */
@@ -160,19 +148,7 @@ export class LocalEngine implements SearchEngine {
     switch (event.kind) {
       case "collection": {
         const { record } = event
-        this.entries.set(record.key, {
-          record,
-          reader: undefined,
-          staged: undefined,
-          isClosing: false,
-          documents: event.documents,
-          lastUse: 0,
-          opening: undefined,
-          isMapping: false,
-          quiet: undefined,
-          damage: undefined,
-          pins: 0
-        })
+        this.entries.set(record.key, newEntry(record, event.documents))
         let names = this.byName.get(record.namespace)
         if (names === undefined) this.byName.set(record.namespace, (names = new Map()))
         names.set(record.schema.name, record.key)
@@ -662,6 +638,10 @@ export class LocalEngine implements SearchEngine {
       dictionaries
     }
   }
+  /** Number of searches of the collection, for its writer. */
+  searches(key: number): number {
+    return this.entries.get(key)?.searches ?? 0
+  }
   private touch(entry: Entry): void {
     entry.lastUse = ++this.clock
   }
@@ -691,6 +671,10 @@ export class LocalEngine implements SearchEngine {
    */
   private whenAsked<A>(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, run: () => Awaitable<A>): Awaitable<A> {
     const names = collectionsOf(plans)
+    for (const name of names) {
+      const entry = this.entryOf(namespace, name)
+      if (entry !== undefined) entry.searches++
+    }
     if (!plans.some(({ text }) => text?.relevance !== undefined)) return this.whenOpen(namespace, names, run)
     const prepared = this.whenOpen(namespace, names, () => this.askForUnits(namespace, plans))
     if (prepared === undefined) return run()

@@ -83,7 +83,7 @@ export const openEngine = async ({
     const writer = new Writer(
       journal,
       (event) => engine.apply(event),
-      { prepare: (...given) => engine.prepare(...given) },
+      { prepare: (...given) => engine.prepare(...given), searches: (key) => engine.searches(key) },
       approximateFrom
     )
     engine.attach(writer)

@@ -20,6 +20,7 @@ export interface CollectionWriterOptions extends PublisherOptions {
   readonly allocateLinear: Allocate
   readonly release: (region: Region) => void
   readonly prepare?: PrepareSegment | undefined
+  /** A number that each search changes. */ readonly searches?: (() => number) | undefined
   readonly dictionaries?: Dictionaries
   readonly graphs: GraphOptions
 }

@@ -108,6 +108,7 @@ export class CollectionWriter implements ChunkOwner {
         this.sections.schedule()
       },
       prepare: options.prepare,
+      searches: options.searches,
       allocate: options.allocate,
       outside: this.outside,
       release: options.release

@@ -9,12 +9,19 @@ const FAN_OUT = 8
 /** Large segments are merged earlier, because every search visits each of them. */
 const LARGE_DOCS = 3_500
 const LARGE_CLASS = 100
-const FAN_OUT_LARGE = 3
+/** Whether an import is running, and whether its collection is searched meanwhile. */
+export type Importing = "no" | "searched" | "unsearched"
 /**
- * Fan-out during an import, until there have been no writes for long enough to merge everything into one segment. Each
- * level of merging costs a third of indexing; meanwhile searches visit some ten more segments.
+ * Fan-out of large segments. Until there have been no writes for long enough to merge everything into one segment, an
+ * import merges less: each level of merging costs a third of indexing, while searches visit some ten more segments.
+ * Where nobody searches, even less: an import of 100,000 products is a sixth faster, and the first searches after it
+ * take half as long again, until everything is one segment (`docs/performance-log.md`).
  */
-const FAN_OUT_IMPORTING = 8
+const FAN_OUT_LARGE: ReadonlyMap<Importing, number> = new Map([
+  ["no", 3],
+  ["searched", 8],
+  ["unsearched", 32]
+])
 const SEGMENT_DOCS_MAX = 1_000_000
 const COMPACT_DOCS_MAX = 2_000_000
 
@@ -24,9 +31,9 @@ const isMostlyDeleted = ({ deletedCount, segment }: SegmentView): boolean => del
 /** Segments of the smallest size class that has enough of them; otherwise segments that are mostly deleted. */
 export const mergeableOf = (
   views: ReadonlyArray<SegmentView>,
-  isImporting: boolean
+  importing: Importing
 ): ReadonlyArray<SegmentView> | undefined => {
-  const fanOutLarge = isImporting ? FAN_OUT_IMPORTING : FAN_OUT_LARGE
+  const fanOutLarge = FAN_OUT_LARGE.get(importing)!
   const classes = new Map<number, SegmentView[]>()
   for (const view of views) {
     const live = liveDocs(view)
@@ -40,7 +47,8 @@ export const mergeableOf = (
     else list.push(view)
   }
   for (const [size, list] of [...classes].sort(([a], [b]) => a - b))
-    if (list.length >= (size < LARGE_CLASS ? FAN_OUT : fanOutLarge)) return list.slice(0, FAN_OUT * 2)
+    if (list.length >= (size < LARGE_CLASS ? FAN_OUT : fanOutLarge))
+      return list.slice(0, Math.max(FAN_OUT * 2, fanOutLarge))
   const wasteful = views.filter(isMostlyDeleted)
   return wasteful.length === 0 ? undefined : wasteful.slice(0, FAN_OUT)
 }

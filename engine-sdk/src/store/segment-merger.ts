@@ -10,7 +10,7 @@ import type { Allocate, Outside, Region } from "../index/sections.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { inSlices, nextTurn } from "../turns.ts"
 import type { LiveSegments } from "./live-segments.ts"
-import { isWorthCompacting, mergeableOf } from "./merge-policy.ts"
+import { isWorthCompacting, mergeableOf, type Importing } from "./merge-policy.ts"
 import type { Publisher } from "./publisher.ts"
 import type { SegmentSections } from "./segment-sections.ts"
 
@@ -18,7 +18,7 @@ import type { SegmentSections } from "./segment-sections.ts"
 const SLICE_MS = 0.5
 /** Slice during writes: merging must keep up with writes, but leave them most of the time. */
 const WRITING_SLICE_MS = 0.25
-/** An import counts as running for this long after a full chunk. */
+/** An import counts as running for this long after a full chunk, and its collection as searched after a search. */
 const IMPORTING_MS = 1_500
 const QUIET_MS = 1_000
 /** A merge of fewer documents does not wait for a turn of its own. */
@@ -35,6 +35,8 @@ interface MergerOptions {
   readonly isWriting: () => boolean
   /** Called when there is nothing left to merge for now. */ readonly rested: () => void
   readonly prepare: PrepareSegment | undefined
+  /** A number that each search changes; undefined: searches are not seen here. */
+  readonly searches: (() => number) | undefined
   readonly allocate: Allocate
   /** Where vectors are stored. */ readonly outside: Outside | undefined
   readonly release: (region: Region) => void
@@ -46,6 +48,8 @@ export class SegmentMerger {
   /** Interim results that will be merged again, so their documents are not reordered yet. */
   private readonly passing = new WeakSet<SegmentView>()
   /** Time of the last full chunk. */ private importedAt = Number.NEGATIVE_INFINITY
+  private searches = 0
+  private searchedAt = Number.NEGATIVE_INFINITY
   private merging: Promise<void> | undefined
   private quiet: ReturnType<typeof setTimeout> | undefined
   private isClosed = false
@@ -76,7 +80,7 @@ export class SegmentMerger {
   schedule(): void {
     const { publisher, rested, segments } = this.options
     if (this.merging !== undefined || this.isClosed || publisher.failure !== undefined) return
-    const chosen = mergeableOf(segments.views, this.isImporting)
+    const chosen = mergeableOf(segments.views, this.importing)
     if (chosen === undefined) {
       this.compactWhenQuiet()
       rested()
@@ -112,6 +116,15 @@ export class SegmentMerger {
   }
   private get isImporting(): boolean {
     return performance.now() - this.importedAt < IMPORTING_MS
+  }
+  private get importing(): Importing {
+    const searches = this.options.searches?.()
+    if (searches !== this.searches) {
+      this.searches = searches ?? 0
+      this.searchedAt = performance.now()
+    }
+    if (!this.isImporting) return "no"
+    return searches === undefined || performance.now() - this.searchedAt < IMPORTING_MS ? "searched" : "unsearched"
   }
 
   /** `isPassing`: the result will soon be merged again. */

@@ -27,7 +27,7 @@ import { AskedUnits, INLINE_DOCS } from "../search/relevance/prepare.ts"
 import { buildingUnits, type WordSource } from "../search/relevance/unit-building.ts"
 import { missingDocs } from "../search/relevance/unit-columns.ts"
 import { attachedUnit, isUnitSection, putUnit, sectionNameOf } from "../search/relevance/unit-sections.ts"
-import { inSlices } from "../turns.ts"
+import { inSlices, nextTurn } from "../turns.ts"
 
 const SLICE_MS = 0.5,
   WRITING_SLICE_MS = 0.25
@@ -136,6 +136,7 @@ export class SegmentSections {
     for (const view of [...this.owner.views()].sort((a, b) => b.segment.docs - a.segment.docs)) {
       const isStale = (): boolean => this.isClosed || !this.owner.views().includes(view)
       if (isStale()) continue
+      await nextTurn()
       const { segment } = view
       const words = { ...this.words(segment), isGone: (doc: number) => isDeleted(view, doc) },
         units = this.wanted().filter((unit) => attachedUnit(segment, unit) === undefined),

@@ -66,6 +66,11 @@ export interface WriterMemory {
   readonly holding?: <A>(work: () => Promise<A>) => Promise<A>
   /** Called with a collection's number; if absent, merged segments are published without preparation. */
   readonly prepare?: (key: number, ...given: Parameters<PrepareSegment>) => Promise<void>
+  /**
+   * A number that each search of the collection changes. Absent where the writer has a thread of its own: merging
+   * costs an import nothing there.
+   */
+  readonly searches?: (key: number) => number
 }
 
 export const NOT_STORED = {

@@ -55,6 +55,7 @@ export class Writer implements WriterPort {
   private readonly closing = new Map<number, Promise<void>>()
   private readonly dictionaries = new Map<Namespace, Map<string, ReadonlyMap<string, string>>>()
   private readonly prepare: WriterMemory["prepare"]
+  private readonly searches: WriterMemory["searches"]
   private readonly holding: <A>(work: () => Promise<A>) => Promise<A>
   private readonly altering = new Set<number>()
   private readonly snapshots: QuietSnapshots
@@ -80,6 +81,7 @@ export class Writer implements WriterPort {
         if (outside !== undefined) journal.vectorFiles?.drop(outside)
       })
     this.prepare = memory?.prepare
+    this.searches = memory?.searches
     this.graphs = graphOptions(approximateFrom)
     this.holding = memory?.holding ?? ((work) => work())
     this.refused = new RefusedWrites(() => journal.probe())
@@ -159,7 +161,7 @@ export class Writer implements WriterPort {
   }
   private makeWriter(record: CollectionRecord): CollectionWriter {
     const { namespace } = record
-    const { prepare } = this
+    const { prepare, searches } = this
     const neighbours = {
       collection: (name: string): CollectionWriter | undefined => {
         const key = this.records.keyOf(namespace, name)
@@ -182,6 +184,7 @@ export class Writer implements WriterPort {
         this.recover(record.key, error, true)
       },
       prepare: prepare === undefined ? undefined : (...given) => prepare(record.key, ...given),
+      searches: searches === undefined ? undefined : () => searches(record.key),
       publish: (publication) => {
         if (publication.schema !== undefined) this.records.set({ ...record, schema: publication.schema })
         // Derived sections justify a snapshot, because they took long to build.

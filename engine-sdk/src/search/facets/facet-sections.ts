@@ -25,6 +25,8 @@ export function* makingCounts(view: SegmentView, fields: ReadonlyArray<string>):
     made: SectionToPut[] = []
   const repeats = new Uint8Array(segment.meta.fields.length)
   for (const field of fields) {
+    // Small segments are counted in one step each.
+    yield
     const column = segment.values(field)!
     repeats[segment.meta.fields.indexOf(field)] = (yield* column.lookingForRepeats()) ? 2 : 1
     const totals = yield* countingDocs(segment, column)
