@@ -84,6 +84,10 @@ export class TextColumn {
       sets.get(key) ?? (onlyKnown ? undefined : sets.make(key, this.docs, this.starts[term], this.starts[term + 1]))
     )
   }
+  /** The same, if all threads share it; it stays valid as long as the segment. */
+  storedSetOf(term: number): ListSet | undefined {
+    return this.sets?.storedOf(this.at, term)
+  }
   /** Index of the posting of `doc`, else -1. O(log postings). */
   posting(term: number, doc: number): number {
     const { docs } = this,

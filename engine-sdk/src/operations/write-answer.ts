@@ -7,7 +7,7 @@ import { boundedText } from "../error-text.ts"
 import { ok, statusOf, type EngineError, type Result } from "../errors.ts"
 import type { UnionAnswer } from "../plan.ts"
 import { refusableNow } from "./answer-bound.ts"
-import { answerToJson } from "../search/answer/answer-json.ts"
+import { openAnswer } from "../search/answer/answer-json.ts"
 import type { PlannedSearch } from "./planned-search.ts"
 import type { FoundAnswer } from "./run-search.ts"
 
@@ -22,10 +22,9 @@ export const writeAnswer = (
   { answer, extras }: FoundAnswer | FoundAnswer<UnionAnswer>
 ): Result<OpenObject> =>
   refusableNow(() => {
-    const text = answerToJson(answer, budget)
+    const open = openAnswer(answer, budget)
     const more = extras === undefined ? "" : stringifyJson(extras).slice(1, -1)
-    budget?.wrote(text.length + more.length)
-    const open = text.slice(0, -1)
+    budget?.wrote(open.length + 1 + more.length)
     return ok(more === "" ? open : `${open},${more}`)
   })
 /** A failed search among several. */

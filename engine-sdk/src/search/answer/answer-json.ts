@@ -174,7 +174,10 @@ export const foundPageOf = (answer: object): FoundPage | undefined => Page.of(an
  * answerToJson(answer) // the answer as Typesense clients read it
  * ```
  */
-export const answerToJson = (answer: SearchAnswer | UnionAnswer, budget?: AnswerBudget): string => {
+export const answerToJson = (answer: SearchAnswer | UnionAnswer, budget?: AnswerBudget): string =>
+  `${openAnswer(answer, budget)}}`
+/** The same without the closing brace. Cutting it off would copy the text. */
+export const openAnswer = (answer: SearchAnswer | UnionAnswer, budget?: AnswerBudget): string => {
   let out = ""
   const found = Page.of(answer),
     page = found === undefined ? undefined : pageText(found, budget)
@@ -200,7 +203,7 @@ export const answerToJson = (answer: SearchAnswer | UnionAnswer, budget?: Answer
       budget?.room(out.length, "facets")
     }
   }
-  return `${out === "" ? "{" : out}}`
+  return out === "" ? "{" : out
 }
 const facetToJson = (facet: object): string => {
   if (writtenText(facet, "counts") === undefined) return plain(facet)

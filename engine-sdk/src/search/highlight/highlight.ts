@@ -6,6 +6,7 @@ import { isSelected, type StoredDocument } from "../../documents/mod.ts"
 import { ownValue, putAllOwn, putOwn } from "../../documents/own-value.ts"
 import type { HighlightRequest, Selection, TextQuery } from "../../plan.ts"
 import type { CollectionSchema, Field } from "../../schema.ts"
+import { hasBit, type Bits } from "../../index/bits.ts"
 import type { TextColumn } from "../../index/columns.ts"
 import type { Segment } from "../../index/segment.ts"
 import type { AnswerBudget } from "../../budget/answer-budget.ts"
@@ -144,6 +145,13 @@ const highlightPlan = (
   return plan
 }
 
+/** Where a field's words are: as sets that all threads share, if there are any; else as terms. */
+interface Places {
+  readonly column: TextColumn
+  readonly sets: ReadonlyArray<Bits>
+  readonly terms: ReadonlyArray<number>
+}
+
 export class Highlighter {
   private readonly schema: CollectionSchema
   private readonly request: HighlightRequest
@@ -200,7 +208,7 @@ export class Highlighter {
 
   /** The segment read last and, per field, where its words may occur; undefined if they may occur anywhere. */
   private segment: Segment | undefined
-  private places: Array<{ readonly column: TextColumn; readonly terms: ReadonlyArray<number> } | undefined | null> = []
+  private places: Array<Places | undefined | null> = []
   /** Whether the field's postings contain the document. If not, the document is not read at all. */
   private mayMatch(f: number, segment: Segment, s: number, doc: number): boolean {
     if (segment !== this.segment) {
@@ -210,26 +218,27 @@ export class Highlighter {
     let place = this.places[f]
     if (place === undefined) place = this.places[f] = this.placesIn(this.plan.fields[f], segment, s)
     if (place === null) return true
-    const { column, terms } = place
+    const { column, sets, terms } = place
+    for (let i = 0; i < sets.length; i++) if (hasBit(sets[i], doc)) return true
     for (let i = 0; i < terms.length; i++) if (column.posting(terms[i], doc) >= 0) return true
     return false
   }
-  private placesIn(
-    field: HighlightedField,
-    segment: Segment,
-    s: number
-  ): { readonly column: TextColumn; readonly terms: ReadonlyArray<number> } | null {
+  private placesIn(field: HighlightedField, segment: Segment, s: number): Places | null {
     const column = segment.text(field.name)
     if (column === undefined || field.isInfix || this.marker !== undefined) return null
     const { fields } = this.query
     const asked = fields.findIndex((one) => one.field === field.name)
-    const terms: number[] = []
+    const terms: number[] = [],
+      sets: Bits[] = []
     for (const word of this.words.keys()) {
       const known = asked < 0 ? undefined : this.known?.(word)
       const term = known === undefined ? column.terms.findText(word) : known[s * fields.length + asked]
-      if (term >= 0) terms.push(term)
+      if (term < 0) continue
+      const set = column.storedSetOf(term)
+      if (set === undefined) terms.push(term)
+      else sets.push(set.bits)
     }
-    return { column, terms }
+    return { column, sets, terms }
   }
 
   /** Reads what is marked from the document; the JSON forms are made later, without reading the index. */

@@ -168,7 +168,9 @@ class TopKScorer {
     }
     // The most promising documents first: the more of the best are known, the fewer others need a score.
     this.scoreThose(docs, 1)
-    this.scoreThose(docs, 0)
+    // Often they are better than any other can be.
+    const { exactVerdicts, isTop } = this.bounds
+    if (seen.some((mark) => isTop[mark] === 0 && exactVerdicts[mark] !== BELOW)) this.scoreThose(docs, 0)
   }
   /** Scores the documents of a set, slice by slice; blocks of 32 that all lose by the tie value are skipped. */
   runSlices(sets: ListsAsSets): void {

@@ -150,7 +150,8 @@ export class WordMatcher {
     if (docs === undefined || docs.length === 0) return false
     // As long as all matches arrived as lists, facets count over these lists.
     if (match.count === 0) {
-      addFirstDocs(docs, match.found)
+      if (common === undefined) addFirstDocs(docs, match.found)
+      else addSet(common, match.found)
       match.docs = [docs]
       match.count = docs.length
     } else {
