@@ -24,11 +24,11 @@ describe("the value of a rank", () => {
 })
 
 describe("the best documents", () => {
-  it("are the 300 of the highest scores in the order of their arrival, over all segments", () => {
+  it("are the 200 of the highest scores in the order of their arrival, over all segments", () => {
     for (const [seed, size, distinct] of [
       [1, 40, 10],
-      [2, 300, 1_000],
-      [3, 301, 1_000],
+      [2, 200, 1_000],
+      [3, 201, 1_000],
       [4, 5_000, 1_000_000],
       [5, 5_000, 12],
       [6, 20_000, 1]

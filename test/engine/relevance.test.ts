@@ -294,6 +294,18 @@ describe("matching", () => {
     ).flat()
     expect(new Set(all).size).toBe(found)
   })
+  it("shows the 200 best before the others, even one that resembles none of them", async () => {
+    await open([
+      ...Array.from({ length: 300 }, (_, i) => ({ id: `alike${i}`, title: "alpha beta gamma" })),
+      { id: "alone", title: "delta" },
+      ...Array.from({ length: 3_000 }, (_, i) => ({ id: `other${i}`, title: `word${i % 50} epsilon` }))
+    ])
+    const found = (
+      await Promise.all([1, 2].map((page) => ids("alpha beta gamma delta", { per_page: 150, page })))
+    ).flat()
+    expect(found.length).toBe(300)
+    expect(found.indexOf("alone")).toBe(199)
+  })
   it("keeps phrases and exclusions", async () => {
     await open([
       { id: "1", title: "red wall clock" },

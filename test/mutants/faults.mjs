@@ -1469,5 +1469,13 @@ export const faults = [
     from: "if (entry !== undefined) entry.searches++",
     to: "for (const each of this.entries.values()) each.searches++",
     tests: ["engine-sdk/test/import-merging.test.ts"]
+  },
+  {
+    name: "diffused-below-rest",
+    why: "a document that got a close look falls behind those that got none",
+    file: "engine-sdk/src/search/relevance/close-look.ts",
+    from: "const lift = Math.max(0, rest - least)",
+    to: "const lift = Math.max(0, -least)",
+    tests: ["test/engine/relevance.test.ts"]
   }
 ]

@@ -4,7 +4,7 @@
  */
 import { spend } from "../../budget/cutoff.ts"
 import { UNKNOWN, type Candidate } from "./best-documents.ts"
-import { diffuse, DIFFUSION_DOCS } from "./diffusion.ts"
+import { diffuse } from "./diffusion.ts"
 import type { Lexicon } from "./lexicon.ts"
 import { pairsOf, type WordPair } from "./pairs.ts"
 import { streamNumbers, type QueryTerm, type QueryTerms } from "./query-terms.ts"
@@ -29,8 +29,8 @@ export class CloseLook {
     this.pairs = pairsOf(lexicon, asked, sets)
     this.wanted = wanted
   }
-  /** Sets the final scores of the best documents. */
-  at(best: Candidate[]): void {
+  /** Sets the final scores of the best documents; the others have at most the score `rest`. */
+  at(best: Candidate[], rest: number): void {
     const { terms } = this.asked
     // 0 for up to two terms, a half for three, 1 for four or more.
     const gate = Math.min(1, Math.max(0, (terms.length - 2) / 2))
@@ -41,24 +41,22 @@ export class CloseLook {
     }
     if (gate === 0 || best.length < 3) return
     best.sort(byScore)
-    this.spread(DIFFUSION_SHARE * gate, best)
+    this.spread(DIFFUSION_SHARE * gate, best, rest)
   }
 
-  /** Diffuses the scores within the window; its documents stay ahead of the rest. */
-  private spread(share: number, best: ReadonlyArray<Candidate>): void {
+  /** Diffuses the scores among the best, which stay ahead of the rest. */
+  private spread(share: number, best: ReadonlyArray<Candidate>, rest: number): void {
     const { segments } = this.lexicon
-    const window = best.slice(0, DIFFUSION_DOCS)
     let words = 0
-    for (const { doc, s } of window)
+    for (const { doc, s } of best)
       for (const { streamStarts } of segments[s]) words += streamStarts[doc + 1] - streamStarts[doc]
     // Once the documents' vectors are read, diffusion runs without interruption and does not check the time.
     if (spend(words * DIFFUSION_WORD_STEPS)) return
-    const scores = diffuse(this.lexicon, this.norms, window, share, this.wanted)
-    const next = best.length > DIFFUSION_DOCS ? best[DIFFUSION_DOCS].score : 0
+    const scores = diffuse(this.lexicon, this.norms, best, share, this.wanted)
     let least = Infinity
     for (const score of scores) if (score !== UNKNOWN && score < least) least = score
-    const lift = Math.max(0, next - least)
-    window.forEach((candidate, i) => {
+    const lift = Math.max(0, rest - least)
+    best.forEach((candidate, i) => {
       candidate.score = scores[i] === UNKNOWN ? UNKNOWN : scores[i] + lift
     })
   }

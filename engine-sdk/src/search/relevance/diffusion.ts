@@ -5,14 +5,12 @@
  */
 import { spend } from "../../budget/cutoff.ts"
 import { nthLargest } from "../../sorted.ts"
-import { BestScores, SAME_SCORE, UNKNOWN } from "./best-documents.ts"
+import { BestScores, CLOSE_LOOK_DOCS, SAME_SCORE, UNKNOWN } from "./best-documents.ts"
 import type { Lexicon } from "./lexicon.ts"
 import { rootNumbersOf } from "./root-numbers.ts"
 import { FIRST_TERM, type UnitIndex } from "./unit-index.ts"
 import { saturated, type LengthNorms } from "./weighting.ts"
 
-/** Maximum number of documents of a window. */
-export const DIFFUSION_DOCS = 200
 const NEIGHBOURS = 10
 /** Number of a document's heaviest words that are used; the remaining words do not change its neighbours. */
 const WORDS_MAX = 64
@@ -33,13 +31,14 @@ let weights = new Float64Array(1_024),
 /** The window's vectors, one document after another: the entries of document `i` start at `rowStarts[i]`. */
 let rowColumns = new Uint32Array(16_384),
   rowValues = new Float64Array(16_384)
-const rowStarts = new Uint32Array(DIFFUSION_DOCS + 1)
+const rowStarts = new Uint32Array(CLOSE_LOOK_DOCS + 1)
 
 /**
- * New scores of a window whose documents are given best first, in the same order. `share` is how much the neighbours
- * count (0..1). Only the scores of the `wanted` best, and of documents that might be among them, are computed: a
- * document gains at most what the best one has, so from some position on none can reach them. Cost: O(words of the
- * window), plus, for each document that might reach them, the words of the documents that share a word with it.
+ * New scores of a window of up to `CLOSE_LOOK_DOCS`, whose documents are given best first, in the same order. `share`
+ * is how much the neighbours count (0..1). Only the scores of the `wanted` best, and of documents that might be among
+ * them, are computed: a document gains at most what the best one has, so from some position on none can reach them.
+ * Cost: O(words of the window), plus, for each document that might reach them, the words of the documents that share a
+ * word with it.
  */
 export const diffuse = (
   lexicon: Lexicon,

@@ -141,7 +141,7 @@ export class RelevanceSearch {
     if (looksClosely && !isOver()) {
       const candidates = best.best()
       const look = new CloseLook(this.lexicon, this.norms, asked, sets, keepsAll ? Infinity : this.shown)
-      look.at(candidates)
+      look.at(candidates, best.cut)
       best.settle(candidates)
     }
     spend(best.size * 4)
