@@ -68,6 +68,8 @@ const loaded = async (server: RunningProgram, job: LoadJob) => {
     figures: {
       queries_per_s: Math.round(result.answered / result.seconds),
       ...percentiles(result.latencies_ms as Array<number>),
+      // Part of each latency: the load noticed so much later that a request was due.
+      ...(job.rate > 0 ? { load_late_p50_ms: percentiles(result.late_ms as Array<number>).p50_ms } : {}),
       processor_ms_server: each(after.process - before.process),
       processor_ms_first_thread: each(after.firstThread - before.firstThread),
       processor_ms_load: each(result.processor_s)
