@@ -197,7 +197,7 @@ export const spareSet = (docsOfSegment: number): Bits => {
   if (spare.length * 32 < docsOfSegment) spare = bitsOf(docsOfSegment)
   return spare.subarray(0, (docsOfSegment + 31) >>> 5)
 }
-/** Sets that together hold a word's documents. Lists without a set of their own are added to `room`, the first one. */
+/** Sets that together hold a word's documents. Lists without a set of their own are added to `room`. */
 const setsOfWord = (
   room: Bits,
   lists: ReadonlyArray<PostingList>,
@@ -214,7 +214,7 @@ const setsOfWord = (
       sets.push(set.bits)
       continue
     }
-    if (!hasRoom) sets.unshift(room.fill(0, from, end))
+    if (!hasRoom) sets.push(room.fill(0, from, end))
     hasRoom = true
     addList(room, list)
   }
