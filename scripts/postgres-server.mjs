@@ -35,9 +35,14 @@ const isFree = (port) =>
     server.once("error", () => settle(false))
     server.listen(port, "127.0.0.1", () => server.close(() => settle(true)))
   })
+/**
+ * Where this process looks next. One after another, because a port is listened on some time after it was found: of two
+ * random ones, the second was the first one now and then.
+ */
+let next = Math.floor(Math.random() * PORTS)
 export const freePort = async () => {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const port = FIRST_PORT + Math.floor(Math.random() * PORTS)
+    const port = FIRST_PORT + (next++ % PORTS)
     if (await isFree(port)) return port
   }
   throw new Error(`No free port was found between ${FIRST_PORT} and ${FIRST_PORT + PORTS}.`)

@@ -1471,6 +1471,14 @@ export const faults = [
     tests: ["engine-sdk/test/import-merging.test.ts"]
   },
   {
+    name: "port-twice",
+    why: "two servers are told to listen on one port",
+    file: "scripts/postgres-server.mjs",
+    from: "FIRST_PORT + (next++ % PORTS)",
+    to: "FIRST_PORT + Math.floor(Math.random() * PORTS)",
+    tests: ["test/program/free-port.test.ts"]
+  },
+  {
     name: "diffused-below-rest",
     why: "a document that got a close look falls behind those that got none",
     file: "engine-sdk/src/search/relevance/close-look.ts",
