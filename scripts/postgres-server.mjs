@@ -36,8 +36,8 @@ const isFree = (port) =>
     server.listen(port, "127.0.0.1", () => server.close(() => settle(true)))
   })
 /**
- * Where this process looks next. One after another, because a port is listened on some time after it was found: of two
- * random ones, the second was the first one now and then.
+ * Where this process looks next. It passes each port out once, because nobody listens on a port until some time after
+ * it was found free, and until then a second caller would find it, too.
  */
 let next = Math.floor(Math.random() * PORTS)
 export const freePort = async () => {

@@ -306,6 +306,18 @@ describe("matching", () => {
     expect(found.length).toBe(300)
     expect(found.indexOf("alone")).toBe(199)
   })
+  it("is the same after documents with a hundred thousand different words", async () => {
+    const alike = Array.from({ length: 40 }, (_, i) => ({ id: `a${i}`, title: `red wall clock word${i % 7}` }))
+    const wide = Array.from({ length: 110 }, (_, i) => ({
+      id: `w${i}`,
+      title: "green floor lamp",
+      body: Array.from({ length: 1_000 }, (_word, w) => `${(i * 1_000 + w).toString(36)}x`).join(" ")
+    }))
+    await open([...alike, ...wide])
+    const before = await ask("red wall clock word3", { per_page: 40 })
+    expect((await ask("green floor lamp", { per_page: 40 })).found).toBe(110)
+    expect((await ask("red wall clock word3", { per_page: 40 })).hits).toEqual(before.hits)
+  })
   it("keeps phrases and exclusions", async () => {
     await open([
       { id: "1", title: "red wall clock" },

@@ -1485,5 +1485,29 @@ export const faults = [
     from: "const lift = Math.max(0, rest - least)",
     to: "const lift = Math.max(0, -least)",
     tests: ["test/engine/relevance.test.ts"]
+  },
+  {
+    name: "skipped-others",
+    why: "documents that may be among the best are not scored after the most promising ones",
+    file: "engine-sdk/src/search/text/top-k-scorer.ts",
+    from: "isTop[mark] === 0 && exactVerdicts[mark] !== BELOW",
+    to: "isTop[mark] === 2 && exactVerdicts[mark] !== BELOW",
+    tests: ["engine-sdk/test/best-of-many.test.ts"]
+  },
+  {
+    name: "marks-by-sets",
+    why: "fields whose words are common are not marked",
+    file: "engine-sdk/src/search/highlight/highlight.ts",
+    from: "if (hasBit(sets[i], doc)) return true",
+    to: "if (hasBit(sets[i], doc)) return false",
+    tests: ["engine-sdk/test/best-of-many.test.ts"]
+  },
+  {
+    name: "vector-room-shrunk",
+    why: "weights of a window outlive its columns",
+    file: "engine-sdk/src/search/relevance/diffusion.ts",
+    from: "columnCells[root] = 0\n    keepLittle()",
+    to: "columnCells[root] &= 1\n    keepLittle()",
+    tests: ["test/engine/relevance.test.ts"]
   }
 ]

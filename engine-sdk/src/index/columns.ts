@@ -84,7 +84,7 @@ export class TextColumn {
       sets.get(key) ?? (onlyKnown ? undefined : sets.make(key, this.docs, this.starts[term], this.starts[term + 1]))
     )
   }
-  /** The same, if all threads share it; it stays valid as long as the segment. */
+  /** The set if all threads share it; unlike a thread's own, it stays valid as long as the segment. */
   storedSetOf(term: number): ListSet | undefined {
     return this.sets?.storedOf(this.at, term)
   }

@@ -136,12 +136,13 @@ export class SegmentSections {
     for (const view of [...this.owner.views()].sort((a, b) => b.segment.docs - a.segment.docs)) {
       const isStale = (): boolean => this.isClosed || !this.owner.views().includes(view)
       if (isStale()) continue
-      await nextTurn()
       const { segment } = view
       const words = { ...this.words(segment), isGone: (doc: number) => isDeleted(view, doc) },
         units = this.wanted().filter((unit) => attachedUnit(segment, unit) === undefined),
         missing = { units, fields: missingCounts(view, this.owner.schema()), words: lacksCommonWords(segment) }
       if (units.length + missing.fields.length === 0 && !missing.words) continue
+      // Small segments take less than a slice each, and there may be dozens.
+      await nextTurn()
       const made = await this.inSlices(unless(isStale, making(view, words, missing)))
       if (made === undefined) continue
       const sections = await this.inSlices(this.putting(made))

@@ -7,7 +7,7 @@ import { nthLargest } from "../../sorted.ts"
 
 /**
  * Number of best documents that are examined word by word, and among which scores are diffused. With 300 and 200 as
- * before, nDCG@10 differs by less than .001 on three judged sets; with 100, Cranfield loses .006
+ * before, nDCG@10 differs by less than .001 on three judged sets; with 100, Cranfield loses .007
  * (`docs/performance-log.md`).
  */
 export const CLOSE_LOOK_DOCS = 200

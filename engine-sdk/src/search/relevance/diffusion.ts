@@ -25,6 +25,8 @@ interface WindowDocument {
 
 /** Column of each root in this window, plus one; all zero between calls. */
 let columnCells = new Int32Array(16_384)
+const COLUMNS_KEPT_MAX = 65_536,
+  CELLS_KEPT_MAX = 1 << 20
 /** Weights of one document by column, and the columns it has; all weights are zero between documents. */
 let weights = new Float64Array(1_024),
   ownColumns = new Uint32Array(1_024)
@@ -153,7 +155,15 @@ const readVectors = (lexicon: Lexicon, norms: LengthNorms, window: ReadonlyArray
     return readingVectors(lexicon, norms, window, touched)
   } finally {
     for (const root of touched) columnCells[root] = 0
+    keepLittle()
   }
+}
+/** Windows of documents with very many different words must not cost every thread that memory for good. */
+const keepLittle = (): void => {
+  if (columnCells.length > CELLS_KEPT_MAX) columnCells = new Int32Array(16_384)
+  if (weights.length <= COLUMNS_KEPT_MAX) return
+  weights = new Float64Array(1_024)
+  ownColumns = new Uint32Array(1_024)
 }
 /** Adds the roots that got a column to `touched`. */
 const readingVectors = (

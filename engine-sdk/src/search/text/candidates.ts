@@ -20,9 +20,9 @@ export const SPARSE_FACTOR = 64
 export const SET_DOCS_MIN = 1_024
 
 /**
- * Documents that contain each of the first `words` words in some field, ascending; undefined if there are none. Cost:
- * an eighth of a byte a document for each word, or a lookup per candidate if the rarest word has few documents. The
- * list is in `space`, or in the index.
+ * Documents that contain each of the first `words` words in some field, ascending; undefined if there are none. The
+ * list is in `space`, or in the index. Cost: that of `jointSet`, or a lookup per candidate and word if the rarest word
+ * has one list or few documents.
  */
 export const matchingDocs = (
   lists: ReadonlyArray<PostingList>,

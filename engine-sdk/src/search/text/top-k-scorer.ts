@@ -168,7 +168,7 @@ class TopKScorer {
     }
     // The most promising documents first: the more of the best are known, the fewer others need a score.
     this.scoreThose(docs, 1)
-    // Often they are better than any other can be.
+    // Often no other document can be among the best after that.
     const { exactVerdicts, isTop } = this.bounds
     if (seen.some((mark) => isTop[mark] === 0 && exactVerdicts[mark] !== BELOW)) this.scoreThose(docs, 0)
   }
