@@ -1,8 +1,18 @@
 /** The documents that get a close look are those of the highest scores; of equal ones, those that came first. */
 import { describe, expect, it } from "vitest"
+import { hasBit } from "../src/index/bits.ts"
 import { BestDocuments, CLOSE_LOOK_DOCS } from "../src/search/relevance/best-documents.ts"
+import type { SegmentView } from "../src/index/reader.ts"
+import { newMatches, type SegmentMatches } from "../src/search/text/segment-matches.ts"
 import { nthLargest } from "../src/sorted.ts"
 import { randomOf } from "./random.ts"
+
+/** The recorded documents with their scores. */
+const recordedOf = ({ high, low, scored }: SegmentMatches): ReadonlyArray<readonly number[]> =>
+  Array.from(scored.keys())
+    .flatMap((word) => Array.from({ length: 32 }, (_own, bit) => word * 32 + bit))
+    .filter((doc) => hasBit(scored, doc))
+    .map((doc) => [doc, high[doc], low[doc]])
 
 describe("the value of a rank", () => {
   it("is that of the sorted values, whatever their order", () => {
@@ -52,5 +62,45 @@ describe("the best documents", () => {
         expected.map(({ doc, s, score }) => ({ s, doc, score, terms: 5 }))
       )
     }
+  })
+
+  it("are the same, and so are those that may share their place, when a segment offers all of its documents at once", () => {
+    const cases: ReadonlyArray<
+      readonly [name: string, size: number, score: (random: ReturnType<typeof randomOf>) => number]
+    > = [
+      ["few", 399, (random) => random.below(1_000)],
+      ["many that differ", 5_000, (random) => random.below(1_000_000) / 1_000],
+      ["many that hardly differ", 5_000, (random) => 1 + random.below(1_000) * 2e-7],
+      ["many that are equal", 5_000, (random) => 1 + random.below(3)],
+      ["two that are the same in millionths", 5_000, (random) => (random.below(2) === 0 ? 1 : 0.999999)],
+      ["all equal", 5_000, () => 7],
+      ["all nothing", 5_000, () => 0],
+      ["a few that are something", 5_000, (random) => (random.below(50) === 0 ? 1 + random.below(100) : 0)],
+      ["tiny and huge", 5_000, (random) => 10 ** (random.below(40) - 20)]
+    ]
+    for (const [name, size, score] of cases)
+      for (const keepsAll of [false, true]) {
+        const random = randomOf(size),
+          byOne = new BestDocuments(keepsAll, true),
+          atOnce = new BestDocuments(keepsAll, true)
+        const segments = Array.from({ length: 3 }, () => ({
+          docs: Uint32Array.from({ length: size }, (_own, i) => i * 3),
+          scores: Float64Array.from({ length: size }, () => score(random)),
+          terms: new Uint32Array(size).fill(5)
+        }))
+        const results = [byOne, atOnce].map((best) => {
+          segments.forEach(({ docs, scores, terms }) => {
+            best.beginSegment()
+            if (best === atOnce) best.offerAll(docs, scores, terms)
+            else docs.forEach((doc, i) => best.offer(doc, scores[i], terms[i]))
+          })
+          const candidates = best.best().map(({ doc, s, score: own }) => [s, doc, own])
+          const matches = segments.map(() => newMatches({ segment: { docs: size * 3 } } as SegmentView, undefined))
+          best.record(matches)
+          return { candidates, recorded: matches.map(recordedOf) }
+        })
+        expect(results[1], name).toEqual(results[0])
+        expect(results[1].candidates.length, name).toBe(Math.min(200, size * 3))
+      }
   })
 })

@@ -1509,5 +1509,53 @@ export const faults = [
     from: "columnCells[root] = 0\n    keepLittle()",
     to: "columnCells[root] &= 1\n    keepLittle()",
     tests: ["test/engine/relevance.test.ts"]
+  },
+  {
+    name: "class-too-high",
+    why: "documents that may be among the best are left out",
+    file: "engine-sdk/src/search/relevance/best-documents.ts",
+    from: "edgeHalves[1] = (at + FIRST_CLASS) << CLASS_SHIFT",
+    to: "edgeHalves[1] = (at + 1 + FIRST_CLASS) << CLASS_SHIFT",
+    tests: ["engine-sdk/test/best-documents.test.ts"]
+  },
+  {
+    name: "class-of-all",
+    why: "a search for all documents' scores loses most of them",
+    file: "engine-sdk/src/search/relevance/best-documents.ts",
+    from: "if (least === -Infinity && !this.keepsAll && size > POOL_DOCS)",
+    to: "if (least === -Infinity && size > POOL_DOCS)",
+    tests: ["engine-sdk/test/best-documents.test.ts"]
+  },
+  {
+    name: "same-score-cut",
+    why: "documents whose score is the same on the wire are ordered by how they were cut",
+    file: "engine-sdk/src/search/relevance/best-documents.ts",
+    from: "least = reachedByBest(values, size) - SAME_SCORE",
+    to: "least = reachedByBest(values, size)",
+    tests: ["engine-sdk/test/best-documents.test.ts"]
+  },
+  {
+    name: "long-text-short",
+    why: "a text of thousands of words weighs as one of 255",
+    file: "engine-sdk/src/search/relevance/weighting.ts",
+    from: "length < LONG ? length : lengths[doc]",
+    to: "lengths[doc] >= 0 ? length : lengths[doc]",
+    tests: ["engine-sdk/test/unit-builder.test.ts"]
+  },
+  {
+    name: "occurrences-overflow",
+    why: "a word that occurs 256 times counts as none",
+    file: "engine-sdk/src/search/relevance/unit-index.ts",
+    from: "else if (occurrences[next[term] - 1] < COUNT_MAX * ONCE)",
+    to: "else",
+    tests: ["engine-sdk/test/unit-builder.test.ts"]
+  },
+  {
+    name: "window-worst-first",
+    why: "diffusion gives up on the best documents instead of the worst",
+    file: "engine-sdk/src/search/relevance/close-look.ts",
+    from: "for (let i = size - 1; i >= 0; i--) sorted.push",
+    to: "for (let i = 0; i < size; i++) sorted.push",
+    tests: ["test/engine/relevance.test.ts"]
   }
 ]

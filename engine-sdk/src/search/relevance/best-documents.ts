@@ -76,6 +76,14 @@ export class BestDocuments {
     bits[at] = terms
     if (this.looksClosely) this.push(at, score)
   }
+  /** Offers documents in order, with their scores and terms; `values` is the beginning of its buffer. */
+  offerAll(offered: Uint32Array, values: Float64Array, terms: Uint32Array): void {
+    const size = offered.length
+    let least = this.keepsAll ? -Infinity : this.least
+    // Otherwise the bound rises while documents are offered, and hundreds are kept and sorted out that cannot remain.
+    if (least === -Infinity && !this.keepsAll && size > POOL_DOCS) least = reachedByBest(values, size) - SAME_SCORE
+    for (let i = 0; i < size; i++) if (values[i] >= least) this.offer(offered[i], values[i], terms[i])
+  }
   private push(at: number, score: number): void {
     if (score <= this.cut) return
     pool[this.pooled] = at
@@ -129,6 +137,30 @@ export class BestDocuments {
         recordScore(matches[s], docs[i], Math.floor(units / TWO_32), units % TWO_32)
       }
   }
+}
+
+/** Scores by class: the upper half of the number without these bits, so that a class spans a 64th of its scores. */
+const CLASS_SHIFT = 14
+const CLASSES = 2_048
+/** All scores below a millionth are in the first class. */
+const FIRST_CLASS = 0x3eb0_0000 >>> CLASS_SHIFT
+const classes = new Uint32Array(CLASSES)
+const edge = new Float64Array(1),
+  edgeHalves = new Uint32Array(edge.buffer)
+/** A score that at least `CLOSE_LOOK_DOCS` of the values reach, but not many more. O(size). */
+const reachedByBest = (values: Float64Array, size: number): number => {
+  const halves = new Uint32Array(values.buffer, 0, size * 2)
+  classes.fill(0)
+  for (let i = 0; i < size; i++) {
+    const above = (halves[2 * i + 1] >>> CLASS_SHIFT) - FIRST_CLASS
+    classes[Math.min(CLASSES - 1, Math.max(0, above))]++
+  }
+  let at = CLASSES,
+    docs = 0
+  while (at > 0 && docs < CLOSE_LOOK_DOCS) docs += classes[--at]
+  if (at === 0) return -Infinity
+  edgeHalves[1] = (at + FIRST_CLASS) << CLASS_SHIFT
+  return edge[0]
 }
 
 /** The highest scores, ascending. */

@@ -93,14 +93,14 @@ export class EveryDocument {
       touched = touchedCells
     let n = 0
     for (let u = 0; u < width; u++) {
-      const { counts, lengths, postingDocs, starts } = own[u]
+      const { lengths, occurrences, postingDocs, starts } = own[u]
       for (const places of term.places) {
         const at = places[s * width + u]
         if (at < 0) continue
         for (let p = starts[at], end = starts[at + 1]; p < end; p++) {
           const doc = postingDocs[p]
           if (tfs[doc] === 0) touched[n++] = doc
-          tfs[doc] += counts[p] * norms.of(u, lengths[doc])
+          tfs[doc] += norms.ofPosting(u, occurrences[p], lengths, doc)
         }
       }
     }

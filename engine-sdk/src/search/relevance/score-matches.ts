@@ -56,11 +56,11 @@ export const scoreMatches = (
 }
 const spareDocs = new SpareNumbers()
 /** A list that is this many times longer than the matches is searched for them. */
-const LONG_LIST_FACTOR = 16
+const LONG_LIST_FACTOR = 8
 /** Cost, in steps, of searching a document in a list. */
 const LOOK_UP_STEPS = 8
 const addLookedUp = (
-  { counts, lengths, postingDocs, starts }: UnitIndex,
+  { lengths, occurrences, postingDocs, starts }: UnitIndex,
   at: number,
   u: number,
   docs: Uint32Array,
@@ -72,11 +72,11 @@ const addLookedUp = (
   for (let i = 0, p = starts[at]; i < docs.length && p < end; i++) {
     const doc = docs[i]
     p = firstFrom(postingDocs, p, end, doc)
-    if (p < end && postingDocs[p] === doc) tfs[doc] += counts[p] * norms.of(u, lengths[doc])
+    if (p < end && postingDocs[p] === doc) tfs[doc] += norms.ofPosting(u, occurrences[p], lengths, doc)
   }
 }
 const addCounts = (
-  { counts, lengths, postingDocs, starts }: UnitIndex,
+  { lengths, occurrences, postingDocs, starts }: UnitIndex,
   at: number,
   u: number,
   matched: ReadonlyBits,
@@ -90,7 +90,7 @@ const addCounts = (
     for (let i = 0; i < kept; i++) {
       const p = matchedPostings[i],
         doc = postingDocs[p]
-      tfs[doc] += counts[p] * norms.of(u, lengths[doc])
+      tfs[doc] += norms.ofPosting(u, occurrences[p], lengths, doc)
     }
   }
 }
@@ -109,7 +109,7 @@ const matchedOf = (postingDocs: Uint32Array, from: number, end: number, matched:
   return n
 }
 /** Matches that are scored together. */
-const BLOCK_DOCS = 1_024
+const BLOCK_DOCS = 8_192
 /** Their scores, and which terms each has, as bits. */
 const scores = new Float64Array(BLOCK_DOCS),
   had = new Uint32Array(BLOCK_DOCS)
@@ -120,33 +120,31 @@ const scoreDocs = (
   best: BestDocuments
 ): void => {
   for (let from = 0; from < docs.length; from += BLOCK_DOCS) {
-    const end = Math.min(docs.length, from + BLOCK_DOCS)
-    spend((end - from) * factors.length)
-    scores.fill(0)
-    had.fill(0)
+    const block = docs.subarray(from, from + BLOCK_DOCS)
+    spend(block.length * factors.length)
     // Term by term, so that each loop reads one array.
-    for (let t = 0; t < factors.length; t++) addTerm(docs, from, end, tfs[t], factors[t], 1 << t)
-    for (let i = from; i < end; i++) {
-      const terms = had[i - from],
-        score = scores[i - from]
-      best.offer(docs[i], coordination === undefined ? score : score * coordination[terms], terms)
-    }
+    setFirst(block, tfs[0], factors[0])
+    for (let t = 1; t < factors.length; t++) addTerm(block, tfs[t], factors[t], 1 << t)
+    if (coordination !== undefined) for (let i = 0; i < block.length; i++) scores[i] *= coordination[had[i]]
+    best.offerAll(block, scores, had)
   }
 }
-/** Adds a term's part of the scores, and empties its cells. */
-const addTerm = (
-  docs: Uint32Array,
-  from: number,
-  end: number,
-  tfs: Float32Array,
-  factor: number,
-  bit: number
-): void => {
-  for (let i = from; i < end; i++) {
+/** Sets the scores to the first term's part, and empties its cells. */
+const setFirst = (docs: Uint32Array, tfs: Float32Array, factor: number): void => {
+  for (let i = 0; i < docs.length; i++) {
+    const tf = tfs[docs[i]]
+    tfs[docs[i]] = 0
+    scores[i] = factor * saturated(tf)
+    had[i] = tf === 0 ? 0 : 1
+  }
+}
+/** Adds another term's part of the scores, and empties its cells. */
+const addTerm = (docs: Uint32Array, tfs: Float32Array, factor: number, bit: number): void => {
+  for (let i = 0; i < docs.length; i++) {
     const tf = tfs[docs[i]]
     if (tf === 0) continue
     tfs[docs[i]] = 0
-    scores[i - from] += factor * saturated(tf)
-    had[i - from] |= bit
+    scores[i] += factor * saturated(tf)
+    had[i] |= bit
   }
 }

@@ -24,6 +24,10 @@ const PIECE_CHARACTERS = 8_192
 /** Cost of a value in addition to its characters, in characters. */
 const VALUE_CHARACTERS = 8
 const COUNT_MAX = 255
+/** Lengths below this one are written beside the counts. */
+export const LONG = 255
+/** A root that occurs once, before the length is added. */
+const ONCE = 256
 
 export class UnitIndex {
   readonly docs: number
@@ -31,7 +35,11 @@ export class UnitIndex {
   /** Identity of a root across segments and units; a collision barely changes a cosine. */ readonly hashes: Uint32Array
   readonly starts: Uint32Array
   readonly postingDocs: Uint32Array
-  readonly counts: Uint8Array
+  /**
+   * Of each posting, how often the root occurs in the document (255 at most), times 256, plus the document's length
+   * (`LONG` at most): what a posting weighs is read front to back, not looked up by document.
+   */
+  readonly occurrences: Uint16Array
   /** Words as written (lower case), sorted; completions and spellings are looked up here. */ readonly surfaces: {
     readonly terms: StringTable
     readonly shared: Uint8Array
@@ -49,7 +57,7 @@ export class UnitIndex {
     this.hashes = parts.hashes
     this.starts = parts.starts
     this.postingDocs = parts.postingDocs
-    this.counts = parts.counts
+    this.occurrences = parts.occurrences
     this.surfaces = parts.surfaces
     this.streamStarts = parts.streamStarts
     this.stream = parts.stream
@@ -63,7 +71,7 @@ export class UnitIndex {
       parts.hashes,
       parts.starts,
       parts.postingDocs,
-      parts.counts,
+      parts.occurrences,
       surfaces.terms.bytes,
       surfaces.terms.offsets,
       surfaces.shared,
@@ -226,11 +234,11 @@ export class UnitBuilder {
     const { isUsed, rank, stems } = yield* this.rankedStems(words)
     const stream = yield* streamOf(words, rank, stems.length)
     const streamStarts = this.starts.done().slice()
-    const postings = yield* postingsOf(stream, streamStarts, stems.length)
+    const lengths = Uint16Array.from(this.lengths.done())
+    const postings = yield* postingsOf(stream, streamStarts, stems.length, lengths)
     const surfaces = yield* this.surfacesOf(isUsed, rank)
     let lengthTotal = 0,
       docsWith = 0
-    const lengths = Uint16Array.from(this.lengths.done())
     for (const length of lengths) {
       lengthTotal += length
       if (length > 0) docsWith++
@@ -313,8 +321,9 @@ function* streamOf(words: Uint32Array, rank: Uint32Array, stems: number): Genera
 function* postingsOf(
   stream: Uint16Array | Uint32Array,
   streamStarts: Uint32Array,
-  stems: number
-): Generator<void, { readonly starts: Uint32Array; readonly postingDocs: Uint32Array; readonly counts: Uint8Array }> {
+  stems: number,
+  lengths: Uint16Array
+): Generator<void, Pick<UnitIndex, "occurrences" | "postingDocs" | "starts">> {
   const docs = streamStarts.length - 1
   const starts = new Uint32Array(stems + 1),
     last = new Uint32Array(stems).fill(NO_TERM)
@@ -329,7 +338,7 @@ function* postingsOf(
     }
   for (let t = 0; t < stems; t++) starts[t + 1] += starts[t]
   const postingDocs = new Uint32Array(starts[stems]),
-    counts = new Uint8Array(starts[stems]),
+    occurrences = new Uint16Array(starts[stems]),
     next = starts.slice()
   last.fill(NO_TERM)
   for (let doc = 0; doc < docs; doc++)
@@ -340,8 +349,8 @@ function* postingsOf(
       if (last[term] !== doc) {
         last[term] = doc
         postingDocs[next[term]] = doc
-        counts[next[term]++] = 1
-      } else if (counts[next[term] - 1] < COUNT_MAX) counts[next[term] - 1]++
+        occurrences[next[term]++] = ONCE + Math.min(LONG, lengths[doc])
+      } else if (occurrences[next[term] - 1] < COUNT_MAX * ONCE) occurrences[next[term] - 1] += ONCE
     }
-  return { starts, postingDocs, counts }
+  return { starts, postingDocs, occurrences }
 }

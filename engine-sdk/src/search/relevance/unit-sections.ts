@@ -11,7 +11,7 @@ import type { RelevanceUnit } from "../../plan.ts"
 import { UnitIndex } from "./unit-index.ts"
 
 /** Must be raised with every change to what counts as a word (`words.ts`) or to the layout of an index. */
-const VERSION = 1
+const VERSION = 2
 const PREFIX = `relevance ${VERSION} `
 /** The stemming library is optional: indexes with and without stemmed words have different names. */
 const hasRoots = (locale: string): boolean => hasStemmer(locale) && stemmerMissing(locale) === undefined
@@ -45,7 +45,7 @@ export function* putUnit(index: UnitIndex, allocate: Allocate): Generator<void, 
   out.put("hashes", index.hashes)
   out.put("starts", index.starts)
   out.put("postingDocs", index.postingDocs)
-  out.put("counts", index.counts)
+  out.put("occurrences", index.occurrences)
   out.put("surfaces.bytes", surfaces.terms.bytes)
   out.put("surfaces.offsets", surfaces.terms.offsets)
   out.put("surfaces.shared", surfaces.shared)
@@ -64,7 +64,7 @@ const readUnit = (section: DerivedSection): UnitIndex => {
     hashes: arrays.u32("hashes"),
     starts: arrays.u32("starts"),
     postingDocs: arrays.u32("postingDocs"),
-    counts: arrays.u8("counts"),
+    occurrences: arrays.u16("occurrences"),
     surfaces: {
       terms: StringTable.read(arrays, "surfaces."),
       shared: arrays.u8("surfaces.shared"),

@@ -1,4 +1,5 @@
 /** BM25F (Robertson, Zaragoza, Taylor 2004): how much a word's rarity, its count and a field's length weigh. */
+import { LONG } from "./unit-index.ts"
 
 const LENGTH_SHARE = 0.6
 const SATURATION = 1.4
@@ -30,6 +31,11 @@ export class LengthNorms {
     const size = units.length * LENGTHS_MAX
     if (table.length < size) table = new Float64Array(size)
     this.known = table.fill(0, 0, size)
+  }
+  /** Weight of a posting: `lengths` are looked up for long texts only. */
+  ofPosting(unit: number, occurrences: number, lengths: Uint16Array, doc: number): number {
+    const length = occurrences & 255
+    return (occurrences >>> 8) * this.of(unit, length < LONG ? length : lengths[doc])
   }
   of(unit: number, length: number): number {
     if (length >= LENGTHS_MAX) return perOccurrence(this.units[unit].weight, length, this.means[unit])
