@@ -1557,5 +1557,21 @@ export const faults = [
     from: "for (let i = size - 1; i >= 0; i--) sorted.push",
     to: "for (let i = 0; i < size; i++) sorted.push",
     tests: ["test/engine/relevance.test.ts"]
+  },
+  {
+    name: "old-section-kept",
+    why: "after an upgrade, indexes that nothing reads stay in memory and on disk",
+    file: "engine-sdk/src/search/relevance/unit-sections.ts",
+    from: "name.startsWith(FAMILY)",
+    to: "name.startsWith(PREFIX)",
+    tests: ["engine-sdk/test/unit-sections.test.ts"]
+  },
+  {
+    name: "old-section-read",
+    why: "an index of another version counts as one of this",
+    file: "engine-sdk/src/search/relevance/unit-sections.ts",
+    from: "if (!section.startsWith(PREFIX) ||",
+    to: "if (!isUnitSection(section) ||",
+    tests: ["engine-sdk/test/unit-sections.test.ts"]
   }
 ]

@@ -12,7 +12,8 @@ import { UnitIndex } from "./unit-index.ts"
 
 /** Must be raised with every change to what counts as a word (`words.ts`) or to the layout of an index. */
 const VERSION = 2
-const PREFIX = `relevance ${VERSION} `
+const FAMILY = "relevance "
+const PREFIX = `${FAMILY}${VERSION} `
 /** The stemming library is optional: indexes with and without stemmed words have different names. */
 const hasRoots = (locale: string): boolean => hasStemmer(locale) && stemmerMissing(locale) === undefined
 const names = new WeakMap<RelevanceUnit, string>()
@@ -28,12 +29,13 @@ export const sectionNameOf = (unit: RelevanceUnit): string => {
 export const indexedNames = (segments: ReadonlyArray<Segment>): ReadonlyArray<string> => {
   const [first, ...others] = segments.map(sectionsOf)
   return [...(first?.keys() ?? [])].flatMap((section) => {
-    if (!isUnitSection(section) || !others.every((sections) => sections.has(section))) return []
+    if (!section.startsWith(PREFIX) || !others.every((sections) => sections.has(section))) return []
     const [name, , locale, isStemmed] = JSON.parse(section.slice(PREFIX.length)) as [string, unknown, string, boolean]
     return isStemmed === hasRoots(locale) ? [name] : []
   })
 }
-export const isUnitSection = (name: string): boolean => name.startsWith(PREFIX)
+/** Includes those of other versions, which are removed when the current ones take their place. */
+export const isUnitSection = (name: string): boolean => name.startsWith(FAMILY)
 
 /** Yields between steps; a caller that starts it must run it to the end. */
 export function* putUnit(index: UnitIndex, allocate: Allocate): Generator<void, Omit<DerivedSection, "id" | "name">> {
