@@ -1,7 +1,7 @@
 /** The documents that get a close look are those of the highest scores; of equal ones, those that came first. */
 import { describe, expect, it } from "vitest"
 import { hasBit } from "../src/index/bits.ts"
-import { BestDocuments, CLOSE_LOOK_DOCS } from "../src/search/relevance/best-documents.ts"
+import { BestDocuments, CLOSE_LOOK_DOCS, lookedFor } from "../src/search/relevance/best-documents.ts"
 import type { SegmentView } from "../src/index/reader.ts"
 import { newMatches, type SegmentMatches } from "../src/search/text/segment-matches.ts"
 import { nthLargest } from "../src/sorted.ts"
@@ -44,7 +44,7 @@ describe("the best documents", () => {
       [6, 20_000, 1]
     ]) {
       const random = randomOf(seed),
-        best = new BestDocuments(seed % 2 === 0, true)
+        best = new BestDocuments(seed % 2 === 0, CLOSE_LOOK_DOCS)
       const offered: Array<{ s: number; doc: number; score: number; at: number }> = []
       for (let s = 0; s < 3; s++) {
         best.beginSegment()
@@ -79,10 +79,15 @@ describe("the best documents", () => {
       ["tiny and huge", 5_000, (random) => 10 ** (random.below(40) - 20)]
     ]
     for (const [name, size, score] of cases)
-      for (const keepsAll of [false, true]) {
+      for (const [keepsAll, looked] of [
+        [false, 200],
+        [true, 200],
+        [false, 100],
+        [false, 7]
+      ] as const) {
         const random = randomOf(size),
-          byOne = new BestDocuments(keepsAll, true),
-          atOnce = new BestDocuments(keepsAll, true)
+          byOne = new BestDocuments(keepsAll, looked),
+          atOnce = new BestDocuments(keepsAll, looked)
         const segments = Array.from({ length: 3 }, () => ({
           docs: Uint32Array.from({ length: size }, (_own, i) => i * 3),
           scores: Float64Array.from({ length: size }, () => score(random)),
@@ -100,7 +105,11 @@ describe("the best documents", () => {
           return { candidates, recorded: matches.map(recordedOf) }
         })
         expect(results[1], name).toEqual(results[0])
-        expect(results[1].candidates.length, name).toBe(Math.min(200, size * 3))
+        expect(results[1].candidates.length, name).toBe(looked)
       }
+  })
+
+  it("are 100 for one or two terms, and 200 for more, whose scores are diffused", () => {
+    expect([1, 2, 3, 4, 60].map(lookedFor)).toEqual([100, 100, 200, 200, 200])
   })
 })

@@ -270,6 +270,17 @@ describe("matching", () => {
     expect((await ask("alpha beta gamma", { drop_tokens_threshold: 0 })).found).toBe(all)
     expect((await ask("alpha beta gamma")).found).toBeGreaterThanOrEqual(500)
   })
+  it("drops words once so many documents were deleted that too few have them all", async () => {
+    await open([
+      ...Array.from({ length: 505 }, (_, i) => ({ id: `both${i}`, title: "alpha beta" })),
+      ...Array.from({ length: 40 }, (_, i) => ({ id: `one${i}`, title: "alpha" }))
+    ])
+    expect((await ask("alpha beta")).found).toBe(505)
+    for (let i = 0; i < 5; i++) await lab.call("DELETE", `/collections/c/documents/both${i}`)
+    expect((await ask("alpha beta")).found).toBe(500)
+    await lab.call("DELETE", "/collections/c/documents/both5")
+    expect((await ask("alpha beta")).found).toBe(499 + 40)
+  })
   it("with a filter only loses documents, and counts those that the filter leaves", async () => {
     await open(many, fields)
     const whole = await ask("alpha gamma", { facet_by: "kind", per_page: 250 })

@@ -1522,16 +1522,16 @@ export const faults = [
     name: "class-of-all",
     why: "a search for all documents' scores loses most of them",
     file: "engine-sdk/src/search/relevance/best-documents.ts",
-    from: "if (least === -Infinity && !this.keepsAll && size > POOL_DOCS)",
-    to: "if (least === -Infinity && size > POOL_DOCS)",
+    from: "if (least === -Infinity && !this.keepsAll &&",
+    to: "if (least === -Infinity &&",
     tests: ["engine-sdk/test/best-documents.test.ts"]
   },
   {
     name: "same-score-cut",
     why: "documents whose score is the same on the wire are ordered by how they were cut",
     file: "engine-sdk/src/search/relevance/best-documents.ts",
-    from: "least = reachedByBest(values, size) - SAME_SCORE",
-    to: "least = reachedByBest(values, size)",
+    from: "least = reachedByBest(this.looked, values, size) - SAME_SCORE",
+    to: "least = reachedByBest(this.looked, values, size)",
     tests: ["engine-sdk/test/best-documents.test.ts"]
   },
   {
@@ -1573,5 +1573,69 @@ export const faults = [
     from: "if (!section.startsWith(PREFIX) ||",
     to: "if (!isUnitSection(section) ||",
     tests: ["engine-sdk/test/unit-sections.test.ts"]
+  },
+  {
+    name: "range-of-segment",
+    why: "postings after the first 65,536 documents of a segment count for nothing",
+    file: "engine-sdk/src/search/relevance/score-matches.ts",
+    from: "  reading.at = end\n",
+    to: "  reading.at = reading.end\n",
+    tests: ["engine-sdk/test/score-matches.test.ts"]
+  },
+  {
+    name: "range-cells-kept",
+    why: "a document gets the counts of another one of an earlier range",
+    file: "engine-sdk/src/search/relevance/score-matches.ts",
+    from: "    if (tf === 0) continue\n    tfs[cell] = 0\n",
+    to: "    if (tf === 0) continue\n",
+    tests: ["engine-sdk/test/score-matches.test.ts"]
+  },
+  {
+    name: "matched-sets-stale",
+    why: "documents of an earlier search match",
+    file: "engine-sdk/src/search/relevance/matched-sets.ts",
+    from: "else into.set(this.terms.of(t, s))",
+    to: "else orInto(into, this.terms.of(t, s))",
+    tests: ["test/engine/relevance.test.ts"]
+  },
+  {
+    name: "any-sets-stale",
+    why: "documents of an earlier search match",
+    file: "engine-sdk/src/search/relevance/matched-sets.ts",
+    from: "set.set(this.terms.of(0, s))",
+    to: "orInto(set, this.terms.of(0, s))",
+    tests: ["test/engine/relevance.test.ts"]
+  },
+  {
+    name: "live-too-few",
+    why: "words are dropped although enough documents have them all",
+    file: "engine-sdk/src/search/relevance/matched-sets.ts",
+    from: "docs += liveDocs(set, this.segments[s].deleted, FOUND_MIN - docs)",
+    to: "docs += liveDocs(set, this.segments[s].deleted, FOUND_MIN - docs - 1)",
+    tests: ["test/engine/relevance.test.ts"]
+  },
+  {
+    name: "live-deleted",
+    why: "deleted documents count as enough that have all words",
+    file: "engine-sdk/src/search/relevance/matched-sets.ts",
+    from: "popcount32(deleted === undefined ? set[w] : set[w] & ~deleted[w])",
+    to: "popcount32(set[w])",
+    tests: ["test/engine/relevance.test.ts"]
+  },
+  {
+    name: "look-short",
+    why: "documents whose scores are diffused are half as many",
+    file: "engine-sdk/src/search/relevance/best-documents.ts",
+    from: "const SHORT_LOOK_DOCS = 100",
+    to: "const SHORT_LOOK_DOCS = 50",
+    tests: ["engine-sdk/test/best-documents.test.ts"]
+  },
+  {
+    name: "look-pool",
+    why: "the pool of a short look keeps what it has sorted out",
+    file: "engine-sdk/src/search/relevance/best-documents.ts",
+    from: "if (this.pooled === POOL_FACTOR * this.looked)",
+    to: "if (this.pooled === POOL_FACTOR * this.looked + 1)",
+    tests: ["engine-sdk/test/best-documents.test.ts"]
   }
 ]

@@ -3,7 +3,7 @@
  * queries, which documents they resemble.
  */
 import { spend } from "../../budget/cutoff.ts"
-import { UNKNOWN, type Candidate } from "./best-documents.ts"
+import { DIFFUSED_TERMS_MIN, UNKNOWN, type Candidate } from "./best-documents.ts"
 import { diffuse } from "./diffusion.ts"
 import type { Lexicon } from "./lexicon.ts"
 import { pairsOf, type WordPair } from "./pairs.ts"
@@ -33,7 +33,7 @@ export class CloseLook {
   at(best: Candidate[], rest: number): void {
     const { terms } = this.asked
     // 0 for up to two terms, a half for three, 1 for four or more.
-    const gate = Math.min(1, Math.max(0, (terms.length - 2) / 2))
+    const gate = Math.min(1, Math.max(0, (terms.length + 1 - DIFFUSED_TERMS_MIN) / 2))
     const titles = new Titles(this.lexicon, terms)
     for (const candidate of best) {
       for (const pair of this.pairs) candidate.score += pair.gainOf(candidate)

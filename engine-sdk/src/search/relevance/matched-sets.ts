@@ -3,7 +3,7 @@
  * the least. Documents are grouped by which terms they have; each such combination is joined and counted as a set, the
  * richest first.
  */
-import { andInto, andNotInto, bitsOf, orInto, popcount32, type Bits, type ReadonlyBits } from "../../index/bits.ts"
+import { andInto, andNotInto, orInto, popcount32, type Bits, type ReadonlyBits } from "../../index/bits.ts"
 import { SpareNumbers } from "../../spare.ts"
 import { spend } from "../../budget/cutoff.ts"
 import type { TermSets } from "./term-sets.ts"
@@ -38,7 +38,7 @@ export const leastOf = (docsOfBin: (bin: number) => number, total: number): numb
 export const BINS = SHARE_BINS + 1
 
 const spareMatched = new SpareNumbers()
-let spareExact = bitsOf(0)
+const spareExact = new SpareNumbers()
 
 interface Segments {
   readonly docs: number
@@ -65,26 +65,31 @@ export class MatchedSets {
     this.count = count
     this.segments = segments
     const words = segments.map(({ docs }) => (docs + 31) >>> 5)
-    const room = spareMatched.zeros(words.reduce((sum, own) => sum + own, 0))
+    const room = spareMatched.take(words.reduce((sum, own) => sum + own, 0))
     let at = 0
     this.sets = words.map((own) => room.subarray(at, (at += own)))
   }
-  /** Adds documents with any term. */
+  /** Sets them to the documents with any term. */
   addAny(): void {
     this.isWhole = this.count === 1
     this.sets.forEach((set, s) => {
-      for (let t = 0; t < this.count; t++) orInto(set, this.terms.of(t, s))
+      set.set(this.terms.of(0, s))
+      for (let t = 1; t < this.count; t++) orInto(set, this.terms.of(t, s))
     })
   }
-  /** Adds documents with all terms or, if words may be dropped, enough of those that miss the least. */
+  /** Sets them to the documents with all terms and, if words may be dropped, enough of those that miss the least. */
   addRichest(weights: ReadonlyArray<number>, total: number, mayDropWords: boolean): void {
     const all = (1 << this.count) - 1
     const bins = Array.from(sharesOf(weights), (share) => binOf(share, total))
     const others = Array.from(bins.keys())
       .slice(1, all)
       .sort((a, b) => bins[b] - bins[a])
-    let docs = this.add(all),
+    let docs = 0,
       before = SHARE_BINS
+    this.sets.forEach((set, s) => {
+      this.fill(set, s, all)
+      docs += liveDocs(set, this.segments[s].deleted, FOUND_MIN - docs)
+    })
     for (const mask of others) {
       if (bins[mask] !== before && (docs >= FOUND_MIN || !mayDropWords)) return
       before = bins[mask]
@@ -92,33 +97,34 @@ export class MatchedSets {
       docs += this.add(mask)
     }
   }
-  /** Adds the documents with exactly these terms; returns how many of them are not deleted. */
+  /** Adds the documents with exactly these terms; returns how many of them are not deleted, `FOUND_MIN` if more. */
   private add(mask: number): number {
     let docs = 0
     this.sets.forEach((set, s) => {
-      if (spareExact.length < set.length) spareExact = new Uint32Array(set.length)
-      const exact = spareExact.subarray(0, set.length)
-      spend(set.length * this.count)
-      let isBegun = false
-      for (let t = 0; t < this.count; t++)
-        if ((mask & (1 << t)) !== 0) {
-          if (isBegun) andInto(exact, this.terms.of(t, s))
-          else exact.set(this.terms.of(t, s))
-          isBegun = true
-        }
-      for (let t = 0; t < this.count; t++) if ((mask & (1 << t)) === 0) andNotInto(exact, this.terms.of(t, s))
-      docs += addLive(exact, set, this.segments[s].deleted)
+      const exact = spareExact.take(set.length)
+      this.fill(exact, s, mask)
+      orInto(set, exact)
+      docs += liveDocs(exact, this.segments[s].deleted, FOUND_MIN - docs)
     })
     return docs
   }
-}
-const addLive = (from: Bits, into: Bits, deleted: ReadonlyBits | undefined): number => {
-  let docs = 0
-  for (let w = 0; w < from.length; w++) {
-    const word = from[w]
-    if (word === 0) continue
-    into[w] |= word
-    docs += popcount32(deleted === undefined ? word : word & ~deleted[w])
+  /** Sets `into` to the documents of segment `s` with exactly these terms, at least one. */
+  private fill(into: Bits, s: number, mask: number): void {
+    spend(into.length * this.count)
+    let isBegun = false
+    for (let t = 0; t < this.count; t++)
+      if ((mask & (1 << t)) !== 0) {
+        if (isBegun) andInto(into, this.terms.of(t, s))
+        else into.set(this.terms.of(t, s))
+        isBegun = true
+      }
+    for (let t = 0; t < this.count; t++) if ((mask & (1 << t)) === 0) andNotInto(into, this.terms.of(t, s))
   }
-  return docs
+}
+/** Number of documents in the set that are not deleted, or `most` if there are more. */
+const liveDocs = (set: Bits, deleted: ReadonlyBits | undefined, most: number): number => {
+  let docs = 0
+  for (let w = 0; w < set.length && docs < most; w++)
+    if (set[w] !== 0) docs += popcount32(deleted === undefined ? set[w] : set[w] & ~deleted[w])
+  return Math.min(docs, Math.max(0, most))
 }

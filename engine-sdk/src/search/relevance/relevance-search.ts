@@ -4,13 +4,13 @@
  * compared with each other (diffusion). Filters, other sort keys, facets, groups and pages are handled by the
  * execution, as for the engine-compatible scoring.
  */
-import { andInto, countBits } from "../../index/bits.ts"
+import { andInto } from "../../index/bits.ts"
 import type { CollectionReader } from "../../index/reader.ts"
 import type { RelevanceQuery, TextMatchInfo } from "../../plan.ts"
 import type { Marker } from "../highlight/highlight-text.ts"
 import { isOver, spend } from "../../budget/cutoff.ts"
 import { scoreOnlyBest, type SegmentMatches } from "../text/segment-matches.ts"
-import { BestDocuments, CLOSE_LOOK_DOCS } from "./best-documents.ts"
+import { BestDocuments, lookedFor } from "./best-documents.ts"
 import { CloseLook } from "./close-look.ts"
 import { EveryDocument } from "./every-document.ts"
 import { Lexicon } from "./lexicon.ts"
@@ -128,8 +128,9 @@ export class RelevanceSearch {
     const coordinates = !isBaseline && terms.length > 1 && terms.length <= COORDINATED_TERMS_MAX
     const looksClosely = !isBaseline && this.ordersByScore
     const areCombined = compounds.length === 0 && terms.length <= COMBINED_TERMS_MAX
-    const keepsAll = this.shown > CLOSE_LOOK_DOCS || !looksClosely || !areCombined || this.asked.length > 1
-    const best = new BestDocuments(keepsAll, looksClosely)
+    const looked = looksClosely ? lookedFor(terms.length) : 0
+    const keepsAll = !looksClosely || this.shown > looked || !areCombined || this.asked.length > 1
+    const best = new BestDocuments(keepsAll, looked)
     if (areCombined) {
       const needsAny = isBaseline || terms.length === 1
       if (!keepsAll) scoreOnlyBest(this.matches)
@@ -179,13 +180,16 @@ export class RelevanceSearch {
     matches.forEach((match, s) => {
       const set = matched.sets[s]
       if (match.allowed !== undefined) andInto(set, match.allowed)
-      const count = countBits(set)
+      const most = terms.map((_term, t) => sets.count(t, s)).reduce(matched.isWhole ? minOf : sumOf)
+      best.beginSegment()
+      const count = scoreMatches(scored, s, set, most, best)
       if (!keepsAll) {
         match.found.set(set)
         match.count = count
       }
-      best.beginSegment()
-      scoreMatches(scored, s, set, count, best)
     })
   }
 }
+
+const minOf = (a: number, b: number): number => Math.min(a, b)
+const sumOf = (a: number, b: number): number => a + b

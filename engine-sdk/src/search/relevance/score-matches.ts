@@ -9,7 +9,12 @@ import type { QueryTerm } from "./query-terms.ts"
 import type { UnitIndex } from "./unit-index.ts"
 import { saturated, type LengthNorms } from "./weighting.ts"
 
-/** Weighted counts of each term by document; all zero between searches, unless a search was aborted. */
+/**
+ * Numbers of documents that are scored together: the cells of a term take 256 kB, so those of a few terms stay in
+ * the processor's cache while one posting list after another is added to them.
+ */
+const RANGE_DOCS = 65_536
+/** Weighted counts of each term by document of the range; all zero between searches, unless a search was aborted. */
 const cells: Float32Array[] = []
 let areDirty = false
 const cellsOf = (terms: number, docs: number): ReadonlyArray<Float32Array> => {
@@ -27,32 +32,62 @@ interface ScoredTerms {
   readonly coordination: ReadonlyArray<number> | undefined
 }
 
-/** `count`: number of matches. Offers them in order, which decides between equal scores. */
+/** The postings of a root in a unit, from one range to the next. */
+interface Reading {
+  readonly t: number
+  readonly u: number
+  readonly unit: UnitIndex
+  readonly end: number
+  /** Whether the matches are looked up in it. */ readonly isLong: boolean
+  /** The first posting that is not read yet. */ at: number
+}
+const readingsOf = ({ lexicon, terms }: ScoredTerms, s: number, count: number): ReadonlyArray<Reading> => {
+  const { segments, units } = lexicon
+  return terms.flatMap(({ places }, t) =>
+    units.flatMap((_unit, u) =>
+      places.flatMap((own) => {
+        const term = own[s * units.length + u],
+          unit = segments[s][u]
+        if (term < 0) return []
+        const isLong = unit.frequency(term) > count * LONG_LIST_FACTOR
+        return [{ t, u, unit, at: unit.starts[term], end: unit.starts[term + 1], isLong }]
+      })
+    )
+  )
+}
+
+/**
+ * Offers the matches in order, which decides between equal scores, and returns how many there are; `most`: not fewer
+ * than that.
+ */
 export const scoreMatches = (
   scored: ScoredTerms,
   s: number,
   matched: ReadonlyBits,
-  count: number,
+  most: number,
   best: BestDocuments
-): void => {
-  const { lexicon, norms, terms } = scored
-  const { segments, units } = lexicon
-  const tfs = cellsOf(terms.length, segments[s][0].docs),
-    docs = spareDocs.take(count)
-  listOf(matched, 0, matched.length, docs)
+): number => {
+  const { lexicon, norms, terms } = scored,
+    size = lexicon.segments[s][0].docs,
+    tfs = cellsOf(terms.length, Math.min(RANGE_DOCS, size)),
+    all = spareDocs.take(Math.min(size, most)),
+    count = Math.min(all.length, listOf(matched, 0, matched.length, all)),
+    readings = readingsOf(scored, s, count)
   areDirty = true
-  for (let t = 0; t < terms.length; t++)
-    for (let u = 0; u < units.length; u++)
-      for (const places of terms[t].places) {
-        const at = places[s * units.length + u],
-          unit = segments[s][u]
-        if (at < 0) continue
-        const isLong = unit.frequency(at) > count * LONG_LIST_FACTOR
-        if (isLong) addLookedUp(unit, at, u, docs, tfs[t], norms)
-        else addCounts(unit, at, u, matched, tfs[t], norms)
-      }
-  scoreDocs(scored, docs, tfs, best)
+  for (let at = 0; at < count;) {
+    // A range begins with a match, so that ranges without any are skipped.
+    const first = all[at],
+      last = first + RANGE_DOCS,
+      docs = all.subarray(at, (at = firstFrom(all, at, count, last)))
+    for (const reading of readings) {
+      const own = tfs[reading.t]
+      if (reading.isLong) addLookedUp(reading, docs, first, own, norms)
+      else addCounts(reading, matched, first, last, own, norms)
+    }
+    scoreDocs(scored, docs, first, tfs, best)
+  }
   areDirty = false
+  return count
 }
 const spareDocs = new SpareNumbers()
 /** A list that is this many times longer than the matches is searched for them. */
@@ -60,39 +95,45 @@ const LONG_LIST_FACTOR = 8
 /** Cost, in steps, of searching a document in a list. */
 const LOOK_UP_STEPS = 8
 const addLookedUp = (
-  { lengths, occurrences, postingDocs, starts }: UnitIndex,
-  at: number,
-  u: number,
+  reading: Reading,
   docs: Uint32Array,
+  first: number,
   tfs: Float32Array,
   norms: LengthNorms
 ): void => {
-  const end = starts[at + 1]
+  const { end, u, unit } = reading,
+    { lengths, occurrences, postingDocs } = unit
   spend(docs.length * LOOK_UP_STEPS)
-  for (let i = 0, p = starts[at]; i < docs.length && p < end; i++) {
+  let p = reading.at
+  for (let i = 0; i < docs.length && p < end; i++) {
     const doc = docs[i]
     p = firstFrom(postingDocs, p, end, doc)
-    if (p < end && postingDocs[p] === doc) tfs[doc] += norms.ofPosting(u, occurrences[p], lengths, doc)
+    if (p < end && postingDocs[p] === doc) tfs[doc - first] += norms.ofPosting(u, occurrences[p], lengths, doc)
   }
+  reading.at = p
 }
 const addCounts = (
-  { lengths, occurrences, postingDocs, starts }: UnitIndex,
-  at: number,
-  u: number,
+  reading: Reading,
   matched: ReadonlyBits,
+  first: number,
+  last: number,
   tfs: Float32Array,
   norms: LengthNorms
 ): void => {
-  const end = starts[at + 1]
-  spend(end - starts[at])
-  for (let from = starts[at]; from < end; from += BLOCK) {
+  const { u, unit } = reading,
+    { lengths, occurrences, postingDocs } = unit,
+    start = firstFrom(postingDocs, reading.at, reading.end, first),
+    end = firstFrom(postingDocs, start, reading.end, last)
+  spend(end - start)
+  for (let from = start; from < end; from += BLOCK) {
     const kept = matchedOf(postingDocs, from, Math.min(end, from + BLOCK), matched)
     for (let i = 0; i < kept; i++) {
       const p = matchedPostings[i],
         doc = postingDocs[p]
-      tfs[doc] += norms.ofPosting(u, occurrences[p], lengths, doc)
+      tfs[doc - first] += norms.ofPosting(u, occurrences[p], lengths, doc)
     }
   }
+  reading.at = end
 }
 /** Postings that are looked at together. */
 const BLOCK = 1_024
@@ -116,6 +157,7 @@ const scores = new Float64Array(BLOCK_DOCS),
 const scoreDocs = (
   { coordination, factors }: ScoredTerms,
   docs: Uint32Array,
+  first: number,
   tfs: ReadonlyArray<Float32Array>,
   best: BestDocuments
 ): void => {
@@ -123,27 +165,29 @@ const scoreDocs = (
     const block = docs.subarray(from, from + BLOCK_DOCS)
     spend(block.length * factors.length)
     // Term by term, so that each loop reads one array.
-    setFirst(block, tfs[0], factors[0])
-    for (let t = 1; t < factors.length; t++) addTerm(block, tfs[t], factors[t], 1 << t)
+    setFirst(block, first, tfs[0], factors[0])
+    for (let t = 1; t < factors.length; t++) addTerm(block, first, tfs[t], factors[t], 1 << t)
     if (coordination !== undefined) for (let i = 0; i < block.length; i++) scores[i] *= coordination[had[i]]
     best.offerAll(block, scores, had)
   }
 }
 /** Sets the scores to the first term's part, and empties its cells. */
-const setFirst = (docs: Uint32Array, tfs: Float32Array, factor: number): void => {
+const setFirst = (docs: Uint32Array, first: number, tfs: Float32Array, factor: number): void => {
   for (let i = 0; i < docs.length; i++) {
-    const tf = tfs[docs[i]]
-    tfs[docs[i]] = 0
+    const cell = docs[i] - first,
+      tf = tfs[cell]
+    tfs[cell] = 0
     scores[i] = factor * saturated(tf)
     had[i] = tf === 0 ? 0 : 1
   }
 }
 /** Adds another term's part of the scores, and empties its cells. */
-const addTerm = (docs: Uint32Array, tfs: Float32Array, factor: number, bit: number): void => {
+const addTerm = (docs: Uint32Array, first: number, tfs: Float32Array, factor: number, bit: number): void => {
   for (let i = 0; i < docs.length; i++) {
-    const tf = tfs[docs[i]]
+    const cell = docs[i] - first,
+      tf = tfs[cell]
     if (tf === 0) continue
-    tfs[docs[i]] = 0
+    tfs[cell] = 0
     scores[i] += factor * saturated(tf)
     had[i] |= bit
   }

@@ -91,11 +91,13 @@ export class TermSets {
   frequency(t: number): number {
     const { length } = this.lexicon.segments
     let docs = 0
-    for (let s = 0; s < length; s++) {
-      this.of(t, s)
-      docs += this.counts[t * length + s]
-    }
+    for (let s = 0; s < length; s++) docs += this.count(t, s)
     return docs
+  }
+  /** Number of documents of segment `s` that have the term, including deleted ones. */
+  count(t: number, s: number): number {
+    this.of(t, s)
+    return this.counts[t * this.lexicon.segments.length + s]
   }
   private make(t: number, s: number): Bits {
     const { counts, keys, lexicon } = this
