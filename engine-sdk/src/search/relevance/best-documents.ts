@@ -12,8 +12,8 @@ import { nthLargest } from "../../sorted.ts"
  */
 export const CLOSE_LOOK_DOCS = 200
 /**
- * The same for queries with too few terms for diffusion. nDCG@10 of 50 judged queries, 49 of them of up to two words, is
- * the same with 50, 100 and 200; of 493 and 616 others of up to two words, 3 and 18 get another first page than with
+ * The same for queries with too few terms for diffusion. nDCG@10 of 50 judged queries, 49 of them of up to two words,
+ * is the same with 50, 100 and 200; of 493 and 616 others of up to two words, 3 and 18 get another first page than with
  * 200.
  */
 const SHORT_LOOK_DOCS = 100
@@ -69,7 +69,7 @@ export class BestDocuments {
   private pooled = 0
   /** Documents with this score or a lower one get no close look. */ cut = -Infinity
   /** A document with a lower score can get neither a close look nor onto the page. */ private least = -Infinity
-  /** `keepsAll`: the scores of all documents are needed. `looked`: `CLOSE_LOOK_DOCS` at most; 0: `best` is not called. */
+  /** `keepsAll`: all scores are needed. `looked`: `CLOSE_LOOK_DOCS` at most; 0: `best` is not called. */
   constructor(keepsAll: boolean, looked: number) {
     this.keepsAll = keepsAll
     this.looked = looked
