@@ -68,7 +68,7 @@ const plainScore = (doc: number): { readonly score: number; readonly has: number
   })
   return { score, has }
 }
-const scoredOf = (docs: ReadonlyArray<number>, coordination?: ReadonlyArray<number>) => {
+const scoredOf = (docs: ReadonlyArray<number>, coordination?: ReadonlyArray<number>, most = docs.length) => {
   const matched = bitsOf(DOCS)
   for (const doc of docs) setBit(matched, doc)
   const offered: Array<{ doc: number; score: number; has: number }> = []
@@ -76,13 +76,14 @@ const scoredOf = (docs: ReadonlyArray<number>, coordination?: ReadonlyArray<numb
     offerAll: (own: Uint32Array, scores: Float64Array, has: Uint32Array) =>
       own.forEach((doc, i) => offered.push({ doc, score: scores[i], has: has[i] }))
   } as unknown as BestDocuments
-  const count = scoreMatches({ lexicon, norms, terms, factors, coordination }, 0, matched, docs.length, best)
+  const count = scoreMatches({ lexicon, norms, terms, factors, coordination }, 0, matched, most, best)
   expect(count).toBe(docs.length)
   return offered
 }
 
 it("are those of the documents' words, in the order of the documents, whichever ranges have matches", () => {
   const cases: ReadonlyArray<readonly [name: string, isMatch: (doc: number) => boolean]> = [
+    ["all", () => true],
     ["most", (doc) => doc % 3 !== 0],
     ["so few that lists are searched for them", (doc) => doc % 4_001 === 17],
     ["none in some ranges", (doc) => doc % 5 === 0 && (doc < 100 || (doc > 200_000 && doc < 262_144))],
@@ -97,6 +98,8 @@ it("are those of the documents' words, in the order of the documents, whichever 
       offered.map(({ doc }) => doc),
       name
     ).toEqual(docs)
+    // However many might have matched.
+    expect(scoredOf(docs, undefined, DOCS), name).toEqual(offered)
     for (let i = 0; i < docs.length; i += docs.length > 10_000 ? 37 : 1) {
       const { has, score } = plainScore(docs[i])
       expect(offered[i].score, `${name}, ${docs[i]}`).toBeCloseTo(score, 5)

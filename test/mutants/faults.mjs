@@ -1637,5 +1637,13 @@ export const faults = [
     from: "if (this.pooled === POOL_FACTOR * this.looked)",
     to: "if (this.pooled === POOL_FACTOR * this.looked + 1)",
     tests: ["engine-sdk/test/best-documents.test.ts"]
+  },
+  {
+    name: "room-for-few",
+    why: "the last of very many matches get no score",
+    file: "engine-sdk/src/search/relevance/score-matches.ts",
+    from: "most > COUNTED_FROM ? countBits(matched) : most",
+    to: "Math.min(COUNTED_FROM, most)",
+    tests: ["engine-sdk/test/score-matches.test.ts"]
   }
 ]

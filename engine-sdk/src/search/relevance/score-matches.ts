@@ -1,5 +1,5 @@
 /** Scores the documents that match in one segment: only their postings are weighed. */
-import type { ReadonlyBits } from "../../index/bits.ts"
+import { countBits, type ReadonlyBits } from "../../index/bits.ts"
 import { spend } from "../../budget/cutoff.ts"
 import { SpareNumbers } from "../../spare.ts"
 import { firstFrom, listOf } from "../text/candidates.ts"
@@ -70,7 +70,7 @@ export const scoreMatches = (
   const { lexicon, norms, terms } = scored,
     size = lexicon.segments[s][0].docs,
     tfs = cellsOf(terms.length, Math.min(RANGE_DOCS, size)),
-    all = spareDocs.take(Math.min(size, most)),
+    all = spareDocs.take(most > COUNTED_FROM ? countBits(matched) : most),
     count = Math.min(all.length, listOf(matched, 0, matched.length, all)),
     readings = readingsOf(scored, s, count)
   areDirty = true
@@ -90,6 +90,8 @@ export const scoreMatches = (
   return count
 }
 const spareDocs = new SpareNumbers()
+/** If more may match, they are counted first: a filter may leave few of a common word's documents. */
+const COUNTED_FROM = 262_144
 /** A list that is this many times longer than the matches is searched for them. */
 const LONG_LIST_FACTOR = 8
 /** Cost, in steps, of searching a document in a list. */
