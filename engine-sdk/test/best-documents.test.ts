@@ -14,6 +14,13 @@ const recordedOf = ({ high, low, scored }: SegmentMatches): ReadonlyArray<readon
     .filter((doc) => hasBit(scored, doc))
     .map((doc) => [doc, high[doc], low[doc]])
 
+/** The scores as a part of a larger array that begins with higher ones. */
+const afterOthers = (scores: Float64Array): Float64Array => {
+  const all = new Float64Array(500 + scores.length).fill(9e9)
+  all.set(scores, 500)
+  return all.subarray(500)
+}
+
 describe("the value of a rank", () => {
   it("is that of the sorted values, whatever their order", () => {
     const random = randomOf(3)
@@ -96,7 +103,7 @@ describe("the best documents", () => {
         const results = [byOne, atOnce].map((best) => {
           segments.forEach(({ docs, scores, terms }) => {
             best.beginSegment()
-            if (best === atOnce) best.offerAll(docs, scores, terms)
+            if (best === atOnce) best.offerAll(docs, afterOthers(scores), terms)
             else docs.forEach((doc, i) => best.offer(doc, scores[i], terms[i]))
           })
           const candidates = best.best().map(({ doc, s, score: own }) => [s, doc, own])

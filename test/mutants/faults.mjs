@@ -1645,5 +1645,13 @@ export const faults = [
     from: "most > COUNTED_FROM ? countBits(matched) : most",
     to: "Math.min(COUNTED_FROM, most)",
     tests: ["engine-sdk/test/score-matches.test.ts"]
+  },
+  {
+    name: "class-of-others",
+    why: "scores beside those of the documents decide which of them are kept",
+    file: "engine-sdk/src/search/relevance/best-documents.ts",
+    from: "new Uint32Array(values.buffer, values.byteOffset, size * 2)",
+    to: "new Uint32Array(values.buffer, 0, size * 2)",
+    tests: ["engine-sdk/test/best-documents.test.ts"]
   }
 ]

@@ -87,7 +87,7 @@ export class BestDocuments {
     bits[at] = terms
     if (this.looked > 0) this.push(at, score)
   }
-  /** Offers documents in order, with their scores and terms; `values` is the beginning of its buffer. */
+  /** Offers documents in order, with their scores and terms at the same indexes. O(documents). */
   offerAll(offered: Uint32Array, values: Float64Array, terms: Uint32Array): void {
     const size = offered.length
     let least = this.keepsAll ? -Infinity : this.least
@@ -161,7 +161,7 @@ const edge = new Float64Array(1),
   edgeHalves = new Uint32Array(edge.buffer)
 /** A score that at least `wanted` of the values reach, but not many more. O(size). */
 const reachedByBest = (wanted: number, values: Float64Array, size: number): number => {
-  const halves = new Uint32Array(values.buffer, 0, size * 2)
+  const halves = new Uint32Array(values.buffer, values.byteOffset, size * 2)
   classes.fill(0)
   for (let i = 0; i < size; i++) {
     const above = (halves[2 * i + 1] >>> CLASS_SHIFT) - FIRST_CLASS

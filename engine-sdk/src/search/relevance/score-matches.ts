@@ -71,8 +71,9 @@ export const scoreMatches = (
     size = lexicon.segments[s][0].docs,
     tfs = cellsOf(terms.length, Math.min(RANGE_DOCS, size)),
     all = spareDocs.take(most > COUNTED_FROM ? countBits(matched) : most),
-    count = Math.min(all.length, listOf(matched, 0, matched.length, all)),
-    readings = readingsOf(scored, s, count)
+    count = Math.min(all.length, listOf(matched, 0, matched.length, all))
+  if (count === 0) return 0
+  const readings = readingsOf(scored, s, count)
   areDirty = true
   for (let at = 0; at < count;) {
     // A range begins with a match, so that ranges without any are skipped.

@@ -1,8 +1,8 @@
 /**
  * The relevance ranking's own index of one segment and one unit. A unit is one name of `query_by` (a field, an object,
- * or a wildcard whose fields count as one). Postings carry counts; the words of each document are also stored in order,
- * for pairs of words and for document vectors. Immutable like the segment, derived from stored documents on first use,
- * and removed with the segment.
+ * or a wildcard whose fields count as one). Postings carry counts and lengths; the words of each document are also
+ * stored in order, for pairs of words and for document vectors. Immutable like the segment, derived from stored
+ * documents on first use, and removed with the segment.
  */
 import { ByteLog, encodeUtf8, hashBytes, sortingUtf8, WordLog } from "../../index/bytes.ts"
 import { sharing as sharingPrefixes } from "../../index/text-builder.ts"
